@@ -1,0 +1,253 @@
+"""Everything kgsparql raises, as one tree.
+
+::
+
+    KgsparqlError
+    ├── InputError (ValueError)                 what the user typed
+    │   ├── IriError · PrefixError · OptionError
+    │   ├── LimitError                          larger than a stated limit
+    │   │   └── QueryTimeoutError (TimeoutError)
+    │   └── ForbiddenQueryError                 a form of SPARQL that is never run
+    ├── NotFoundError (LookupError)             no such entity, or no evidence
+    │   └── AmbiguousLabelError
+    ├── DataError (ValueError)                  RDF, SPARQL, store or index that is not as it should be
+    │   ├── GraphLoadError                      E_PARSE, E_FORMAT, E_ENCODING, E_DTD, E_EGRESS, E_LIMIT …
+    │   ├── QueryError
+    │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
+    │   ├── StoreError · StoreLockedError · DiskFullError
+    │   ├── IndexStaleError · ModelMismatchError
+    │   └── ResourceNotFoundError
+    ├── UnreachableError (ConnectionError)      an endpoint or a model server; also a broken embedder
+    │   └── EmbeddingError
+    ├── BudgetExceededError                     a limit of the question's budget
+    └── CancelledError                          Ctrl-C, or the caller went away
+
+Each class has a ``code`` (stable, for machines), an ``exit_code`` (for shells), a ``hint`` (what to do) and says
+whether the same call may succeed later (``retryable``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "AmbiguousLabelError",
+    "BudgetExceededError",
+    "CancelledError",
+    "DataError",
+    "DiskFullError",
+    "EmbeddingError",
+    "ForbiddenQueryError",
+    "GraphLoadError",
+    "IndexStaleError",
+    "InputError",
+    "IriError",
+    "KgsparqlError",
+    "LimitError",
+    "ModelMismatchError",
+    "NotFoundError",
+    "OptionError",
+    "PrefixError",
+    "QueryBindingError",
+    "QueryCrashError",
+    "QueryError",
+    "QuerySyntaxError",
+    "QueryTimeoutError",
+    "ResourceNotFoundError",
+    "StoreError",
+    "StoreLockedError",
+    "UnreachableError",
+]
+
+
+class KgsparqlError(Exception):
+    """The root: catch this to catch everything kgsparql raises on purpose.
+
+    :param message: one line that says what is wrong and where.
+    :param hint: one line that says what to do about it.
+    :param code: overrides the class's code where one class covers several kinds.
+    :param detail: what a program may want to know (path, line, column, query text …).
+
+    >>> KgsparqlError("no such thing", hint="look again").to_json()["hint"]
+    'look again'
+    """
+
+    code: str = "E_INTERNAL"
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "", code: str | None = None, **detail: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+        if code is not None:
+            self.code = code
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as the JSON object that every interface shows."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "retryable": self.retryable,
+            "detail": self.detail,
+        }
+
+
+class InputError(KgsparqlError, ValueError):
+    """The user typed something that cannot be used."""
+
+    code = "E_INPUT"
+    exit_code = 2
+
+
+class IriError(InputError):
+    """A text that is not a valid IRI."""
+
+    code = "E_IRI"
+
+
+class PrefixError(InputError):
+    """A CURIE whose prefix is not known."""
+
+    code = "E_PREFIX"
+
+
+class OptionError(InputError):
+    """An option that the chosen method does not have, or a value it does not take."""
+
+    code = "E_OPTION"
+
+
+class LimitError(InputError):
+    """Larger than a stated limit."""
+
+    code = "E_LIMIT"
+
+
+class QueryTimeoutError(LimitError, TimeoutError):
+    """A query that was stopped at its deadline."""
+
+    code = "E_TIMEOUT"
+
+
+class ForbiddenQueryError(InputError):
+    """SPARQL that is never run: updates, SERVICE, FROM, LOAD."""
+
+    code = "E_FORBIDDEN_QUERY"
+
+
+class NotFoundError(KgsparqlError, LookupError):
+    """No entity or no evidence for what was asked."""
+
+    code = "E_NOT_FOUND"
+    exit_code = 3
+
+
+class AmbiguousLabelError(NotFoundError):
+    """A label that several entities have; ``detail["candidates"]`` lists them."""
+
+    code = "E_AMBIGUOUS"
+
+
+class DataError(KgsparqlError, ValueError):
+    """RDF, SPARQL, a store or an index that is not as it should be."""
+
+    code = "E_DATA"
+    exit_code = 4
+
+
+class GraphLoadError(DataError):
+    """RDF that cannot be loaded; ``detail`` has path, line and column where they are known."""
+
+    code = "E_PARSE"
+
+
+class QueryError(DataError):
+    """A query that the engine could not answer."""
+
+    code = "E_QUERY"
+
+
+class QuerySyntaxError(QueryError):
+    """Text that is not SPARQL."""
+
+    code = "E_SYNTAX"
+
+
+class QueryBindingError(QueryError):
+    """A parameter that the query lacks, or a term that VALUES cannot hold."""
+
+    code = "E_BINDING"
+
+
+class QueryCrashError(QueryError):
+    """The worker process that ran the query died."""
+
+    code = "E_QUERY_CRASH"
+
+
+class StoreError(DataError):
+    """A store on disk that cannot be opened or written."""
+
+    code = "E_STORE"
+
+
+class StoreLockedError(StoreError):
+    """Another process is writing to the store or index."""
+
+    code = "E_STORE_LOCKED"
+    retryable = True
+
+
+class DiskFullError(StoreError):
+    """No space left."""
+
+    code = "E_DISK_FULL"
+
+
+class IndexStaleError(DataError):
+    """A label index made from other data than the graph now has."""
+
+    code = "E_INDEX_STALE"
+
+
+class ModelMismatchError(DataError):
+    """A label index made with another embedding model or recipe."""
+
+    code = "E_MODEL_MISMATCH"
+
+
+class ResourceNotFoundError(DataError):
+    """A file that should have been shipped with the package."""
+
+    code = "E_RESOURCE"
+
+
+class UnreachableError(KgsparqlError, ConnectionError):
+    """An endpoint or a model server that does not answer."""
+
+    code = "E_UNREACHABLE"
+    exit_code = 5
+    retryable = True
+
+
+class EmbeddingError(UnreachableError):
+    """An embedder that is absent, broken, or returned something else than vectors."""
+
+    code = "E_EMBED"
+
+
+class BudgetExceededError(KgsparqlError):
+    """A limit of the question's budget; ``detail["limit"]`` names it."""
+
+    code = "E_BUDGET"
+    exit_code = 6
+
+
+class CancelledError(KgsparqlError):
+    """Stopped by Ctrl-C or because the caller went away."""
+
+    code = "E_CANCELLED"
+    exit_code = 130

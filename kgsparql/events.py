@@ -1,0 +1,159 @@
+"""The steps of a question, as values: what the terminal, the run log and the tests read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, TypeAlias
+
+__all__ = [
+    "KINDS",
+    "CandidatesChosen",
+    "Emit",
+    "EntitiesLinked",
+    "Event",
+    "EvidenceFound",
+    "FallbackUsed",
+    "Finished",
+    "LimitReached",
+    "Numbering",
+    "QueryRun",
+    "Verified",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened.
+
+    :param sequence: 1, 2, 3 … within one question.
+    :param parent: the sequence number of the step this belongs to; 0 for none.
+    :param at_s: seconds since the question began.
+    """
+
+    kind: ClassVar[str] = "event"
+    sequence: int = 0
+    parent: int = 0
+    at_s: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The event with its kind, every value a JSON value."""
+        return {"kind": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitiesLinked(Event):
+    """Mentions of the question that were linked: one entry ``(mention, term, label, score, matched)`` each."""
+
+    kind: ClassVar[str] = "entities_linked"
+    entities: tuple[tuple[str, str, str, float, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRun(Event):
+    """A query was answered."""
+
+    kind: ClassVar[str] = "query_run"
+    graph: str = ""
+    name: str = ""
+    text: str = ""
+    solutions: int = 0
+    complete: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatesChosen(Event):
+    """Some of the candidates were kept, by a model, a ranker or an oracle."""
+
+    kind: ClassVar[str] = "candidates_chosen"
+    purpose: str = ""
+    chosen_by: str = ""
+    kept: tuple[str, ...] = ()
+    pruned: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached(Event):
+    """A limit left something out, or ended the exploration."""
+
+    kind: ClassVar[str] = "limit_reached"
+    what: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackUsed(Event):
+    """Something was done in the second-best way."""
+
+    kind: ClassVar[str] = "fallback_used"
+    purpose: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceFound(Event):
+    """Items of evidence, as ``(marker, text)``."""
+
+    kind: ClassVar[str] = "evidence_found"
+    items: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified(Event):
+    """Cited triples were looked up again."""
+
+    kind: ClassVar[str] = "verified"
+    found: int = 0
+    removed: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Event):
+    """The question is answered; the last event, with the answer itself."""
+
+    kind: ClassVar[str] = "finished"
+    status: str = ""
+    answer: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The event with the answer as its JSON object."""
+        answer = None if self.answer is None else self.answer.to_json()
+        own = asdict(replace(self, answer=None))
+        return {"kind": self.kind, **own, "answer": answer}
+
+
+KINDS: tuple[type[Event], ...] = (
+    EntitiesLinked,
+    QueryRun,
+    CandidatesChosen,
+    LimitReached,
+    FallbackUsed,
+    EvidenceFound,
+    Verified,
+    Finished,
+)
+"""Every kind there is."""
+
+Emit: TypeAlias = Callable[[Event], None]
+
+
+@dataclass(slots=True)
+class Numbering:
+    """Gives events their sequence number and time, then hands them on.
+
+    >>> seen = []
+    >>> Numbering(seen.append, lambda: 0.5)(LimitReached(what="rows"))
+    >>> seen[0].sequence, seen[0].at_s
+    (1, 0.5)
+    """
+
+    receive: Emit
+    clock: Callable[[], float]
+    count: int = field(default=0)
+
+    def __call__(self, event: Event) -> None:
+        """Number the event and hand it on."""
+        self.count += 1
+        self.receive(replace(event, sequence=self.count, at_s=round(self.clock(), 6)))

@@ -1,0 +1,129 @@
+"""What an answer rests on: triples with their sources, grouped in items that carry markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.paths import Direction, Path
+from kgsparql.query import Query
+from kgsparql.terms import Triple
+
+__all__ = ["CitedTriple", "Cut", "Evidence", "EvidenceItem", "ItemKind", "Source"]
+
+ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
+_LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where a triple was found: the graph as the user named it, and the named graph inside it, if any."""
+
+    graph: str
+    named_graph: str | None = None
+
+    def __str__(self) -> str:
+        return self.graph if self.named_graph is None else f"{self.graph} · {self.named_graph}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Something a limit left out, never silently.
+
+    :param what: what was being listed (``neighbours``, ``paths``, ``ends`` …).
+    :param limit: how many were kept at most.
+    :param known: how many there are; ``None`` when that itself was not counted to the end.
+    :param where: the term, and the predicate and direction where they apply, as a person reads them.
+    """
+
+    what: str
+    limit: int
+    known: int | None = None
+    where: str = ""
+
+    def __str__(self) -> str:
+        total = "more" if self.known is None else f"{self.known:,}"
+        return f"{self.what}{f' of {self.where}' if self.where else ''}: {self.limit:,} of {total} shown"
+
+
+@dataclass(frozen=True, slots=True)
+class CitedTriple:
+    """A triple that evidence rests on.
+
+    :param direction: how it was walked; the triple itself keeps its own direction.
+    :param verified: looked up again and found; ``None`` while nobody looked, or where nobody can.
+    """
+
+    triple: Triple
+    direction: Direction = "forward"
+    sources: tuple[Source, ...] = ()
+    verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One numbered piece of evidence.
+
+    :param text: the item as a sentence or an arrow line.
+    :param score: higher is better; comparable only within one answer.
+    :param query: the smallest query that finds this item again.
+    :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
+    """
+
+    kind: ItemKind
+    text: str
+    triples: tuple[CitedTriple, ...]
+    query: Query
+    path: Path | None = None
+    score: float = 0.0
+    cuts: tuple[Cut, ...] = ()
+    marker: str = ""
+
+
+class Evidence:
+    """Items in order, with markers that never change.
+
+    >>> q = Query("q", "")
+    >>> evidence = Evidence([EvidenceItem("path", "a", (), q), EvidenceItem("neighbours", "b", (), q)])
+    >>> [item.marker for item in evidence], [item.marker for item in evidence.keep(["N1"])]
+    (['P1', 'N1'], ['N1'])
+    """
+
+    def __init__(self, items: Iterable[EvidenceItem] = ()) -> None:
+        counts: dict[ItemKind, int] = {}
+        marked = []
+        for item in items:
+            if not item.marker:
+                counts[item.kind] = counts.get(item.kind, 0) + 1
+                item = replace(item, marker=f"{_LETTERS[item.kind]}{counts[item.kind]}")  # noqa: PLW2901
+            marked.append(item)
+        self._items = {item.marker: item for item in marked}
+
+    def __iter__(self) -> Iterator[EvidenceItem]:
+        return iter(self._items.values())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, marker: str) -> EvidenceItem:
+        return self._items[marker]
+
+    def __contains__(self, marker: object) -> bool:
+        return marker in self._items
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """Every cited triple once, in order."""
+        return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
+
+    def keep(self, markers: Iterable[str]) -> Evidence:
+        """Only these items, in their order, with the markers they had."""
+        wanted = set(markers)
+        return Evidence(item for item in self if item.marker in wanted)
+
+    def replaced(self, items: Iterable[EvidenceItem]) -> Evidence:
+        """The same evidence with other versions of some items, found by their markers."""
+        newer = {item.marker: item for item in items}
+        return Evidence(newer.get(item.marker, item) for item in self)

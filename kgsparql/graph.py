@@ -1,0 +1,81 @@
+"""What kgsparql asks of a graph, wherever the graph is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, overload, runtime_checkable
+
+from kgsparql.evidence import Source
+from kgsparql.query import Query
+from kgsparql.terms import Term, Triple
+
+__all__ = ["BlankNodeLookup", "KnowledgeGraph", "Solution", "Solutions"]
+
+Solution: TypeAlias = Mapping[str, Term]
+"""Variable name to term; an unbound variable is absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions(Sequence[Solution]):
+    """The solutions of a SELECT.
+
+    :param complete: an endpoint may cut a result and still say 200; then this is ``False``.
+    """
+
+    variables: tuple[str, ...] = ()
+    solutions: tuple[Solution, ...] = ()
+    complete: bool = True
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Solution]: ...
+    def __getitem__(self, index: int | slice) -> Solution | Sequence[Solution]:
+        return self.solutions[index]
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+
+@runtime_checkable
+class KnowledgeGraph(Protocol):
+    """A graph that answers SPARQL. Its default graph is the union of everything it holds.
+
+    ``name`` is what the user called it and what citations say. ``chunk_size`` is how many terms one ``VALUES`` block
+    may hold; exploration sends as many queries as that makes necessary.
+    """
+
+    name: str
+    chunk_size: int
+
+    def select(self, query: Query) -> Solutions:
+        """The solutions of a SELECT; none at all, and no query sent, when a parameter was bound to no term.
+
+        :raises QuerySyntaxError: if the text is not SPARQL.
+        :raises QueryError: if it is not a SELECT, or the engine fails.
+        """
+        ...
+
+    def ask(self, query: Query) -> bool:
+        """The answer to an ASK.
+
+        :raises QueryError: as :meth:`select`.
+        """
+        ...
+
+    def source(self, named_graph: str | None) -> Source:
+        """How to cite a named graph of this graph, or its default graph (``None``)."""
+        ...
+
+
+@runtime_checkable
+class BlankNodeLookup(Protocol):
+    """A graph whose blank nodes keep their names between queries, as in an embedded store."""
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...]:
+        """Where a triple is found; empty if it is not there."""
+        ...

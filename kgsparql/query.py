@@ -1,0 +1,191 @@
+"""SPARQL texts with typed parameters: the only module that makes query text.
+
+A text is a file in ``queries/``, valid SPARQL as it stands. Its parameters are ``VALUES`` blocks that hold ``UNDEF``;
+binding puts terms there. Terms are validated again before they become text, and nothing else ever does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from kgsparql.errors import QueryBindingError
+from kgsparql.paths import PropertyPath
+from kgsparql.resources import resource
+from kgsparql.terms import IRI, Literal, Term, validated
+
+__all__ = ["MAX_ARMS", "Query"]
+
+MAX_ARMS = 50
+"""Sub-selects in one union: the embedded engine is quadratic in them, and 10,000 end its process."""
+
+_LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
+_PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A SPARQL text and the name it is known by in logs and evidence.
+
+    :param empty: a parameter was bound to no term at all, so there is nothing to ask: it is never sent.
+
+    >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
+    'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'
+    """
+
+    name: str
+    text: str
+    empty: bool = False
+
+    @classmethod
+    def load(cls, name: str) -> Query:
+        """Read ``queries/<name>.rq``.
+
+        :raises ResourceNotFoundError: if there is none.
+        """
+        return cls(name, _text(name))
+
+    def bind(self, **values: Iterable[Term]) -> Query:
+        """Fill every ``VALUES ?name { UNDEF }`` of the named parameters.
+
+        :raises QueryBindingError: for a parameter the text lacks, or a blank node.
+        :raises IriError: for an IRI that would not be safe as text.
+        """
+        query = self
+        for name, terms in values.items():
+            query = query.bind_rows((name,), [(term,) for term in terms])
+        return query
+
+    def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
+        """Fill every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters with rows of terms.
+
+        :raises QueryBindingError: for parameters the text lacks, a row of another width, or a blank node.
+
+        >>> pair = Query("q", "SELECT * { VALUES (?s ?p) { (UNDEF UNDEF) } ?s ?p ?o }")
+        >>> pair.bind_rows(("s", "p"), [(IRI("http://e.org/a"), IRI("http://e.org/p"))]).text
+        'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
+        """
+        data = [self._row(names, row) for row in rows]
+        if len(names) == 1:
+            pattern, head, body = rf"VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}}", f"?{names[0]}", data
+        else:
+            variables = r"\s+".join(rf"\?{name}" for name in names)
+            unbound = r"\s+".join("UNDEF" for _ in names)
+            pattern = rf"VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}}"
+            head, body = f"({' '.join(f'?{name}' for name in names)})", [f"({row})" for row in data]
+        block = f"VALUES {head} {{ {' '.join(body)} }}"
+        text, count = re.subn(pattern, lambda _: block, self.text)
+        if count == 0:
+            raise QueryBindingError(f"query {self.name} has no parameter {head}", query=self.text)
+        return replace(self, text=text, empty=self.empty or not data)
+
+    def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
+        if len(row) != len(names):
+            raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
+        for term in row:
+            if not isinstance(term, IRI | Literal):
+                raise QueryBindingError(
+                    f"query {self.name}: {type(term).__name__} cannot be a parameter",
+                    hint="a blank node has no name outside its graph: start from an IRI beside it",
+                )
+        return " ".join(str(validated(term)) for term in row)
+
+    def limit(self, solutions: int) -> Query:
+        """Replace the closing ``LIMIT 1000``.
+
+        :raises QueryBindingError: if the text does not end with it.
+
+        >>> Query("q", "SELECT * { ?s ?p ?o } LIMIT 1000").limit(5).text
+        'SELECT * { ?s ?p ?o } LIMIT 5'
+        """
+        text, count = _LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
+        if count == 0:
+            raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
+        return replace(self, text=text)
+
+    @classmethod
+    def union(cls, queries: Sequence[Query]) -> Query:
+        """One query with a sub-select for each given one, which keep their own VALUES and LIMIT.
+
+        :raises QueryBindingError: for more than :data:`MAX_ARMS` queries.
+        """
+        arms = [query for query in queries if not query.empty]
+        if len(arms) > MAX_ARMS:
+            raise QueryBindingError(f"{len(arms)} sub-selects in one union; at most {MAX_ARMS}")
+        name = "+".join(sorted({query.name for query in queries})) or "union"
+        prologue = sorted({line for query in arms for line in _PROLOGUE.findall(query.text)})
+        bodies = [_PROLOGUE.sub("", _COMMENT.sub("", query.text)).strip() for query in arms]
+        joined = "\n  UNION\n".join(f"  {{ {body} }}" for body in bodies)
+        return cls(name, f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}", empty=not arms)
+
+    @classmethod
+    def walk(cls, path: PropertyPath, starts: Iterable[IRI], *, limit: int) -> Query:
+        """The distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
+
+        A step that inverts the one before it does not return to the term just left.
+
+        >>> at = "http://e.org/at"
+        >>> print(Query.walk(PropertyPath.of(at, "^" + at), [IRI("http://e.org/a")], limit=9).text)
+        SELECT DISTINCT ?n0 (?n2 AS ?end) WHERE {
+          VALUES ?n0 { <http://e.org/a> }
+          ?n0 <http://e.org/at> ?n1 .
+          ?n2 <http://e.org/at> ?n1 .
+          FILTER(!sameTerm(?n2, ?n0))
+        }
+        LIMIT 9
+        """
+        last = len(path)
+        head = f"SELECT DISTINCT ?n0 (?n{last} AS ?end) WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
+        return cls("walk", f"{head}{_patterns(path)}}}\nLIMIT 1000").bind(n0=starts).limit(limit)
+
+    @classmethod
+    def walk_triples(
+        cls, path: PropertyPath, starts: Iterable[IRI], ends: Iterable[Term] | None = None, *, limit: int
+    ) -> Query:
+        """Every way along a property path, a variable for each term: ``?n0``, ``?n1`` … of each solution.
+
+        :param ends: only ways that end at one of these; ``None`` for all.
+        """
+        last = len(path)
+        given = "" if ends is None else f"  VALUES ?n{last} {{ UNDEF }}\n"
+        nodes = " ".join(f"?n{i}" for i in range(last + 1))
+        text = f"SELECT DISTINCT {nodes} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n{given}{_patterns(path)}}}\nLIMIT 1000"
+        query = cls("walk_triples", text).bind(n0=starts)
+        if ends is not None:
+            query = query.bind(**{f"n{last}": ends})
+        return query.limit(limit)
+
+    @classmethod
+    def short_form(cls, path: PropertyPath, start: IRI) -> Query:
+        """The query people are shown for a path: a property path where that says the same, else the walk.
+
+        >>> print(Query.short_form(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
+        SELECT DISTINCT ?answer { <http://e.org/Paris> ^<http://e.org/capital> ?answer }
+        """
+        if path.goes_back:
+            last = len(path)
+            body = _patterns(path).replace(f"?n{last} ", "?answer ").replace(f"?n{last},", "?answer,")
+            text = f"SELECT DISTINCT ?answer {{\n  VALUES ?n0 {{ UNDEF }}\n{body}}}"
+            return cls("short_form", text).bind(n0=[start])
+        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
+        return cls("short_form", f"SELECT DISTINCT ?answer {{ {validated(start)} {steps} ?answer }}")
+
+
+def _patterns(path: PropertyPath) -> str:
+    """Triple patterns from ``?n0`` to the last variable, with the filters for steps that go back."""
+    lines = []
+    for i, step in enumerate(path):
+        near, far = f"?n{i}", f"?n{i + 1}"
+        subject, object_ = (near, far) if step.direction == "forward" else (far, near)
+        lines.append(f"  {subject} {validated(step.predicate)} {object_} .\n")
+        if i and step.inverts(path.steps[i - 1]):
+            lines.append(f"  FILTER(!sameTerm({far}, ?n{i - 1}))\n")
+    return "".join(lines)
+
+
+@cache
+def _text(name: str) -> str:
+    return resource("queries", f"{name}.rq").read_text(encoding="utf-8")

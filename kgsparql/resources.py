@@ -1,0 +1,32 @@
+"""Files shipped beside the package: SPARQL queries and ontologies."""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from kgsparql.errors import ResourceNotFoundError
+
+__all__ = ["resource"]
+
+
+def resource(folder: str, name: str) -> Traversable:
+    """Find a shipped file, in a checkout or in an installed wheel.
+
+    The checkout is believed only when ``pyproject.toml`` sits beside it; it comes first, so that an editable install
+    reads the files being edited and not the copy made when it was installed.
+
+    :raises ResourceNotFoundError: if neither place has it.
+
+    >>> resource("queries", "labels.rq").is_file()
+    True
+    """
+    roots: list[Traversable] = []
+    checkout = Path(__file__).parents[1]
+    if checkout.joinpath("pyproject.toml").is_file():
+        roots.append(checkout)
+    roots.append(files("kgsparql").joinpath("_data"))
+    for root in roots:
+        found = root.joinpath(folder).joinpath(name)
+        if found.is_file():
+            return found
+    raise ResourceNotFoundError(f"no {name} in {folder}/", hint="reinstall kgsparql: the package is incomplete")

@@ -1,0 +1,193 @@
+"""The RDF terms of kgsparql: pyoxigraph's own classes, and what the specifications say about their text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import unquote
+
+from pyoxigraph import BlankNode, Literal, RdfFormat, Triple, parse
+from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
+
+from kgsparql.errors import InputError, IriError, PrefixError
+from kgsparql.resources import resource
+
+if TYPE_CHECKING:
+    from curies import Converter
+
+__all__ = [
+    "IRI",
+    "BlankNode",
+    "Literal",
+    "PrefixMap",
+    "Term",
+    "Triple",
+    "iri",
+    "local_name",
+    "normalised",
+    "printable",
+    "validated",
+]
+
+Term: TypeAlias = IRI | BlankNode | Literal | Triple
+
+# Control characters but for white space, zero-width and bidirectional marks, lone surrogates: never shown as they are.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def iri(text: str) -> IRI:
+    """Make an IRI from text, with or without angle brackets.
+
+    :raises IriError: if it is not an absolute, valid IRI.
+
+    >>> iri("<http://example.org/a>")
+    <NamedNode value=http://example.org/a>
+    """
+    bare = text[1:-1] if text.startswith("<") and text.endswith(">") else text
+    try:
+        return IRI(bare)
+    except ValueError as error:
+        shown = printable(bare, 80)
+        raise IriError(f"not a valid IRI: {shown} ({error})", hint="write it as <http://…> or prefix:name") from error
+
+
+def validated(term: Term) -> Term:
+    """Check again that a term's text is what its class promises, before the text enters a query.
+
+    A parser told to be lenient can make an IRI that holds ``>``; the constructor refuses it.
+
+    :raises IriError: for such an IRI, also as a datatype.
+    :raises InputError: for a language tag that is not one.
+    """
+    if isinstance(term, IRI):
+        return iri(term.value)
+    if isinstance(term, Literal):
+        if term.language is not None:
+            try:
+                return Literal(term.value, language=term.language)
+            except ValueError as error:
+                raise InputError(f"not a language tag: {printable(term.language, 40)}") from error
+        return Literal(term.value, datatype=iri(term.datatype.value))
+    return term
+
+
+def local_name(term: IRI) -> str:
+    """The last part of an IRI as words, for terms that have no label.
+
+    >>> local_name(IRI("http://dbpedia.org/ontology/birthPlace"))
+    'birth place'
+    >>> local_name(IRI("http://example.org/New_York_NY"))
+    'New York NY'
+    >>> local_name(IRI("https://example.org/"))
+    'example.org'
+    """
+    value = term.value.rstrip("/#")
+    tail = re.split(r"[/#]", value)[-1] or value
+    if tail == value:
+        tail = value.rsplit(":", 1)[-1] or value
+    words = unquote(tail).replace("_", " ").strip()
+    if " " in words or not _CAMEL.search(words):
+        return words or value
+    return " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", words).split())
+
+
+def printable(text: str, limit: int = 300) -> str:
+    r"""Text that is safe on a terminal and in a prompt: one line, no control or bidirectional marks, cut at ``limit``.
+
+    >>> printable("a\x1b[31mb\nc", 10)
+    'a[31mb c'
+    """
+    line = " ".join(_UNPRINTABLE.sub("", text[: 4 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def normalised(text: str) -> str:
+    r"""The key under which labels are compared: NFKC, case-folded, without accents, ``_`` and punctuation as spaces.
+
+    >>> normalised("Café_de  Flore") == normalised("cafe\u0301 de flore")
+    True
+    """
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text[:2000]).casefold())
+    kept = (c for c in folded if unicodedata.category(c) != "Mn" or not _is_latin_mark(c))
+    composed = unicodedata.normalize("NFC", "".join(kept))
+    return " ".join("".join(c if c.isalnum() or unicodedata.category(c)[0] in "MS" else " " for c in composed).split())
+
+
+def _is_latin_mark(char: str) -> bool:
+    """Accents (U+0300 to U+036F) are dropped; the vowel signs of Indic and Thai scripts carry the word."""
+    return "\u0300" <= char <= "\u036f"
+
+
+class PrefixMap:
+    """Expands and compresses CURIEs; an unknown prefix is an error, never a guess.
+
+    >>> prefixes = PrefixMap({"ex": "http://example.org/"})
+    >>> prefixes.expand("ex:a").value
+    'http://example.org/a'
+    >>> prefixes.compress(IRI("http://example.org/a"))
+    'ex:a'
+    >>> prefixes.compress(IRI("http://elsewhere.org/a"))
+    '<http://elsewhere.org/a>'
+    """
+
+    def __init__(self, prefixes: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
+        self._prefixes = dict(prefixes)
+
+    @classmethod
+    def default(cls) -> PrefixMap:
+        """The prefixes of ``ontologies/prefixes.ttl``."""
+        return cls(_shipped_prefixes())
+
+    def merged(self, more: Mapping[str, str]) -> PrefixMap:
+        """A map in which ``more`` comes before what was there."""
+        return PrefixMap({**self._prefixes, **more})
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(sorted(self._prefixes.items()))
+
+    @cached_property
+    def _converter(self) -> Converter:
+        from curies import Converter  # 117 ms: only when a CURIE is met
+
+        converter = Converter([])
+        for prefix, namespace in sorted(self._prefixes.items()):
+            converter.add_prefix(prefix, namespace, merge=True)
+        return converter
+
+    def expand(self, text: str) -> IRI:
+        """The IRI of a CURIE, or of an IRI as it stands.
+
+        :raises PrefixError: if the prefix is not known.
+        :raises IriError: if the result is not a valid IRI.
+        """
+        if text.startswith(("<", "urn:")) or "://" in text:
+            return iri(text)
+        prefix, colon, name = text.partition(":")
+        if not colon:
+            raise IriError(f"not an IRI or CURIE: {printable(text, 80)}", hint="write <http://…> or prefix:name")
+        if prefix not in self._prefixes:
+            known = ", ".join(sorted(p for p in self._prefixes if p)[:12])
+            raise PrefixError(
+                f"unknown prefix {printable(prefix, 40)!r}", hint=f"known: {known} …, or write the full IRI"
+            )
+        return iri(self._prefixes[prefix] + name)
+
+    def compress(self, term: IRI) -> str:
+        """The CURIE of an IRI; without a prefix for it, the IRI in angle brackets."""
+        curie = self._converter.compress(term.value)
+        return curie if curie is not None and re.fullmatch(r"[\w.-]*:[\w.%-]*", curie) else f"<{term.value}>"
+
+
+@cache
+def _shipped_prefixes() -> dict[str, str]:
+    text = resource("ontologies", "prefixes.ttl").read_bytes()
+    parser = parse(text, format=RdfFormat.TURTLE)
+    for _ in parser:
+        pass
+    return dict(parser.prefixes)

@@ -1,0 +1,88 @@
+"""The predicates whose meaning kgsparql knows: labels, descriptions, types, and those that lead nowhere."""
+
+from __future__ import annotations
+
+from kgsparql.terms import IRI
+
+__all__ = [
+    "ALTERNATIVE_LABELS",
+    "DESCRIPTIONS",
+    "LABELS",
+    "PREDICATE_LABEL_LINKS",
+    "RDF_TYPE",
+    "SAME_AS",
+    "SUBCLASS_OF",
+    "UNWALKED",
+]
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_DC = "http://purl.org/dc/elements/1.1/"
+_DCTERMS = "http://purl.org/dc/terms/"
+_FOAF = "http://xmlns.com/foaf/0.1/"
+_OBO = "http://www.geneontology.org/formats/oboInOwl#"
+_DBO = "http://dbpedia.org/ontology/"
+_WIKIBASE = "http://wikiba.se/ontology#"
+_ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
+
+RDF_TYPE = IRI(_RDF + "type")
+SUBCLASS_OF = IRI(_RDFS + "subClassOf")
+SAME_AS = IRI(_OWL + "sameAs")
+
+LABELS = (
+    IRI(_RDFS + "label"),
+    IRI(_SKOS + "prefLabel"),
+    IRI("http://schema.org/name"),
+    IRI("https://schema.org/name"),
+    IRI(_FOAF + "name"),
+    IRI(_DCTERMS + "title"),
+    IRI(_DC + "title"),
+    IRI(_ONTOLEX + "writtenRep"),
+)
+"""Label predicates, the best first."""
+
+ALTERNATIVE_LABELS = (
+    IRI(_SKOS + "altLabel"),
+    IRI("http://schema.org/alternateName"),
+    IRI("https://schema.org/alternateName"),
+    IRI(_DBO + "alias"),
+    IRI(_OBO + "hasExactSynonym"),
+    IRI(_FOAF + "nick"),
+)
+
+DESCRIPTIONS = (
+    IRI("http://schema.org/description"),
+    IRI("https://schema.org/description"),
+    IRI(_SKOS + "definition"),
+    IRI(_RDFS + "comment"),
+    IRI(_DBO + "abstract"),
+    IRI(_DCTERMS + "description"),
+    IRI(_DC + "description"),
+)
+
+PREDICATE_LABEL_LINKS = tuple(
+    IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
+)
+"""Wikidata labels its properties on another node; these lead from there to the predicate that is used."""
+
+UNWALKED = frozenset(
+    (
+        RDF_TYPE,
+        SAME_AS,
+        *LABELS,
+        *ALTERNATIVE_LABELS,
+        *DESCRIPTIONS,
+        *PREDICATE_LABEL_LINKS,
+        IRI(_RDFS + "seeAlso"),
+        IRI(_RDFS + "isDefinedBy"),
+        IRI(_DBO + "wikiPageWikiLink"),
+        IRI(_DBO + "wikiPageExternalLink"),
+        IRI(_DBO + "wikiPageRedirects"),
+        IRI(_DBO + "wikiPageDisambiguates"),
+        IRI("http://www.w3.org/ns/prov#wasDerivedFrom"),
+        IRI(_FOAF + "isPrimaryTopicOf"),
+    )
+)
+"""Predicates that are read but not walked: they say what a term is called or is, not what it has to do with others."""
