@@ -1,1 +1,93 @@
-"""Ask any RDF graph a question; every claim comes with the triples it rests on."""
+"""Ask any RDF graph a question; every claim comes with the triples it rests on.
+
+>>> import kgsparql
+>>> knowledge = kgsparql.open("fixtures/nobel.ttl", embedder="none")
+>>> answer = knowledge.ask("Where was Marie Curie born?")
+>>> answer.answers[0].label
+'Warsaw'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgsparql.answer import Answer, AnswerTerm, Claim, Draft, Retrieval
+    from kgsparql.budget import Budget, Usage
+    from kgsparql.errors import KgsparqlError
+    from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
+    from kgsparql.graph import KnowledgeGraph, Solutions
+    from kgsparql.graphs import OxigraphGraph, open_graph
+    from kgsparql.knowledge_base import Asking, KnowledgeBase, open
+    from kgsparql.linking import LinkedEntity, Mention
+    from kgsparql.paths import Hop, Path, PropertyPath
+    from kgsparql.query import Query
+    from kgsparql.retriever import Retriever
+    from kgsparql.session import Session
+    from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
+
+_MODULES = {
+    "answer": ("Answer", "AnswerTerm", "Claim", "Draft", "Retrieval"),
+    "budget": ("Budget", "Usage"),
+    "errors": ("KgsparqlError",),
+    "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
+    "graph": ("KnowledgeGraph", "Solutions"),
+    "graphs": ("OxigraphGraph", "open_graph"),
+    "knowledge_base": ("Asking", "KnowledgeBase", "open"),
+    "linking": ("LinkedEntity", "Mention"),
+    "paths": ("Hop", "Path", "PropertyPath"),
+    "query": ("Query",),
+    "retriever": ("Retriever",),
+    "session": ("Session",),
+    "terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "IRI",
+    "Answer",
+    "AnswerTerm",
+    "Asking",
+    "BlankNode",
+    "Budget",
+    "CitedTriple",
+    "Claim",
+    "Cut",
+    "Draft",
+    "Evidence",
+    "EvidenceItem",
+    "Hop",
+    "KgsparqlError",
+    "KnowledgeBase",
+    "KnowledgeGraph",
+    "LinkedEntity",
+    "Literal",
+    "Mention",
+    "OxigraphGraph",
+    "Path",
+    "PrefixMap",
+    "PropertyPath",
+    "Query",
+    "Retrieval",
+    "Retriever",
+    "Session",
+    "Solutions",
+    "Source",
+    "Term",
+    "Triple",
+    "Usage",
+    "open",
+    "open_graph",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when the name is first used: ``import kgsparql`` itself costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,7 @@ binding puts terms there. Terms are validated again before they become text, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -143,20 +143,26 @@ class Query:
 
     @classmethod
     def walk_triples(
-        cls, path: PropertyPath, starts: Iterable[IRI], ends: Iterable[Term] | None = None, *, limit: int
+        cls,
+        path: PropertyPath,
+        starts: Iterable[IRI],
+        ends: Iterable[Term] | None = None,
+        *,
+        limit: int,
+        through: Mapping[int, Iterable[Term]] | None = None,
     ) -> Query:
         """Every way along a property path, a variable for each term: ``?n0``, ``?n1`` … of each solution.
 
         :param ends: only ways that end at one of these; ``None`` for all.
+        :param through: the same for the terms between: after so many hops, one of these.
         """
-        last = len(path)
-        given = "" if ends is None else f"  VALUES ?n{last} {{ UNDEF }}\n"
-        nodes = " ".join(f"?n{i}" for i in range(last + 1))
-        text = f"SELECT DISTINCT {nodes} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n{given}{_patterns(path)}}}\nLIMIT 1000"
-        query = cls("walk_triples", text).bind(n0=starts)
+        given = {0: starts, **(through or {})}
         if ends is not None:
-            query = query.bind(**{f"n{last}": ends})
-        return query.limit(limit)
+            given[len(path)] = ends
+        nodes = " ".join(f"?n{i}" for i in range(len(path) + 1))
+        blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given)
+        query = cls("walk_triples", f"SELECT DISTINCT {nodes} WHERE {{\n{blocks}{_patterns(path)}}}\nLIMIT 1000")
+        return query.bind(**{f"n{i}": terms for i, terms in given.items()}).limit(limit)
 
     @classmethod
     def short_form(cls, path: PropertyPath, start: IRI) -> Query:

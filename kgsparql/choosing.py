@@ -1,0 +1,74 @@
+"""Choosing among numbered candidates: the only place where somebody's preference becomes a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import Protocol
+
+import numpy as np
+
+from kgsparql.events import CandidatesChosen, Emit
+from kgsparql.ranking import Ranker
+from kgsparql.terms import printable
+
+__all__ = ["Candidate", "Choice", "Chooser", "RankerChooser"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something to choose, known by its number in the list.
+
+    :param text: what a ranker or a model reads of it.
+    """
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate that was chosen.
+
+    :param score: higher is better; comparable only within one call.
+    :param fallback: why somebody else than the first in line chose it; empty if nobody had to step in.
+    """
+
+    candidate: Candidate
+    score: float
+    chosen_by: OneOf["model", "ranker", "oracle"]
+    fallback: str = ""
+
+
+class Chooser(Protocol):
+    """Chooses at most ``at_most`` candidates, the best first; ``purpose`` says what for, in words."""
+
+    def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
+        """The chosen candidates, each at most once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RankerChooser:
+    """Chooses by the ranker's score; ties go to the lower number."""
+
+    ranker: Ranker
+    emit: Emit
+
+    def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
+        """The ``at_most`` candidates with the highest scores."""
+        if not candidates:
+            return []
+        scores = np.asarray(self.ranker.rank(question, [candidate.text for candidate in candidates]), dtype=float)
+        order = np.argsort(-scores, kind="stable")[:at_most]
+        chosen = [Choice(candidates[i], float(scores[i]), "ranker") for i in order]
+        self.emit(
+            CandidatesChosen(
+                purpose=purpose,
+                chosen_by=self.ranker.name,
+                kept=tuple(printable(choice.candidate.text, 120) for choice in chosen),
+                pruned=len(candidates) - len(chosen),
+            )
+        )
+        return chosen

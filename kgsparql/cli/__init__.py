@@ -1,0 +1,40 @@
+"""The command line: one file for each command or small family of them."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from kgsparql.cli.ask import ask
+from kgsparql.cli.lookups import find, paths, show
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="kgsparql",
+    help="Ask any RDF graph a question; every claim comes with the triples it rests on and the SPARQL that finds them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kgsparql {version('kgsparql')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    _: Annotated[bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    pass
+
+
+app.command()(ask)
+app.command()(find)
+app.command()(show)
+app.command()(paths)

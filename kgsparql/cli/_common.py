@@ -1,0 +1,223 @@
+"""What every command shares: options, errors as one line, progress."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
+
+import typer
+
+from kgsparql.cli._progress import Progress
+from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.paths import Directions
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = [
+    "BaseOption",
+    "DebugOption",
+    "DirectionOption",
+    "EncodingOption",
+    "InputFormatOption",
+    "KgOption",
+    "LangOption",
+    "NoCacheOption",
+    "OutputOption",
+    "QuietOption",
+    "SkipBadOption",
+    "VerboseOption",
+    "languages",
+    "reported",
+    "say",
+    "sources",
+    "write",
+]
+
+P = ParamSpec("P")
+
+KgOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-k",
+        "--kg",
+        metavar="SOURCE",
+        help="RDF file, directory of RDF files, store, or - for stdin; repeat for several files. "
+        "Default: KGSPARQL_KG, one source per line.",
+    ),
+]
+InputFormatOption = Annotated[
+    str | None,
+    typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
+]
+BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
+EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
+]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Do not keep big files as a store in the cache directory.")
+]
+LangOption = Annotated[
+    str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
+]
+DirectionOption = Annotated[
+    str, typer.Option("--direction", metavar="WAY", help="Walk triples: both, forward or inverse.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.")
+]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the result and errors.")]
+VerboseOption = Annotated[
+    int, typer.Option("-v", "--verbose", count=True, help="Show the steps on stderr; -vv also every query.")
+]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+
+
+def say(message: str, *, quiet: bool = False) -> None:
+    """A line for the person at the terminal, on stderr."""
+    if not quiet:
+        typer.echo(message, err=True)
+
+
+def reported(command: Callable[P, None]) -> Callable[P, None]:
+    """The command with kgsparql's errors shown as one line with a hint, and their exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except KgsparqlError as error:
+            if kwargs.get("debug"):
+                traceback.print_exc()
+            show_error(error)
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            say("interrupted")
+            raise typer.Exit(130) from error
+        except BrokenPipeError as error:
+            # The reader of our output has gone (head, less): say nothing, and keep Python from flushing at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from error
+
+    return run
+
+
+def show_error(error: KgsparqlError) -> None:
+    """An error as one line with its code, and a second with the way out."""
+    typer.echo(f"error: {printable(error.message, 600)} [{error.code}]", err=True)
+    if error.hint:
+        typer.echo(f"  hint: {printable(error.hint, 600)}", err=True)
+    for candidate in error.detail.get("candidates", ()):
+        typer.echo(f"  {candidate}", err=True)
+
+
+def sources(kg: list[str] | None) -> list[str]:
+    """The sources named by ``-k``, else those of ``KGSPARQL_KG``, one per line.
+
+    :raises InputError: if there is none.
+    """
+    named = kg or [line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines() if line.strip()]
+    if not named:
+        raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
+    return named
+
+
+def languages(lang: str) -> tuple[str, ...]:
+    """Language tags from ``en,de``, checked.
+
+    :raises InputError: for something that is no language tag.
+    """
+    from kgsparql.terms import Literal, validated
+
+    tags = tuple(tag.strip() for tag in lang.split(",") if tag.strip())
+    for tag in tags:
+        try:
+            validated(Literal("", language=tag))
+        except ValueError as error:
+            raise InputError(f"not a language tag: {printable(tag, 40)}", hint="for example --lang en,de") from error
+    return tags
+
+
+def write(text: str, output: Path | None) -> None:
+    """The result, on stdout or into a file.
+
+    :raises InputError: if the file cannot be written.
+    """
+    ended = text if text.endswith("\n") or not text else text + "\n"
+    if output is None:
+        sys.stdout.write(ended.encode("utf-8", "replace").decode("utf-8"))
+        return
+    try:
+        output.write_text(ended, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
+
+
+def progress(*, quiet: bool) -> Progress:
+    """A progress display on stderr that only a terminal sees; called as ``(phase, done, total)``."""
+    return Progress(enabled=sys.stderr.isatty() and not quiet)
+
+
+def guessed_format(output: Path | None) -> str | None:
+    """The format that an output file's suffix names, if there is one."""
+    suffix = output.suffix.lstrip(".").lower() if output else ""
+    return {"txt": "text", "markdown": "md"}.get(suffix, suffix) if suffix else None
+
+
+def checked_direction(direction: str) -> Directions:
+    """The direction, checked.
+
+    :raises InputError: if it is none.
+    """
+    if direction not in {"both", "forward", "inverse"}:
+        raise InputError(f"no direction {printable(direction, 40)!r}", hint="one of: both, forward, inverse")
+    return cast("Directions", direction)
+
+
+def write_lines(results: Iterable[str], output: Path | None) -> None:
+    """Each result as soon as it is there.
+
+    :raises InputError: if the file cannot be written.
+    """
+    if output is None:
+        for text in results:
+            write(text, None)
+            sys.stdout.flush()
+        return
+    try:
+        with output.open("w", encoding="utf-8") as file:
+            for text in results:
+                file.write(text + "\n")
+                file.flush()
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
+
+
+def opened(
+    named: list[str],
+    *,
+    languages: tuple[str, ...] = ("en",),
+    embedder: str = "auto",
+    input_format: str | None = None,
+    base: str | None = None,
+    encoding: str = "utf-8",
+    skip_bad: bool = False,
+    cache: bool = True,
+    quiet: bool = False,
+) -> KnowledgeBase:
+    """The knowledge base of these sources, with progress and notes on stderr."""
+    from kgsparql.knowledge_base import open as open_knowledge
+
+    with progress(quiet=quiet) as shown:
+        return open_knowledge(
+            *named, format=input_format, base=base, encoding=encoding, skip_bad=skip_bad, cache=cache,
+            languages=languages, embedder=embedder, progress=shown, note=lambda text: say(text, quiet=quiet),
+        )  # fmt: skip

@@ -1,0 +1,113 @@
+"""Answers as text, Markdown, JSON, JSON Lines or TriG."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from kgsparql.answer import Answer
+from kgsparql.errors import OptionError
+from kgsparql.terms import printable
+
+__all__ = ["FORMATS", "render"]
+
+FORMATS = ("text", "md", "json", "jsonl", "trig")
+
+
+def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
+    """The answer in one of :data:`FORMATS`.
+
+    :raises OptionError: for another format.
+    """
+    if form == "json":
+        return json.dumps(answer.to_json(), ensure_ascii=False, indent=2)
+    if form == "jsonl":
+        return json.dumps(answer.to_json(), ensure_ascii=False)
+    if form == "trig":
+        from kgsparql.rdf_output import answer_to_trig
+
+        return answer_to_trig(answer)
+    if form == "md":
+        return "\n".join(_markdown(answer))
+    if form == "text":
+        return "\n".join(_text(answer, verbose))
+    raise OptionError(f"no output format {printable(form, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
+
+
+def _text(answer: Answer, verbose: int) -> Iterator[str]:
+    yield from (printable(line, 400) for line in answer.text.splitlines())
+    if len(answer.evidence):
+        yield ""
+        yield "Evidence"
+        for item in answer.evidence:
+            yield f"{item.marker:>4}  {item.text}{'' if _checked(answer, item.marker) else '  (not checked)'}"
+            if verbose >= 1:
+                yield from (f"        {line}" for line in item.query.text.splitlines())
+    if answer.tree and verbose >= 1:
+        yield ""
+        yield "Tree"
+        yield answer.tree
+    if answer.linked:
+        yield ""
+        yield "Linked"
+        for link in answer.linked:
+            mention = f"{link.mention.text!r} → " if link.mention.text else ""
+            others = f"; or {', '.join(str(c.term) for c in link.candidates[:3])}" if link.candidates else ""
+            yield f"      {mention}{printable(link.label, 80)} {link.term} ({link.matched} {link.score:.2f}{others})"
+    if answer.notes:
+        yield ""
+        yield "Notes"
+        yield from (f"      {printable(note, 300)}" for note in answer.notes)
+    yield ""
+    yield _cost(answer)
+
+
+def _checked(answer: Answer, marker: str) -> bool:
+    return all(cited.verified for cited in answer.evidence[marker].triples)
+
+
+def _cost(answer: Answer) -> str:
+    usage, triples = answer.usage, answer.evidence.triples
+    seconds = "" if usage.get("seconds") is None else f" · {usage['seconds']:.2f} s"
+    checked = sum(1 for item in answer.evidence for cited in item.triples if cited.verified)
+    cited = sum(len(item.triples) for item in answer.evidence)
+    return (
+        f"{answer.status} · {checked} of {cited} citations found again ({len(triples)} triples) · "
+        f"{usage.get('queries', 0)} queries · {usage.get('model_calls', 0)} model calls{seconds}"
+    )
+
+
+def _markdown(answer: Answer) -> Iterator[str]:
+    yield f"## {_escaped(answer.question)}"
+    yield ""
+    if answer.answers:
+        yield "**Ranked candidates**" if answer.grounding == "graph" else _escaped(answer.text)
+        yield ""
+        for i, term in enumerate(answer.answers, 1):
+            yield f"{i}. {_escaped(term.label)} [{', '.join(term.markers)}]"
+    else:
+        yield _escaped(answer.text)
+    if len(answer.evidence):
+        yield ""
+        yield "### Evidence"
+        for item in answer.evidence:
+            yield ""
+            yield f"**{item.marker}** {_escaped(item.text)}"
+            yield ""
+            yield "```sparql"
+            yield item.query.text.replace("```", "` ` `")
+            yield "```"
+    if answer.notes:
+        yield ""
+        yield "### Notes"
+        yield from (f"- {_escaped(note)}" for note in answer.notes)
+    yield ""
+    yield f"_{_cost(answer)}_"
+
+
+def _escaped(text: str) -> str:
+    """Graph text as Markdown text: nothing in it becomes a link, an image or a tag."""
+    shown = printable(text, 500)
+    for char in "\\`*_[]<>#|!":
+        shown = shown.replace(char, "\\" + char)
+    return shown

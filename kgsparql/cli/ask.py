@@ -1,0 +1,177 @@
+"""``kgsparql ask``: a question, or questions from stdin."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._rendering import FORMATS, render
+from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.answer import Answer
+    from kgsparql.events import Event
+    from kgsparql.knowledge_base import Asking, KnowledgeBase
+
+__all__ = ["ask"]
+
+_EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
+
+
+@c.reported
+def ask(
+    question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
+    kg: c.KgOption = None,
+    entity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-e", "--entity", metavar="IRI", help="An entity of the question, instead of linking; repeatable."
+        ),
+    ] = None,
+    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "mindmap",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    ] = None,
+    no_model: Annotated[bool, typer.Option("--no-model", help="Use no language model.")] = False,
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder", metavar="SPEC", help="auto, none, a model's name or path, or an OpenAI-compatible URL#model."
+        ),
+    ] = "auto",
+    form: Annotated[
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(FORMATS)}.")
+    ] = None,
+    output: c.OutputOption = None,
+    direction: c.DirectionOption = "both",
+    lang: c.LangOption = "en",
+    seed: Annotated[int, typer.Option("--seed", help="For methods that draw samples.")] = 0,
+    max_queries: Annotated[int | None, typer.Option("--max-queries", min=0, help="SPARQL queries per question.")] = 500,
+    max_seconds: Annotated[float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.")] = 120,
+    reproducible: Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")] = False,
+    input_format: c.InputFormatOption = None,
+    base: c.BaseOption = None,
+    encoding: c.EncodingOption = "utf-8",
+    skip_bad: c.SkipBadOption = False,
+    no_cache: c.NoCacheOption = False,
+    quiet: c.QuietOption = False,
+    verbose: c.VerboseOption = 0,
+    debug: c.DebugOption = False,
+) -> None:
+    """Answer a question from the graph, with the triples and queries every answer rests on.
+
+    Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 6 a limit was reached, 130 interrupted.
+    """
+    from kgsparql.answering import checked_question
+    from kgsparql.budget import Budget
+    from kgsparql.knowledge_base import Asking
+
+    named = c.sources(kg)
+    if question == "-" and "-" in named:
+        raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
+    shape = form or c.guessed_format(output) or ("jsonl" if question == "-" else "text")
+    if shape not in FORMATS:
+        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
+    if question != "-":
+        checked_question(question)
+    asking = Asking(
+        retriever=retriever, options=_options(option), direction=c.checked_direction(direction), seed=seed,
+        budget=Budget(max_queries=max_queries, max_seconds=max_seconds), emit=_steps(verbose),
+    )  # fmt: skip
+    asking.method()  # a wrong name or option is said before a graph is loaded
+    knowledge = c.opened(
+        named, languages=c.languages(lang), embedder=embedder, input_format=input_format, base=base,
+        encoding=encoding, skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
+    )  # fmt: skip
+    asking = asking.about(knowledge.resolve(name) for name in entity or ())
+    if not no_model:
+        c.say(
+            "no language model is set up: candidates are ranked, not put into words (--no-model hides this)",
+            quiet=quiet,
+        )
+    if question == "-":
+        c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
+        return
+    answer = knowledge.answer(question, asking)
+    c.write(render(_reproducible(answer) if reproducible else answer, shape, verbose=verbose), output)
+    if _EXIT[answer.status]:
+        raise typer.Exit(_EXIT[answer.status])
+
+
+def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible: bool) -> Iterator[str]:
+    """One result for each line of stdin, whatever happened to the others; the worst status is raised at the end."""
+    statuses = set()
+    for line in sys.stdin.buffer:
+        text = line.decode("utf-8", "replace").strip()
+        if not text:
+            continue
+        try:
+            answer = knowledge.answer(text, asking)
+            statuses.add(_EXIT[answer.status])
+            yield render(_reproducible(answer) if reproducible else answer, shape)
+        except KgsparqlError as error:
+            statuses.add(error.exit_code)
+            if error.exit_code == 130:
+                raise
+            yield json.dumps({"question": printable(text), "status": "error", "error": error.to_json()}, default=str)
+    worst = next((code for code in (1, 5, 6) if code in statuses), 0)
+    if worst:
+        raise typer.Exit(worst)
+
+
+def _options(option: list[str] | None) -> dict[str, str]:
+    options = {}
+    for text in option or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise OptionError(f"-O {printable(text, 60)}", hint="write -O name=value")
+        options[name.replace("-", "_")] = value
+    return options
+
+
+def _reproducible(answer: Answer) -> Answer:
+    from dataclasses import replace
+
+    return replace(answer, usage={**answer.usage, "seconds": None})
+
+
+def _steps(verbose: int) -> Any:
+    """Who listens to the events: nobody, or the terminal."""
+
+    def show(event: Event) -> None:
+        from kgsparql import events as e
+
+        match event:
+            case e.QueryRun() if verbose >= 2:
+                cut = "" if event.complete else ", cut by the endpoint"
+                c.say(f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms")
+                c.say("\n".join(f"    {line}" for line in printable_lines(event.text)))
+            case e.EntitiesLinked():
+                found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
+                c.say(f"· linked: {printable(found, 400)}")
+            case e.CandidatesChosen():
+                c.say(
+                    f"· {event.purpose}: kept {len(event.kept)} of {len(event.kept) + event.pruned} ({event.chosen_by})"
+                )
+            case e.LimitReached() | e.FallbackUsed():
+                c.say(f"· {printable(getattr(event, 'message', '') or getattr(event, 'reason', ''), 300)}")
+            case e.Verified():
+                c.say(f"· verified: {event.found} found again, {event.removed} removed, {event.unknown} not checkable")
+
+    return show if verbose else cast("Any", _nobody)
+
+
+def _nobody(event: Event) -> None:
+    """Nobody listens."""
+
+
+def printable_lines(text: str) -> list[str]:
+    """The lines of a query text, each safe on a terminal."""
+    return [printable(line, 400) for line in text.splitlines() if not line.startswith("#+")]

@@ -1,0 +1,242 @@
+"""Bytes of an RDF file on their way to the parser: unpacked, hashed, in UTF-8, within stated limits.
+
+Each step is a generator of chunks, so that a file is read once and never held whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+from kgsparql.errors import GraphLoadError, LimitError, OptionError
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+__all__ = ["ChunkReader", "ReadLimits", "Tally", "raw_chunks", "unpacked", "utf8"]
+
+CHUNK_BYTES = 1 << 17
+_GZIP = b"\x1f\x8b"
+_ARCHIVES = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "bzip2 data",
+    b"\xfd7zXZ": "xz data",
+    b"\x28\xb5\x2f\xfd": "Zstandard data",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF document",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What a file may cost before it is refused.
+
+    :param unpacked_bytes: decoded size of one file.
+    :param ratio: unpacked bytes per packed byte, looked at once ``ratio_from_bytes`` are unpacked (RDF reaches 10 to 40).
+    :param xml_depth: nested elements in RDF/XML, whose parser is quadratic in them.
+    """
+
+    unpacked_bytes: int = 256 << 30
+    ratio: int = 200
+    ratio_from_bytes: int = 16 << 20
+    xml_depth: int = 1000
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was seen of a file so far.
+
+    :param packed_bytes: bytes read from the disk or pipe.
+    :param unpacked_bytes: bytes handed to the parser.
+    :param lines: line ends among them.
+    """
+
+    packed_bytes: int = 0
+    unpacked_bytes: int = 0
+    lines: int = 0
+    digest: _Hash = field(default_factory=hashlib.sha256)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the bytes as they lie on the disk, in hexadecimal."""
+        return self.digest.hexdigest()
+
+
+def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    """The bytes of an open file as they are, hashed and counted; ``on_read`` gets the bytes read so far."""
+    while chunk := file.read(CHUNK_BYTES):
+        tally.digest.update(chunk)
+        tally.packed_bytes += len(chunk)
+        yield chunk
+        if on_read is not None:
+            on_read(tally.packed_bytes)
+
+
+def unpacked(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
+    """Unpack gzip, which is known by its first bytes and not by the name.
+
+    :raises GraphLoadError: for other archives, gzip inside gzip, damaged or cut data.
+    :raises LimitError: for data that unpacks beyond the limits.
+    """
+    first = next(chunks, b"")
+    packed = first.startswith(_GZIP)
+    whole = _chained(first, chunks)
+    for chunk in _gunzipped(whole, name, tally, limits) if packed else whole:
+        if tally.unpacked_bytes == 0:
+            _refuse_archives(chunk, name, inside_gzip=packed)
+        tally.unpacked_bytes += len(chunk)
+        if tally.unpacked_bytes > limits.unpacked_bytes:
+            raise LimitError(
+                f"{name}: more than {limits.unpacked_bytes:,} bytes unpacked", hint="split the file", path=name
+            )
+        yield chunk
+
+
+def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
+    if inside_gzip and head.startswith(_GZIP):
+        raise GraphLoadError(
+            f"{name}: gzip data inside gzip data", code="E_FORMAT", hint="unpack it once: gunzip", path=name
+        )
+    for magic, what in _ARCHIVES.items():
+        if head.startswith(magic):
+            raise GraphLoadError(
+                f"{name}: looks like {what}", code="E_FORMAT", hint="unpack it first; only gzip is read", path=name
+            )
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _gunzipped(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
+    """The data of one or more gzip members, checksums verified."""
+    member = zlib.decompressobj(wbits=31)
+    done = 0
+    for packed in chunks:
+        rest = packed
+        while rest:
+            if member.eof:
+                if not rest.startswith(_GZIP[:1]) and not rest.strip(b"\0"):
+                    rest = b""  # padding with zeros after the last member is allowed
+                    continue
+                member = zlib.decompressobj(wbits=31)
+            try:
+                chunk = member.decompress(rest, CHUNK_BYTES * 4)
+            except zlib.error as error:
+                raise GraphLoadError(
+                    f"{name}: damaged gzip data ({error})", hint="fetch or pack the file again", path=name
+                ) from error
+            rest = member.unused_data if member.eof else member.unconsumed_tail
+            done += len(chunk)
+            if done > limits.ratio_from_bytes and done > limits.ratio * tally.packed_bytes:
+                raise LimitError(
+                    f"{name}: unpacks to more than {limits.ratio} times its size", path=name,
+                    hint="this is not ordinary RDF; unpack it yourself if you trust it",
+                )  # fmt: skip
+            if chunk:
+                yield chunk
+    if not member.eof:
+        raise GraphLoadError(f"{name}: the gzip data is cut off", hint="fetch the file again", path=name)
+
+
+def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:
+    """UTF-8 without a byte order mark: checked when it should be that already, else transcoded from ``encoding``.
+
+    :raises GraphLoadError: with code ``E_ENCODING`` and the offset of the first byte that is not in the encoding.
+    :raises OptionError: for an encoding that Python does not know.
+    """
+    decoder = _decoder(encoding)
+    given = encoding is not None and codecs.lookup(encoding).name != "utf-8"
+    offset, first = 0, True
+    for chunk in chunks:
+        if first:
+            first = False
+            if not given:
+                _refuse_utf16(chunk, name)
+            data = chunk.removeprefix(codecs.BOM_UTF8) if not given else chunk
+        else:
+            data = chunk
+        if given or not data.isascii() or decoder.getstate()[0]:
+            data = _checked(decoder, data, name, offset, tally, encoding, transcode=given)
+        offset += len(chunk)
+        tally.lines += data.count(b"\n")
+        yield data
+    _checked(decoder, b"", name, offset, tally, encoding, transcode=given, final=True)
+
+
+def _decoder(encoding: str | None) -> codecs.IncrementalDecoder:
+    try:
+        b"".decode(encoding or "utf-8")  # unlike lookup, refuses codecs that do not make text
+    except LookupError as error:
+        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
+    return codecs.getincrementaldecoder(encoding or "utf-8")("strict")
+
+
+def _checked(
+    decoder: codecs.IncrementalDecoder, data: bytes, name: str, offset: int, tally: Tally,
+    encoding: str | None, *, transcode: bool, final: bool = False,
+) -> bytes:  # fmt: skip
+    pending = len(decoder.getstate()[0])
+    try:
+        text = decoder.decode(data, final)
+    except UnicodeDecodeError as error:
+        at = offset - pending + error.start
+        line = tally.lines + 1 + data.count(b"\n", 0, max(0, error.start - pending))
+        raise GraphLoadError(
+            f"{name}:{line}: byte {at:,} is not valid {encoding or 'UTF-8'}; expected UTF-8",
+            code="E_ENCODING", hint="name the encoding, for example --encoding latin-1",
+            path=name, line=line, offset=at,
+        ) from error  # fmt: skip
+    return text.encode().removeprefix(codecs.BOM_UTF8) if transcode else data
+
+
+def _refuse_utf16(head: bytes, name: str) -> None:
+    """UTF-16 and UTF-32 by their marks, or by the zeros that ASCII characters leave in them."""
+    sample = head[:4096]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    guess = None
+    if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        guess = "utf-32"
+    elif sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        guess = "utf-16"
+    elif len(sample) >= 4 and max(even, odd) > len(sample) // 8 and min(even, odd) < max(even, odd) // 4:
+        guess = "utf-16-be" if even > odd else "utf-16-le"
+    if guess is not None:
+        raise GraphLoadError(
+            f"{name}: looks like {guess.upper()}; expected UTF-8",
+            code="E_ENCODING", hint=f"--encoding {guess}", path=name, guess=guess,
+        )  # fmt: skip
+
+
+class ChunkReader:
+    """A file object over chunks, as pyoxigraph wants it. Keeps the error that ended the reading."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._chunk = b""
+        self._at = 0
+        self.error: BaseException | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        if size < 0:
+            size = 1 << 62
+        while self._at >= len(self._chunk):
+            try:
+                self._chunk, self._at = next(self._chunks), 0
+            except StopIteration:
+                return b""
+            except BaseException as error:
+                self.error = error
+                raise
+        end = self._at + size
+        data = self._chunk[self._at : end]
+        self._at = end
+        return data

@@ -1,0 +1,201 @@
+"""RDF files read safely: the format found, hostile input refused, every error with its place.
+
+Files are parsed by pyoxigraph only, and never leniently: an IRI that is not one would become text of a query later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+import pyoxigraph as ox
+
+from kgsparql.errors import GraphLoadError, InputError, OptionError
+from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked, utf8
+from kgsparql.graphs.guards import guarded
+from kgsparql.terms import IRI
+
+__all__ = ["FORMATS", "Progress", "RdfFile", "ReadOptions", "format_named", "format_of", "rdf_files", "reader_of"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
+
+FORMATS: dict[str, ox.RdfFormat] = {
+    "ttl": ox.RdfFormat.TURTLE,
+    "turtle": ox.RdfFormat.TURTLE,
+    "nt": ox.RdfFormat.N_TRIPLES,
+    "ntriples": ox.RdfFormat.N_TRIPLES,
+    "nq": ox.RdfFormat.N_QUADS,
+    "nquads": ox.RdfFormat.N_QUADS,
+    "trig": ox.RdfFormat.TRIG,
+    "rdf": ox.RdfFormat.RDF_XML,
+    "xml": ox.RdfFormat.RDF_XML,
+    "owl": ox.RdfFormat.RDF_XML,
+    "rdfxml": ox.RdfFormat.RDF_XML,
+    "jsonld": ox.RdfFormat.JSON_LD,
+    "json-ld": ox.RdfFormat.JSON_LD,
+}
+"""Format by file suffix or name, without the dot, in lower case."""
+
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How files are read.
+
+    :param format: a key of :data:`FORMATS` or a media type, when the name does not say it.
+    :param base: the IRI that relative IRIs are resolved against.
+    :param encoding: what the text is in when it is not UTF-8.
+    :param skip_bad: go on after a statement that is not valid, and count it.
+    """
+
+    format: str | None = None
+    base: str | None = None
+    encoding: str | None = None
+    skip_bad: bool = False
+    limits: ReadLimits = field(default_factory=ReadLimits)
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            format_named(self.format)
+        if self.base is not None:
+            try:
+                IRI(self.base)
+            except ValueError as error:
+                raise OptionError(f"the base is not an absolute IRI: {self.base!r}", hint="--base http://…") from error
+
+
+@dataclass(slots=True)
+class RdfFile:
+    """One file on its way into a graph.
+
+    :param name: as the user typed it; errors and citations say it.
+    :param path: ``None`` for standard input.
+    :param tally: what was seen so far; whole when the reading ended.
+    :param skipped: statements left out because they were not valid; only with ``skip_bad``.
+    :param first_skipped: what was wrong with the first of them.
+    """
+
+    name: str
+    path: Path | None
+    tally: Tally = field(default_factory=Tally)
+    skipped: int = 0
+    first_skipped: str = ""
+
+    @property
+    def iri(self) -> IRI:
+        """The ``file:`` IRI of the path, which is the named graph it gets beside other files."""
+        return IRI("urn:kgsparql:stdin") if self.path is None else IRI(self.path.resolve().as_uri())
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk; 0 where nobody knows."""
+        return 0 if self.path is None else self.path.stat().st_size
+
+
+def format_named(name: str) -> ox.RdfFormat:
+    """The format of a suffix, a name or a media type.
+
+    :raises OptionError: for one that is not known.
+
+    >>> format_named("ttl") == format_named("text/turtle")
+    True
+    """
+    found = FORMATS.get(name.lower().lstrip(".")) or ox.RdfFormat.from_media_type(name)
+    if found is None or found.file_extension == "n3":
+        raise OptionError(f"unknown RDF format {name!r}", hint="one of ttl, nt, nq, trig, rdf, jsonld")
+    return found
+
+
+def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
+    """The format of a file: as told, else by its suffix, for which ``.gz`` does not count.
+
+    :raises GraphLoadError: with code ``E_FORMAT`` if neither says it.
+
+    >>> format_of(RdfFile("a.nt.gz", Path("a.nt.gz")), ReadOptions()).name
+    'N-Triples'
+    """
+    if options.format is not None:
+        return format_named(options.format)
+    suffixes = [suffix.lower().lstrip(".") for suffix in Path(file.name).suffixes]
+    if suffixes and suffixes[-1] in {"gz", "gzip"}:
+        suffixes.pop()
+    found = FORMATS.get(suffixes[-1]) if suffixes else None
+    if found is None:
+        what = "standard input" if file.path is None else file.name
+        raise GraphLoadError(
+            f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name,
+            hint="name it: --input-format ttl|nt|nq|trig|rdf|jsonld",
+        )  # fmt: skip
+    return found
+
+
+def rdf_files(source: str | Path) -> list[RdfFile]:
+    """The files that a path names: itself, the RDF files in a directory, or standard input (``-``).
+
+    :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
+    """
+    name = str(source)
+    if name == _STDIN:
+        return [RdfFile(name, None)]
+    path = Path(source)
+    try:
+        if path.is_dir():
+            inside = sorted(entry for entry in path.iterdir() if entry.is_file() and _has_rdf_suffix(entry))
+            if not inside:
+                raise InputError(f"{name}: no RDF files in this directory", hint=f"looked for {_suffixes()}", path=name)
+            return [RdfFile(str(entry), entry) for entry in inside]
+        if not path.exists():
+            raise InputError(f"{name}: no such file or directory", hint="check the path", path=name)
+        if not path.is_file():
+            raise InputError(
+                f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name
+            )
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
+    return [RdfFile(name, path)]
+
+
+def _has_rdf_suffix(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    return bool(last) and last[0][1:] in FORMATS
+
+
+def _suffixes() -> str:
+    return ", ".join(sorted(f".{suffix}" for suffix in FORMATS if len(suffix) <= 6 and suffix != "turtle"))
+
+
+@contextlib.contextmanager
+def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
+    """A reader of UTF-8 from which everything hostile that can be seen before parsing was refused.
+
+    :raises GraphLoadError: for what is plainly not RDF in the format it should be in.
+    :raises LimitError: for what is larger than the limits.
+    :raises InputError: for a file that cannot be read.
+    """
+    rdf_format = format_of(file, options)
+    total = file.size
+    on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
+    file.tally, file.skipped, file.first_skipped = Tally(), 0, ""
+    with _raw(file) as raw:
+        chunks = unpacked(raw_chunks(raw, file.tally, on_read), file.name, file.tally, options.limits)
+        yield ChunkReader(guarded(chunks, rdf_format, file.name, file.tally, options.encoding, options.limits))
+
+
+@contextlib.contextmanager
+def _raw(file: RdfFile) -> Iterator[BinaryIO]:
+    if file.path is None:
+        yield sys.stdin.buffer
+        return
+    try:
+        raw = file.path.open("rb")
+    except OSError as error:
+        raise InputError(f"{file.name}: {error.strerror or error}", hint="check the path", path=file.name) from error
+    with raw:
+        yield raw

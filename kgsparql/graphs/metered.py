@@ -1,0 +1,89 @@
+"""A graph that counts its queries against a budget and tells who listens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kgsparql.budget import Usage
+from kgsparql.errors import CancelledError
+from kgsparql.events import Emit, QueryRun
+from kgsparql.evidence import Source
+from kgsparql.graph import BlankNodeLookup, KnowledgeGraph, Solutions
+from kgsparql.query import Query
+from kgsparql.terms import Triple
+
+__all__ = ["MeteredGraph"]
+
+
+@dataclass(slots=True)
+class MeteredGraph:
+    """The wrapped graph, with every query counted, checked against the budget, and emitted.
+
+    :param limited: ``False`` for the work an answer owes its reader however little is left: labels and verification.
+        It is counted, and it stops when the question is stopped.
+    """
+
+    graph: KnowledgeGraph
+    usage: Usage
+    emit: Emit
+    limited: bool = True
+    name: str = field(init=False)
+    chunk_size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.graph.name
+        self.chunk_size = self.graph.chunk_size
+
+    def unlimited(self) -> MeteredGraph:
+        """The same graph, still counted, without limits."""
+        return MeteredGraph(self.graph, self.usage, self.emit, limited=False)
+
+    def select(self, query: Query) -> Solutions:
+        """As :meth:`KnowledgeGraph.select`.
+
+        :raises BudgetExceededError: if the query, or what it returns, is over the budget.
+        :raises CancelledError: if the question was stopped.
+        """
+        if query.empty:
+            return Solutions()
+        solutions = self._timed(query, lambda: self.graph.select(query))
+        if self.limited:
+            self.usage.after_query(len(solutions))
+        else:
+            self.usage.rows += len(solutions)
+        return solutions
+
+    def ask(self, query: Query) -> bool:
+        """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
+        return bool(self._timed(query, lambda: Solutions(solutions=({},) if self.graph.ask(query) else ())))
+
+    def _timed(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
+        if self.limited:
+            self.usage.before_query()
+        else:
+            if self.usage.cancel.is_set():
+                raise CancelledError("stopped")
+            self.usage.queries += 1
+        began = time.perf_counter()
+        solutions = run()
+        self.emit(
+            QueryRun(
+                graph=self.name,
+                name=query.name,
+                text=query.text,
+                solutions=len(solutions),
+                complete=solutions.complete,
+                seconds=round(time.perf_counter() - began, 6),
+            )
+        )
+        return solutions
+
+    def source(self, named_graph: str | None) -> Source:
+        """As :meth:`KnowledgeGraph.source`."""
+        return self.graph.source(named_graph)
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
+        """Where a triple is found; ``None`` if this graph cannot be asked for triples with blank nodes."""
+        return self.graph.sources_of(triple) if isinstance(self.graph, BlankNodeLookup) else None

@@ -1,0 +1,125 @@
+"""An RDF dataset held in this process by Oxigraph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TypeVar
+
+import pyoxigraph as ox
+
+from kgsparql.errors import QueryError, QuerySyntaxError
+from kgsparql.evidence import Source
+from kgsparql.graph import Solutions
+from kgsparql.query import Query
+from kgsparql.terms import BlankNode, Term, Triple, printable
+
+__all__ = ["OxigraphGraph"]
+
+_Result = TypeVar("_Result")
+
+
+class OxigraphGraph:
+    """Embedded SPARQL over quads in memory or on disk. Queries see the union of all graphs.
+
+    :param store: the quads; kgsparql never writes to it.
+    :param name: what the user called it, and what citations say.
+    :param fingerprint: a hash of the content, or a function that computes it when it is asked for.
+    :param sources: how to cite a named graph, for those that are not cited as ``name`` and their IRI.
+
+    >>> store = ox.Store()
+    >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
+    >>> graph = OxigraphGraph(store, name="example", fingerprint="0")
+    >>> graph.ask(Query("any", "ASK { ?s ?p 1 }"))
+    True
+    """
+
+    chunk_size = 1000
+
+    def __init__(
+        self,
+        store: ox.Store,
+        *,
+        name: str,
+        fingerprint: str | Callable[[], str],
+        sources: Mapping[str, Source] | None = None,
+    ) -> None:
+        self.store = store
+        self.name = name
+        self._fingerprint = fingerprint
+        self._sources = dict(sources or {})
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what the graph holds, in hexadecimal: the same content, the same hash."""
+        return self._fingerprint if isinstance(self._fingerprint, str) else self._fingerprint()
+
+    @cached_property
+    def has_named_graphs(self) -> bool:
+        """Whether one triple may be there more than once, so that counts must be of distinct things."""
+        return next(self.store.named_graphs(), None) is not None
+
+    def select(self, query: Query) -> Solutions:
+        """The solutions of a SELECT.
+
+        :raises QuerySyntaxError: if the text is not SPARQL.
+        :raises QueryError: if it is not a SELECT, or the engine fails.
+        """
+        if query.empty:
+            return Solutions()
+        with self._results(query, ox.QuerySolutions) as results:
+            names = tuple(variable.value for variable in results.variables)
+            solutions = []
+            for solution in results:
+                terms = zip(names, solution, strict=True)
+                solutions.append({name: term for name, term in terms if term is not None})
+        return Solutions(names, tuple(solutions))
+
+    def ask(self, query: Query) -> bool:
+        """The answer to an ASK.
+
+        :raises QueryError: as :meth:`select`.
+        """
+        if query.empty:
+            return False
+        with self._results(query, ox.QueryBoolean) as result:
+            return bool(result)
+
+    def source(self, named_graph: str | None) -> Source:
+        """How to cite a named graph, or the default graph (``None``)."""
+        if named_graph is None:
+            return self._sources.get("", Source(self.name))
+        return self._sources.get(named_graph, Source(self.name, named_graph))
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...]:
+        """Where a triple is found, blank nodes by their names in this store; empty if it is not there."""
+        try:
+            quads = self.store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None)
+            graphs = sorted(_graph_name(quad.graph_name) or "" for quad in quads)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise QueryError(f"{self.name}: looking up a triple failed: {error}") from error
+        return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
+
+    @contextmanager
+    def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
+        """Evaluate, and translate Oxigraph's errors, also those raised while the solutions are read."""
+        try:
+            results = self.store.query(query.text, use_default_graph_as_union=True)
+            if not isinstance(results, form):
+                raise QueryError(
+                    f"query {query.name}: the result is {type(results).__name__}, not {form.__name__}", query=query.text
+                )
+            yield results
+        except QueryError:
+            raise
+        except SyntaxError as error:
+            raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
+        except (OSError, RuntimeError, ValueError, MemoryError) as error:
+            raise QueryError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
+
+
+def _graph_name(name: Term | ox.DefaultGraph) -> str | None:
+    if isinstance(name, ox.DefaultGraph):
+        return None
+    return str(name) if isinstance(name, BlankNode) else getattr(name, "value", str(name))

@@ -1,0 +1,224 @@
+"""Quads of an RDF file: bad statements skipped on request, blank nodes named in order, errors with their place."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pyoxigraph as ox
+
+from kgsparql.errors import KgsparqlError
+from kgsparql.graphs.decoding import ChunkReader
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, reader_of
+from kgsparql.graphs.parse_errors import load_error
+from kgsparql.terms import IRI, BlankNode, Literal, Triple
+
+__all__ = ["BlankNodes", "opened", "quads"]
+
+_LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
+_RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
+_BLOCK_BYTES = 1 << 16
+
+
+class BlankNodes:
+    """Names for blank nodes in the order they are met, so that the same files give the same names.
+
+    The labels of one file say nothing about another: :meth:`of_file` starts afresh.
+
+    >>> names = BlankNodes()
+    >>> first, second = names.of_file(), names.of_file()
+    >>> str(first(BlankNode("x"))), str(first(BlankNode("x"))), str(second(BlankNode("x")))
+    ('_:b1', '_:b1', '_:b2')
+    """
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def of_file(self) -> Callable[[BlankNode], BlankNode]:
+        """A function from a label in one file to the node's name."""
+        known: dict[str, BlankNode] = {}
+
+        def name(node: BlankNode) -> BlankNode:
+            found = known.get(node.value)
+            if found is None:
+                found = known[node.value] = BlankNode(f"b{next(self._numbers)}")
+            return found
+
+        return name
+
+
+@contextlib.contextmanager
+def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
+    """A reader for pyoxigraph, whose errors leave the ``with`` as errors of kgsparql with their place in the file.
+
+    :raises GraphLoadError: for what is not RDF as it should be.
+    :raises LimitError: for what is larger than the limits.
+    :raises InputError: for a file that cannot be read.
+    """
+    with reader_of(file, options, progress) as reader:
+        try:
+            yield reader
+        except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError) as error:
+            if isinstance(error, KgsparqlError):
+                raise
+            if reader.error is not None:  # pyoxigraph may have wrapped what our reader raised
+                raise reader.error from error
+            if isinstance(error, SyntaxError) and error.lineno is None:
+                _locate(error, file, options)
+            raise load_error(error, file.name, file.tally) from error
+
+
+def quads(
+    file: RdfFile,
+    options: ReadOptions,
+    names: BlankNodes,
+    *,
+    graph: IRI | None = None,
+    progress: Progress | None = None,
+) -> Iterator[ox.Quad]:
+    """The quads of a file, in its order.
+
+    :param graph: where its default graph goes; ``None`` for the default graph.
+    :raises KgsparqlError: as :func:`opened`, while iterating.
+    """
+    rename = names.of_file()
+    with opened(file, options, progress) as reader:
+        for quad in _statements(reader, file, options):
+            subject, object_, name = quad.subject, quad.object, quad.graph_name
+            in_default = isinstance(name, ox.DefaultGraph)
+            if isinstance(subject, BlankNode):
+                subject = rename(subject)
+            if isinstance(object_, BlankNode):
+                object_ = rename(object_)
+            elif isinstance(object_, Triple):
+                object_ = _renamed(object_, rename)
+            if isinstance(name, BlankNode):
+                name = rename(name)
+            elif in_default and graph is not None:
+                name = graph
+            yield ox.Quad(subject, quad.predicate, object_, name)
+
+
+def _renamed(triple: Triple, rename: Callable[[BlankNode], BlankNode]) -> Triple:
+    """A triple term with its blank nodes renamed, however deep they are."""
+    subject, object_ = triple.subject, triple.object
+    if isinstance(subject, BlankNode):
+        subject = rename(subject)
+    if isinstance(object_, BlankNode):
+        object_ = rename(object_)
+    elif isinstance(object_, Triple):
+        object_ = _renamed(object_, rename)
+    return Triple(subject, triple.predicate, object_)
+
+
+def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
+    rdf_format = format_of(file, options)
+    if options.skip_bad and rdf_format.name in _LINE_FORMATS:
+        return _good_lines(reader, file, rdf_format)
+    parser = ox.parse(reader, format=rdf_format, base_iri=options.base)
+    if options.skip_bad and rdf_format.name in _RECOVERING_FORMATS:
+        return _good_statements(parser, file)
+    return parser
+
+
+def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
+    """The lines that are statements: whole blocks are parsed at once, the lines of a bad block one by one."""
+    first_line, rest = 1, b""
+    while True:
+        data = reader.read(_BLOCK_BYTES)
+        block, end, rest = (rest + data).rpartition(b"\n") if data else (rest, b"", b"")
+        if block or end:
+            try:
+                yield from list(ox.parse(block + end, format=rdf_format))
+            except SyntaxError:
+                yield from _good_among(block.split(b"\n"), file, rdf_format, first_line)
+            first_line += block.count(b"\n") + len(end)
+        if not data:
+            return
+
+
+def _good_among(
+    lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, first_line: int
+) -> Iterator[ox.Quad]:
+    for number, line in enumerate(lines, first_line):
+        for part in line.split(b"\r"):
+            try:
+                yield from list(ox.parse(part, format=rdf_format))
+            except SyntaxError as error:
+                error.lineno = number
+                _skip(file, error)
+
+
+def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
+    """What the parser finds when it goes on after an error; the rest of the bad statement is left out.
+
+    One quad is held back: of ``"a"@en_US`` the parser gives ``"a"@en`` before it stumbles.
+    """
+    held: ox.Quad | None = None
+    last_place: tuple[int | None, int | None] | None = None
+    while True:
+        try:
+            quad = next(parser, None)
+        except SyntaxError as error:
+            place = error.lineno, error.offset
+            if place == last_place:
+                raise  # it does not get past this point
+            last_place = place
+            _skip(file, error)
+            if held is not None and _may_be_cut(held, error):
+                held = None
+            continue
+        if held is not None:
+            yield held
+        if quad is None:
+            return
+        held = quad
+
+
+def _may_be_cut(quad: ox.Quad, error: SyntaxError) -> bool:
+    literal = quad.object
+    return isinstance(literal, Literal) and literal.language is not None and "Unexpected character" in str(error.msg)
+
+
+def _skip(file: RdfFile, error: SyntaxError) -> None:
+    file.skipped += 1
+    if not file.first_skipped:
+        file.first_skipped = load_error(error, file.name, file.tally).message
+
+
+def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
+    """Give a place to an error that has none: read again line by line, up to the line it happens at."""
+    if file.path is None:
+        return
+    again = RdfFile(file.name, file.path)
+    with reader_of(again, options) as reader:
+        lines = _LineReader(reader)
+        try:
+            for _ in ox.parse(lines, format=format_of(again, options), base_iri=options.base):
+                pass
+        except SyntaxError:
+            error.lineno = max(lines.number, 1)
+            quoted = re.search(r"'([^']+)'", str(error.msg))
+            error.offset = lines.line.find(quoted[1].encode()) + 1 if quoted else 1
+
+
+class _LineReader:
+    """A file object that gives one line at a time, so that the parser cannot be ahead of it."""
+
+    def __init__(self, reader: ChunkReader) -> None:
+        self._reader = reader
+        self._rest = b""
+        self.line = b""
+        self.number = 0
+
+    def read(self, size: int) -> bytes:
+        while b"\n" not in self._rest and (data := self._reader.read(_BLOCK_BYTES)):
+            self._rest += data
+        if self.line.endswith(b"\n") or not self.line:
+            self.number, self.line = self.number + 1, b""
+        end = self._rest.find(b"\n") + 1 or len(self._rest)
+        given, self._rest = self._rest[: min(end, size)], self._rest[min(end, size) :]
+        self.line += given
+        return given

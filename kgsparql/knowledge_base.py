@@ -1,0 +1,238 @@
+"""The front door: open a graph, ask it questions."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgsparql.answering import answer, checked_question, retrieve
+from kgsparql.budget import Budget, Usage
+from kgsparql.choosing import RankerChooser
+from kgsparql.errors import AmbiguousLabelError, NotFoundError, PrefixError
+from kgsparql.events import Emit, Event, Finished, Numbering
+from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
+from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.paths import Directions
+from kgsparql.paths import Path as GraphPath
+from kgsparql.retrievers import load
+from kgsparql.session import Session
+from kgsparql.terms import IRI, PrefixMap, Term, iri, printable
+
+if TYPE_CHECKING:
+    import pyoxigraph
+    import rdflib
+
+    from kgsparql.answer import Answer, Retrieval
+    from kgsparql.embedding import Embedder
+    from kgsparql.linking import Linker
+    from kgsparql.retriever import Retriever
+
+__all__ = ["Asking", "KnowledgeBase", "open"]
+
+
+def _ignore(_: object) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How to ask: the method and its options, the entities if they are known, the limits, who listens."""
+
+    retriever: str | Retriever = "mindmap"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    entities: tuple[IRI, ...] = ()
+    direction: Directions = "both"
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    emit: Emit = _ignore
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def method(self) -> Retriever:
+        """The method with its options.
+
+        :raises OptionError: for a name, an option or a value that does not exist.
+        """
+        return load(self.retriever, self.options) if isinstance(self.retriever, str) else self.retriever
+
+    def about(self, entities: Iterable[IRI]) -> Asking:
+        """The same, with these entities given."""
+        return replace(self, entities=tuple(entities))
+
+
+class KnowledgeBase:
+    """A graph with its labels, ready to be asked.
+
+    :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
+    :param languages: language tags of labels, the preferred first.
+    :param note: called with each line a person should read (an index that was made, a file kept as a store).
+    """
+
+    def __init__(
+        self,
+        graph: OxigraphGraph,
+        *,
+        languages: tuple[str, ...] = ("en",),
+        embedder: str | Embedder | None = "auto",
+        prefixes: PrefixMap | None = None,
+        note: Callable[[str], None] = _ignore,
+        progress: Callable[[str, int, int | None], None] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.languages = languages
+        self.prefixes = prefixes or PrefixMap.default()
+        self._embedder_spec = embedder
+        self._note = note
+        self._progress = progress
+        self._linker: Linker | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, question: str, **options: Any) -> Answer:
+        """Answer a question; the keyword options are those of :class:`Asking`.
+
+        :raises InputError: for an empty question.
+        :raises LimitError: for one of more than 4,000 characters.
+        """
+        return self.answer(question, Asking(**options))
+
+    def answer(self, question: str, asking: Asking) -> Answer:
+        """As :meth:`ask`, with the options as one value."""
+        return answer(asking.method(), self.session(question, asking))
+
+    def retrieve(self, question: str, **options: Any) -> Retrieval:
+        """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
+        asking = Asking(**options)
+        return retrieve(asking.method(), self.session(question, asking))
+
+    def stream(self, question: str, **options: Any) -> Iterator[Event]:
+        """The steps of answering, as they happen; the last event carries the answer.
+
+        Closing the iterator stops the question.
+        """
+        asking = Asking(**options)
+        waiting: queue.SimpleQueue[Event | BaseException] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                self.answer(question, replace(asking, emit=waiting.put))
+            except BaseException as error:  # noqa: BLE001 - handed to the caller, not handled here
+                waiting.put(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            while True:
+                event = waiting.get()
+                if isinstance(event, BaseException):
+                    raise event
+                yield event
+                if isinstance(event, Finished):
+                    return
+        finally:
+            asking.cancel.set()
+
+    def session(self, question: str, asking: Asking) -> Session:
+        """A session for one question."""
+        from kgsparql.ranking import ranker_for
+
+        text = checked_question(question)
+        usage = Usage(asking.budget, cancel=asking.cancel)
+        emit = Numbering(asking.emit, lambda: usage.seconds)
+        ranker = ranker_for(self.embedder)
+        return Session(
+            question=text,
+            graph=MeteredGraph(self.graph, usage, emit),
+            linker=None if asking.entities else self.linker,
+            ranker=ranker,
+            choose=RankerChooser(ranker, emit),
+            usage=usage,
+            emit=emit,
+            given=asking.entities,
+            languages=self.languages,
+            direction=asking.direction,
+            seed=asking.seed,
+        )
+
+    @property
+    def linker(self) -> Linker:
+        """Finds entities in a question; made, with its label index, when it is first needed."""
+        raise NotImplementedError
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns texts into vectors, if anything does."""
+        raise NotImplementedError
+
+    def resolve(self, name: str) -> IRI:
+        """The entity a person means: an IRI, a CURIE, or an exact label.
+
+        :raises NotFoundError: if no entity has this label.
+        :raises AmbiguousLabelError: if several have it.
+        :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
+        """
+        text = name.strip()
+        if re.match(r"<.*>$|[A-Za-z][\w+.-]*://|urn:", text):
+            return iri(text)
+        unknown: PrefixError | None = None
+        if re.fullmatch(r"[\w.-]*:\S+", text):
+            try:
+                return self.prefixes.expand(text)
+            except PrefixError as error:
+                unknown = error
+        found = by_label(self.graph, text, languages=self.languages)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise AmbiguousLabelError(
+                f"{len(found)} entities are labelled {printable(text, 80)!r}",
+                hint="name one by its IRI:",
+                candidates=[self.prefixes.compress(term) for term in found],
+            )
+        if unknown is not None:
+            raise unknown
+        raise NotFoundError(
+            f"nothing is labelled {printable(text, 80)!r}", hint=f"search for it: kgsparql find {printable(text, 80)!r}"
+        )
+
+    def show(self, entity: IRI, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
+        """What is around an entity, at most ``limit`` neighbours by each predicate and direction.
+
+        :raises NotFoundError: if the graph does not mention it.
+        """
+        found = neighbours(self.graph, [entity], direction=direction, limit=limit, skip=frozenset())
+        if not found.items:
+            raise NotFoundError(f"{entity} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+        return found
+
+    def paths(self, start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both") -> Found[GraphPath]:
+        """The shortest paths between two entities."""
+        return shortest_paths(self.graph, start, end, max_hops=max_hops, direction=direction)
+
+    def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
+        """A label for each term, its local name where the graph has none."""
+        return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
+
+
+def open(
+    *sources: str | Path | rdflib.Graph | pyoxigraph.Store,
+    languages: tuple[str, ...] = ("en",),
+    embedder: str | Embedder | None = "auto",
+    note: Callable[[str], None] = _ignore,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    **options: Any,
+) -> KnowledgeBase:
+    """Open RDF files, a directory of them, a store on disk, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
+
+    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
+    :raises GraphLoadError: for a file that is missing or is not RDF.
+
+    >>> knowledge = open("fixtures/nobel.ttl")
+    >>> knowledge.resolve("Marie Curie")
+    <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
+    """
+    graph = open_graph(sources, note=note, progress=progress, **options)
+    return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress)

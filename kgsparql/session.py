@@ -1,0 +1,133 @@
+"""Everything that belongs to one question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.budget import Usage
+from kgsparql.choosing import Chooser
+from kgsparql.errors import BudgetExceededError
+from kgsparql.events import Emit, EntitiesLinked, LimitReached
+from kgsparql.evidence import Cut
+from kgsparql.exploration import labels
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.linking import LinkedEntity, Linker, Mention
+from kgsparql.paths import Directions
+from kgsparql.ranking import Ranker
+from kgsparql.terms import IRI, Term
+
+__all__ = ["Session"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
+
+    A retriever takes its options from its own fields and everything else from here.
+
+    :param given: entities named by the caller; then nothing is linked.
+    :param notes: lines for the reader of the answer, in the order they came up.
+    :param partial: a limit of the budget ended some step early.
+    """
+
+    question: str
+    graph: MeteredGraph
+    linker: Linker | None
+    ranker: Ranker
+    choose: Chooser
+    usage: Usage
+    emit: Emit
+    given: tuple[IRI, ...] = ()
+    languages: tuple[str, ...] = ("en",)
+    direction: Directions = "both"
+    seed: int = 0
+    notes: list[str] = field(default_factory=list)
+    partial: bool = False
+    _links: tuple[LinkedEntity, ...] | None = None
+    _labels: dict[Term, str] = field(default_factory=dict)
+
+    @property
+    def random(self) -> Random:
+        """A generator seeded by the seed and the question, the same on every machine."""
+        return Random(hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest())  # noqa: S311 - not for secrets
+
+    def link(self) -> tuple[LinkedEntity, ...]:
+        """The entities of the question: those given, else those the linker finds; the same at every call."""
+        if self._links is None:
+            if self.given:
+                named = self.labels(self.given)
+                self._links = tuple(
+                    LinkedEntity(
+                        term=term, label=named[term], score=1.0, kind="entity", matched="given",
+                        mention=self._mention(named[term]),
+                    )
+                    for term in dict.fromkeys(self.given)
+                )  # fmt: skip
+            else:
+                self._links = self.linker.link(self.question) if self.linker else ()
+            self._labels.update({link.term: link.label for link in self._links})
+            self.emit(
+                EntitiesLinked(
+                    entities=tuple(
+                        (e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in self._links
+                    )
+                )
+            )
+        return self._links
+
+    def _mention(self, label: str) -> Mention:
+        start = self.question.casefold().find(label.casefold())
+        end = start + len(label)
+        return Mention(self.question[start:end], start, end) if start >= 0 else Mention("", -1, -1)
+
+    def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
+        """A label for each term, asked of the graph at most once in this session."""
+        wanted = list(dict.fromkeys(terms))
+        missing = [term for term in wanted if term not in self._labels]
+        if missing:
+            found = labels(self.graph.unlimited(), missing, languages=self.languages)
+            self._labels.update({term: label.text for term, label in found.items()})
+        return {term: self._labels[term] for term in wanted}
+
+    def rank(self, texts: Sequence[str], *, masked: bool = False) -> NDArray[np.float64]:
+        """How well each text fits the question, shape ``(n_texts,)``.
+
+        :param masked: leave the linked mentions out of the question, so that what is asked weighs more than about whom.
+        """
+        question = self.masked_question if masked else self.question
+        return np.asarray(self.ranker.rank(question, texts), dtype=np.float64) if texts else np.zeros(0)
+
+    @property
+    def masked_question(self) -> str:
+        """The question without the mentions that were linked."""
+        text = self.question
+        for mention in sorted((e.mention for e in self.link()), key=lambda m: -m.start):
+            if mention.start >= 0:
+                text = f"{text[: mention.start]} {text[mention.end :]}"
+        return " ".join(text.split()) or self.question
+
+    def note_cuts(self, cuts: Iterable[Cut]) -> None:
+        """Tell the reader what a limit left out."""
+        for cut in cuts:
+            message = str(cut)
+            if message not in self.notes:
+                self.notes.append(message)
+                self.emit(LimitReached(what=cut.what, message=message))
+
+    @contextmanager
+    def within_budget(self) -> Iterator[None]:
+        """A step that may end early: when the budget is spent, what was found so far stands."""
+        try:
+            yield
+        except BudgetExceededError as error:
+            if not self.partial:
+                self.notes.append(f"{error.message}: the answer rests on what was found until then")
+                self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
+            self.partial = True

@@ -1,0 +1,176 @@
+"""Words of labels and questions: tokens with their places, light stems, stop words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kgsparql.terms import normalised
+
+__all__ = ["STOP_WORDS", "Token", "is_unspaced", "stem", "stop_words", "tokens", "trigrams", "words"]
+
+STOP_WORDS: dict[str, frozenset[str]] = {
+    "en": frozenset(
+        "a about after all also am an and any are as at be been before being between both but by can could did do does "
+        "each either for from had has have he her hers him his how i if in into is it its many may me might more most "
+        "much must my no nor not of on or our ours please s shall she should so some such t than that the their theirs "
+        "them then there these they this those to under up us was we were what when where which while who whom whose "
+        "why will with would you your yours".split()
+    ),
+    "de": frozenset(
+        "aber als am an auf aus bei bin bis das dem den der des die du durch ein eine einem einen einer eines er es "
+        "für fur hat haben hatte ich ihr im in ist kann mit nach nicht oder sein seine sich sie sind über uber um und "
+        "von war waren warum was welche welchem welchen welcher welches wem wen wer werden wessen wie wo wurde wurden "
+        "zu zum zur".split()
+    ),
+    "fr": frozenset(
+        "a au aux avec ce ces cette combien comment d dans de des du elle elles en est et eu il ils j je l la le les "
+        "leur lui mais n ne nous on ou par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se "
+        "ses son sont sur t un une vous y a ete etait".split()
+    ),
+    "es": frozenset(
+        "a al como con cual cuales cuando cuanto cuantos de del donde e el ella ellos en entre era es esta este fue "
+        "fueron ha han hay la las lo los mas no o para pero por porque que quien quienes se ser si sin sobre son su "
+        "sus un una uno y".split()
+    ),
+    "it": frozenset(
+        "a ad ai al alla che chi come con cosa da dal dei del della delle di dove e ed era gli ha hanno i il in la le "
+        "lo nel nella non o per perche quale quali quando quanti quanto si sono su sul sulla un una uno".split()
+    ),
+    "pt": frozenset(
+        "a ao aos as com como da das de do dos e ela ele em era foi foram ha mais na nas no nos o onde os ou para por "
+        "qual quais quando quantos que quem se sem sao ser sua um uma".split()
+    ),
+    "nl": frozenset(
+        "aan als bij dan dat de die door een en er het hij hoe hoeveel in is met naar niet of om op te tot uit van "
+        "voor waar wanneer waren was wat welk welke werd wie wordt zij zijn".split()
+    ),
+}
+"""Words that say nothing about which entity is meant, by language; normalised as labels are."""
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a text and its place there.
+
+    :param text: normalised, as in the keys of labels.
+    :param joined: it follows the token before it without a gap, as characters do in Chinese, Japanese or Thai.
+    """
+
+    text: str
+    start: int
+    end: int
+    joined: bool = False
+
+
+def is_unspaced(char: str) -> bool:
+    """Whether a character belongs to a script that does not (or, for Korean, does not always) separate words.
+
+    >>> is_unspaced("東"), is_unspaced("a")
+    (True, False)
+    """
+    return _UNSPACED.match(char) is not None
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text in order. Scripts without spaces give a token for each character and its marks.
+
+    >>> [token.text for token in tokens("Who is Chunchuna Villafañe?")]
+    ['who', 'is', 'chunchuna', 'villafane']
+    >>> [(token.text, token.joined) for token in tokens("東京 は")]
+    [('東', False), ('京', True), ('は', False)]
+    """
+    found: list[Token] = []
+    end_of_last = -1
+    for start, end in _spans(text):
+        word = normalised(text[start:end])
+        if word:
+            found.append(Token(word, start, end, joined=start == end_of_last))
+            end_of_last = end
+    return found
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends: runs of letters, digits, symbols and marks, unspaced characters one by one."""
+    spans: list[tuple[int, int]] = []
+    begun: int | None = None
+    for at, char in enumerate(text):
+        category = "L" if char.isalnum() else unicodedata.category(char)[0]
+        if category == "M" and (begun is not None or (spans and spans[-1][1] == at)):
+            if begun is None:
+                spans[-1] = (spans[-1][0], at + 1)
+            continue
+        if category in "LMNS" and not is_unspaced(char):
+            begun = at if begun is None else begun
+            continue
+        if begun is not None:
+            spans.append((begun, at))
+            begun = None
+        if category in "LMNS":
+            spans.append((at, at + 1))
+    if begun is not None:
+        spans.append((begun, len(text)))
+    return spans
+
+
+@lru_cache(maxsize=20_000)
+def words(key: str) -> tuple[str, ...]:
+    """The words of a normalised text.
+
+    >>> words("rio de janeiro"), words("東京")
+    (('rio', 'de', 'janeiro'), ('東', '京'))
+    """
+    if key.isascii():
+        return tuple(key.split())
+    return tuple(token.text for token in tokens(key))
+
+
+@lru_cache(maxsize=20_000)
+def trigrams(key: str) -> frozenset[str]:
+    """The runs of three characters of each space-separated word, shorter words whole.
+
+    >>> sorted(trigrams("rio de"))
+    ['de', 'rio']
+    """
+    return frozenset(word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2)))
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """An English word without its commonest endings; other scripts as they are. Only ever compared with other stems.
+
+    >>> [stem(w) for w in ("movies", "cities", "directed", "directing", "director", "class", "bus")]
+    ['movy', 'city', 'direct', 'direct', 'director', 'class', 'bus']
+    >>> stem("movie")
+    'movy'
+    """
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith(("ies", "ie")):
+        return word[: -3 if word.endswith("s") else -2] + "y"
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            base = word[: -len(ending)]
+            return base[:-1] if base[-1] == base[-2] and base[-1] not in "ls" else base
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
+    """The stop words of some languages; a tag such as ``pt-BR`` stands for its language.
+
+    >>> "the" in stop_words(("en-GB",)), "the" in stop_words(("xx",))
+    (True, False)
+    """
+    found = (STOP_WORDS.get(tag.split("-")[0].lower(), frozenset()) for tag in languages)
+    return frozenset().union(*found)

@@ -1,0 +1,281 @@
+"""The fixtures are what their README says: readable by two engines, labelled, and with gold answers that hold."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rdflib
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+LAUREATE = NamedNode("https://kgsparql.example/nobel/Laureate")
+AWARD = NamedNode("http://dbpedia.org/ontology/award")
+CORNER = "https://kgsparql.example/corner/"
+DEFAULT_GRAPH = "urn:x-rdflib:default"
+FORMATS = {".ttl": RdfFormat.TURTLE, ".trig": RdfFormat.TRIG}
+RDF_FILES = [FIXTURES / "nobel.ttl", FIXTURES / "corner_cases.trig"]
+QUESTIONS: list[dict[str, Any]] = [
+    json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+Node = NamedNode | BlankNode | Literal | Triple
+Shape = tuple[str, str, str, str]
+
+
+def quads_of(path: Path) -> set[Quad]:
+    return set(parse(path=str(path), format=FORMATS[path.suffix]))
+
+
+@pytest.fixture(scope="module")
+def nobel() -> set[Quad]:
+    return quads_of(FIXTURES / "nobel.ttl")
+
+
+@pytest.fixture(scope="module")
+def corner_cases() -> set[Quad]:
+    return quads_of(FIXTURES / "corner_cases.trig")
+
+
+def local_name(iri: str) -> str:
+    return re.split(r"[/#]", iri)[-1]
+
+
+def english_labels(quads: Iterable[Quad]) -> dict[Node, str]:
+    return {
+        quad.subject: quad.object.value
+        for quad in quads
+        if quad.predicate == LABEL and isinstance(quad.object, Literal) and quad.object.language == "en"
+    }
+
+
+def walk(quads: Iterable[Quad], topic: Node, path: list[str]) -> set[Node]:
+    """The distinct ends of `path` from `topic`, by the two rules of fixtures/README.md."""
+    neighbours: dict[tuple[Node, str], set[Node]] = defaultdict(set)
+    for quad in quads:
+        name = local_name(quad.predicate.value)
+        neighbours[quad.subject, name].add(quad.object)
+        neighbours[quad.object, "^" + name].add(quad.subject)
+    walks: list[tuple[Node, ...]] = [(topic,)]
+    for position, step in enumerate(path):
+        before = path[position - 1] if position else ""
+        goes_back = before in {"^" + step, step.removeprefix("^")} and before != step
+        walks = [
+            (*nodes, end)
+            for nodes in walks
+            for end in neighbours[nodes[-1], step]
+            if not (goes_back and end == nodes[-2])
+        ]
+    ends = {nodes[-1] for nodes in walks}
+    return ends - {topic} or ends
+
+
+def oxigraph_shapes(quads: Iterable[Quad]) -> Counter[Shape]:
+    """Quads without the names of blank nodes and without the text of literals, which engines may normalise."""
+
+    def shape(term: Node | DefaultGraph) -> str:
+        match term:
+            case NamedNode():
+                return term.value
+            case Literal():
+                return f"literal {(term.language or '').lower()} {'' if term.language else term.datatype.value}"
+            case DefaultGraph():
+                return DEFAULT_GRAPH
+        return "blank"
+
+    return Counter(
+        (shape(quad.subject), shape(quad.predicate), shape(quad.object), shape(quad.graph_name)) for quad in quads
+    )
+
+
+def rdflib_shapes(path: Path) -> Counter[Shape]:
+    def shape(term: rdflib.term.Node | None) -> str:
+        match term:
+            case rdflib.BNode():
+                return "blank"
+            case rdflib.URIRef():
+                return str(term)
+            case rdflib.Literal(language=language, datatype=datatype):
+                return f"literal {(language or '').lower()} {'' if language else datatype or rdflib.XSD.string}"
+        return DEFAULT_GRAPH
+
+    dataset = rdflib.Dataset()
+    dataset.parse(data=path.read_bytes(), format="trig")  # Turtle is TriG; a path would leave the file open
+    return Counter((shape(s), shape(p), shape(o), shape(g)) for s, p, o, g in dataset.quads())
+
+
+@pytest.mark.filterwarnings(
+    "ignore:(Dataset|ConjunctiveGraph)\\b:DeprecationWarning"
+)  # raised by rdflib on its own use
+@pytest.mark.parametrize("path", RDF_FILES, ids=lambda path: path.name)
+def test_oxigraph_and_rdflib_read_the_same_quads(path: Path) -> None:
+    assert oxigraph_shapes(quads_of(path)) == rdflib_shapes(path)
+
+
+@pytest.mark.parametrize("path", RDF_FILES, ids=lambda path: path.name)
+def test_a_store_keeps_every_quad(path: Path) -> None:
+    """Nothing is lost when the store normalises literals."""
+    store = Store()
+    store.load(path=str(path), format=FORMATS[path.suffix])
+    assert len(store) == len(quads_of(path))
+
+
+def test_nobel_is_large_enough(nobel: set[Quad]) -> None:
+    laureates = {quad.subject for quad in nobel if quad.predicate == RDF_TYPE and quad.object == LAUREATE}
+    assert len(nobel) >= 800
+    assert len(laureates) >= 55
+    assert laureates == {quad.subject for quad in nobel if quad.predicate == AWARD}
+
+
+def test_nobel_covers_all_six_prizes(nobel: set[Quad]) -> None:
+    prizes = {quad.object.value for quad in nobel if quad.predicate == AWARD and isinstance(quad.object, NamedNode)}
+    categories = {prize.rsplit("-", 1)[1] for prize in prizes}
+    assert categories == {"physics", "chemistry", "medicine", "literature", "peace", "economics"}
+
+
+def test_every_predicate_and_class_of_nobel_has_an_english_label(nobel: set[Quad]) -> None:
+    used: set[Node] = {quad.predicate for quad in nobel}
+    used |= {quad.object for quad in nobel if quad.predicate == RDF_TYPE}
+    assert used - english_labels(nobel).keys() == set()
+
+
+def test_every_iri_of_nobel_has_one_english_label(nobel: set[Quad]) -> None:
+    named = {term for quad in nobel for term in (quad.subject, quad.object) if isinstance(term, NamedNode)}
+    labels = Counter(
+        quad.subject
+        for quad in nobel
+        if quad.predicate == LABEL and isinstance(quad.object, Literal) and quad.object.language == "en"
+    )
+    assert {term: labels[term] for term in named} == dict.fromkeys(named, 1)
+
+
+def test_local_names_of_nobel_predicates_are_unambiguous(nobel: set[Quad]) -> None:
+    """Questions name predicates by local name, so two predicates must not share one."""
+    predicates = {quad.predicate.value for quad in nobel}
+    assert len({local_name(iri) for iri in predicates}) == len(predicates)
+
+
+def test_nobel_dates_are_valid_and_in_order(nobel: set[Quad]) -> None:
+    days: dict[str, dict[Node, str]] = {"birthDate": {}, "deathDate": {}}
+    for quad in nobel:
+        name = local_name(quad.predicate.value)
+        if name in days:
+            assert isinstance(quad.object, Literal)
+            assert re.fullmatch(r"(18|19|20)\d\d-(0[1-9]|1[0-2])-([0-2]\d|3[01])", quad.object.value)
+            assert quad.subject not in days[name]
+            days[name][quad.subject] = quad.object.value
+    assert all(days["birthDate"][person] < day for person, day in days["deathDate"].items())
+
+
+def test_there_are_40_questions_with_unique_ids_and_wording() -> None:
+    assert len(QUESTIONS) == 40
+    assert len({question["id"] for question in QUESTIONS}) == 40
+    assert len({question["question"] for question in QUESTIONS}) == 40
+
+
+def test_questions_cover_every_number_of_hops_both_directions_and_literals() -> None:
+    hops = Counter(question["hops"] for question in QUESTIONS)
+    assert hops.keys() == {1, 2, 3}
+    assert min(hops.values()) >= 8
+    steps = [step for question in QUESTIONS for step in question["path"]]
+    assert any(step.startswith("^") for step in steps)
+    assert any(not step.startswith("^") for step in steps)
+    assert sum(not question["answer_iris"] for question in QUESTIONS) >= 4
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["id"])
+def test_walking_the_path_gives_the_gold(question: dict[str, Any], nobel: set[Quad]) -> None:
+    labels = english_labels(nobel)
+    (topic,) = question["topic_entities"]
+    ends = walk(nobel, NamedNode(topic["iri"]), question["path"])
+    texts = [end.value if isinstance(end, Literal) else labels[end] for end in ends]
+    iris = [end.value for end in ends if isinstance(end, NamedNode)]
+    assert ends
+    assert sorted(texts) == question["answers"]
+    assert sorted(iris) == sorted(question["answer_iris"])
+    assert question["hops"] == len(question["path"])
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["id"])
+def test_labels_of_topics_and_answers_are_those_of_the_graph(question: dict[str, Any], nobel: set[Quad]) -> None:
+    labels = english_labels(nobel)
+    for topic in question["topic_entities"]:
+        assert labels[NamedNode(topic["iri"])] == topic["label"]
+    if question["answer_iris"]:
+        assert [labels[NamedNode(iri)] for iri in question["answer_iris"]] == question["answers"]
+
+
+def test_a_walk_does_not_return_to_the_term_just_left() -> None:
+    """Both rules of the walk on a graph of three people at two institutions."""
+    works = NamedNode("http://example.org/employer")
+    names = ["ann", "ben", "lab", "alone", "loner"]
+    ann, ben, lab, alone, loner = (NamedNode(f"http://example.org/{name}") for name in names)
+    quads = [Quad(ann, works, lab), Quad(ben, works, lab), Quad(loner, works, alone)]
+    assert walk(quads, ann, ["employer", "^employer"]) == {ben}
+    assert walk(quads, loner, ["employer", "^employer"]) == set()
+    assert walk(quads, ann, ["employer", "^employer", "employer"]) == set()
+
+
+def labels_in(corner_cases: set[Quad], name: str) -> set[str]:
+    node = NamedNode(CORNER + name)
+    return {
+        quad.object.value
+        for quad in corner_cases
+        if quad.subject == node and quad.predicate == LABEL and isinstance(quad.object, Literal)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("empty-label", ""),
+        ("space-label", "   "),
+        ("tab-label", "\t\n"),
+        ("self-named", CORNER + "self-named"),
+        ("nul", "before\0after"),
+        ("bidi", "safe\u202etxt.exe\u202c"),
+        ("injection", 'z" || true) } #'),
+        ("tokyo", "東京"),
+        ("u2", "U2"),
+        ("cafe-nfc", "caf\u00e9"),
+        ("cafe-nfd", "cafe\u0301"),
+    ],
+)
+def test_corner_case_labels_survive_reading(name: str, label: str, corner_cases: set[Quad]) -> None:
+    assert labels_in(corner_cases, name) == {label}
+
+
+def test_corner_case_label_of_5000_characters(corner_cases: set[Quad]) -> None:
+    (label,) = labels_in(corner_cases, "long-label")
+    assert len(label) == 5000
+
+
+def test_three_corner_cases_are_called_springfield(corner_cases: set[Quad]) -> None:
+    assert sum(label == "Springfield" for label in english_labels(corner_cases).values()) == 3
+
+
+def test_three_corner_case_iris_spell_cafe(corner_cases: set[Quad]) -> None:
+    """An IRI is never normalised: percent-encoded, NFC and NFD stay three nodes."""
+    spellings = {quad.subject for quad in corner_cases if local_name(quad.predicate.value) == "spelling"}
+    assert spellings == {NamedNode(CORNER + name) for name in ("caf%C3%A9", "caf\u00e9", "cafe\u0301")}
+
+
+def test_corner_case_triple_is_in_three_graphs(corner_cases: set[Quad]) -> None:
+    sun = NamedNode(CORNER + "sun")
+    graphs = {quad.graph_name for quad in corner_cases if quad.subject == sun}
+    assert graphs == {DefaultGraph(), NamedNode(CORNER + "graph-one"), NamedNode(CORNER + "graph-two")}
+
+
+def test_corner_case_hub_has_60_and_3_neighbours_in_both_directions(corner_cases: set[Quad]) -> None:
+    hub = NamedNode(CORNER + "hub")
+    out = Counter(
+        local_name(quad.predicate.value) for quad in corner_cases if quad.subject == hub and quad.predicate != LABEL
+    )
+    into = Counter(local_name(quad.predicate.value) for quad in corner_cases if quad.object == hub)
+    assert out == {"hasPart": 60, "locatedIn": 3}
+    assert into == {"memberOf": 60, "manages": 3}
