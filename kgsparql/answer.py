@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.linking import LinkedEntity
 from kgsparql.terms import Term, printable
+
+if TYPE_CHECKING:
+    from kgsparql.linking import LinkedEntity
 
 __all__ = ["Answer", "AnswerTerm", "Claim", "Draft", "Grounding", "Retrieval", "Status"]
 

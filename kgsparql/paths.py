@@ -61,6 +61,11 @@ class Hop:
         """The hop without its terms."""
         return Step(self.triple.predicate, self.direction)
 
+    @property
+    def reversed(self) -> Hop:
+        """The same triple walked the other way."""
+        return Hop(self.triple, "inverse" if self.direction == "forward" else "forward")
+
 
 def may_follow(previous: Hop, following: Hop) -> bool:
     """Whether a walk may go on with ``following``: everywhere, but not straight back to the term just left.

@@ -14,15 +14,16 @@ from functools import cache
 from kgsparql.errors import QueryBindingError
 from kgsparql.paths import PropertyPath
 from kgsparql.resources import resource
-from kgsparql.terms import IRI, Literal, Term, validated
+from kgsparql.terms import IRI, Literal, Term, iri, validated
 
-__all__ = ["MAX_ARMS", "Query"]
+__all__ = ["MAX_ARMS", "Query", "prologue"]
 
 MAX_ARMS = 50
 """Sub-selects in one union: the embedded engine is quadratic in them, and 10,000 end its process."""
 
 _LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
+_PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
 
 
@@ -178,6 +179,23 @@ class Query:
             return cls("short_form", text).bind(n0=[start])
         steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
         return cls("short_form", f"SELECT DISTINCT ?answer {{ {validated(start)} {steps} ?answer }}")
+
+
+def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
+    r"""The PREFIX declarations of ``(prefix, namespace)`` pairs, a line each.
+
+    :raises IriError: for a namespace that is not a valid IRI.
+    :raises QueryBindingError: for a prefix that is not one.
+
+    >>> prologue([("ex", "http://e.org/")])
+    'PREFIX ex: <http://e.org/>\n'
+    """
+    lines = []
+    for prefix, namespace in prefixes:
+        if not _PREFIX_NAME.fullmatch(prefix):
+            raise QueryBindingError(f"not a prefix: {prefix!r}")
+        lines.append(f"PREFIX {prefix}: {iri(namespace)}\n")
+    return "".join(lines)
 
 
 def _patterns(path: PropertyPath) -> str:

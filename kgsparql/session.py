@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -16,12 +17,12 @@ from kgsparql.choosing import Chooser
 from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Emit, EntitiesLinked, LimitReached
 from kgsparql.evidence import Cut
-from kgsparql.exploration import labels
+from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking import LinkedEntity, Linker, Mention
 from kgsparql.paths import Directions
 from kgsparql.ranking import Ranker
-from kgsparql.terms import IRI, Term
+from kgsparql.terms import IRI, Literal, Term
 
 __all__ = ["Session"]
 
@@ -52,6 +53,7 @@ class Session:
     partial: bool = False
     _links: tuple[LinkedEntity, ...] | None = None
     _labels: dict[Term, str] = field(default_factory=dict)
+    _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
     @property
     def random(self) -> Random:
@@ -104,6 +106,29 @@ class Session:
         question = self.masked_question if masked else self.question
         return np.asarray(self.ranker.rank(question, texts), dtype=np.float64) if texts else np.zeros(0)
 
+    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]]) -> list[list[str]]:
+        """What the terms at each place are, in words, for groups of ways of the same length.
+
+        The name of the class that most of the terms at a place have; ``date``, ``number`` or ``text`` for literals.
+
+        :param ways: for each group, ways as terms in order; all ways of a group have the same length.
+        """
+        terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
+        missing = [term for term in terms if term not in self._types]
+        if missing:
+            found = types(self.graph.unlimited(), missing)
+            self._types.update({term: found.get(term, ()) for term in missing})
+        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]))
+        return [[_majority(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
+
+    def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
+        """How well each kind of term fits the kind the question expects, in [0, 1]; 0 where either is not known."""
+        distinct = [kind for kind in dict.fromkeys(kinds) if kind]
+        if not expected or not distinct:
+            return [0.0] * len(kinds)
+        scores = dict(zip(distinct, np.clip(self.ranker.rank(expected, distinct), 0.0, 1.0), strict=True))
+        return [float(scores.get(kind, 0.0)) for kind in kinds]
+
     @property
     def masked_question(self) -> str:
         """The question without the mentions that were linked."""
@@ -131,3 +156,23 @@ class Session:
                 self.notes.append(f"{error.message}: the answer rests on what was found until then")
                 self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
             self.partial = True
+
+
+def _majority(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
+    """The name of what most of these terms are; among equals the first in lexical order."""
+    counts: Counter[str] = Counter()
+    for term in dict.fromkeys(terms):
+        if isinstance(term, Literal):
+            counts[_literal_kind(term)] += 1
+        elif isinstance(term, IRI):
+            counts.update(dict.fromkeys((classes[c] for c in types_of[term]), 1))
+    return min(counts, key=lambda kind: (-counts[kind], kind), default="")
+
+
+def _literal_kind(literal: Literal) -> str:
+    name = literal.datatype.value.rsplit("#", 1)[-1]
+    if name in {"date", "dateTime", "gYear", "gYearMonth", "time"} or name.startswith("dateTime"):
+        return "date year"
+    if name in {"integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger", "positiveInteger"}:
+        return "number"
+    return "text"

@@ -38,6 +38,7 @@ Term: TypeAlias = IRI | BlankNode | Literal | Triple
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+_ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # what is neither a letter, a digit, nor a symbol
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -113,6 +114,8 @@ def normalised(text: str) -> str:
     >>> normalised("Café_de  Flore") == normalised("cafe\u0301 de flore")
     True
     """
+    if text.isascii():  # most labels, ten times as fast
+        return " ".join(_ASCII_GAP.sub(" ", text[:2000].lower()).split())
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text[:2000]).casefold())
     kept = (c for c in folded if unicodedata.category(c) != "Mn" or not _is_latin_mark(c))
     composed = unicodedata.normalize("NFC", "".join(kept))

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from kgsparql.cli.ask import ask
+from kgsparql.cli.index import index
 from kgsparql.cli.lookups import find, paths, show
+from kgsparql.cli.query import query
+from kgsparql.cli.stores import info, load
 
 __all__ = ["app"]
 
@@ -34,7 +37,5 @@ def _main(
     pass
 
 
-app.command()(ask)
-app.command()(find)
-app.command()(show)
-app.command()(paths)
+for command in (ask, find, show, paths, query, load, index, info):
+    app.command()(command)

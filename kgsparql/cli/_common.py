@@ -57,7 +57,9 @@ InputFormatOption = Annotated[
     typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
 ]
 BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
-EncodingOption = Annotated[str, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")]
+EncodingOption = Annotated[
+    str | None, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")
+]
 SkipBadOption = Annotated[
     bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
 ]
@@ -208,7 +210,7 @@ def opened(
     embedder: str = "auto",
     input_format: str | None = None,
     base: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     skip_bad: bool = False,
     cache: bool = True,
     quiet: bool = False,

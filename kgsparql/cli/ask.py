@@ -58,7 +58,7 @@ def ask(
     reproducible: Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")] = False,
     input_format: c.InputFormatOption = None,
     base: c.BaseOption = None,
-    encoding: c.EncodingOption = "utf-8",
+    encoding: c.EncodingOption = None,
     skip_bad: c.SkipBadOption = False,
     no_cache: c.NoCacheOption = False,
     quiet: c.QuietOption = False,

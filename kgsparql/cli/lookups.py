@@ -33,7 +33,7 @@ def find(
     lang: c.LangOption = "en",
     input_format: c.InputFormatOption = None,
     base: c.BaseOption = None,
-    encoding: c.EncodingOption = "utf-8",
+    encoding: c.EncodingOption = None,
     skip_bad: c.SkipBadOption = False,
     no_cache: c.NoCacheOption = False,
     quiet: c.QuietOption = False,
@@ -68,7 +68,7 @@ def show(
     lang: c.LangOption = "en",
     input_format: c.InputFormatOption = None,
     base: c.BaseOption = None,
-    encoding: c.EncodingOption = "utf-8",
+    encoding: c.EncodingOption = None,
     skip_bad: c.SkipBadOption = False,
     no_cache: c.NoCacheOption = False,
     quiet: c.QuietOption = False,
@@ -122,14 +122,14 @@ def paths(
     lang: c.LangOption = "en",
     input_format: c.InputFormatOption = None,
     base: c.BaseOption = None,
-    encoding: c.EncodingOption = "utf-8",
+    encoding: c.EncodingOption = None,
     skip_bad: c.SkipBadOption = False,
     no_cache: c.NoCacheOption = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
     """Show the shortest paths between two entities."""
-    from kgsparql.composing import path_text
+    from kgsparql.verbalising import path_text
 
     _check(form)
     way = c.checked_direction(direction)

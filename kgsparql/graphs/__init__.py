@@ -11,19 +11,35 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import InputError
-from kgsparql.evidence import Source
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files
-from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.loader import recipe_of
+from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
+from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.stores import LoadReport, load_store
 
-__all__ = ["GraphSource", "OxigraphGraph", "open_graph"]
+__all__ = [
+    "CACHE_FROM_BYTES",
+    "GraphSource",
+    "LoadReport",
+    "OxigraphGraph",
+    "Progress",
+    "describe_store",
+    "load_store",
+    "open_graph",
+    "open_store",
+]
 
 GraphSource: TypeAlias = str | Path | ox.Store
+
+CACHE_FROM_BYTES = 50_000_000
+"""Files larger than this when unpacked, all together, are kept as a store in the cache directory."""
 
 
 def open_graph(
     sources: GraphSource | Sequence[GraphSource],
     *,
+    name: str | None = None,
     format: str | None = None,  # noqa: A002 - the word of the specifications
     base: str | None = None,
     encoding: str | None = None,
@@ -32,21 +48,92 @@ def open_graph(
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
 ) -> OxigraphGraph:
+    """Open RDF files, a directory of them, a store on disk, or a pyoxigraph store.
+
+    A single file goes to the default graph; of several each gets its own named graph, so that citations say which.
+
+    :param sources: one or more files, directories or ``-`` (standard input, with ``format``); or one store.
+    :param name: what citations say for a single source; as given, if ``None``.
+    :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory.
+    :param notes: called with one line for each thing the user may want to know.
+    :raises InputError: for a source that is missing, or sources that cannot be opened together.
+    :raises GraphLoadError: for RDF that is not valid, with file, line and column.
+    :raises LimitError: for what is larger than the limits of reading.
+    :raises StoreError: for a store that cannot be opened.
+    """
     given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    if not given:
+        raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
+    if any(_is_whole(source) for source in given):
+        return _whole(given, name)
     options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad)
-    files = [file for source in given for file in rdf_files(source)]
-    return in_memory(files, options, progress=progress)
+    files = [file for source in given for file in rdf_files(str(source))]
+    distinct = list({file.iri: file for file in files}.values())
+    if cache and _is_big(distinct):
+        graph = cached_store(distinct, options, name=name, progress=progress, notes=notes)
+    else:
+        graph = _in_memory(distinct, options, name=name, progress=progress)
+    _note(distinct, graph, notes)
+    return graph
 
 
-def in_memory(files: Sequence[RdfFile], options: ReadOptions, *, progress: Progress | None = None) -> OxigraphGraph:
-    """Load files into a graph that lives as long as the process: a graph each, or the default graph for one alone."""
-    store, names = ox.Store(), BlankNodes()
-    sources: dict[str, Source] = {}
+def _is_whole(source: GraphSource) -> bool:
+    """Whether a source is a store, which stays where it is, and not a file to be read."""
+    if not isinstance(source, GraphSource):
+        raise InputError(f"{type(source).__name__} is not a graph source", hint="give a path or a pyoxigraph.Store")
+    return isinstance(source, ox.Store) or has_store(Path(source))
+
+
+def _whole(given: Sequence[GraphSource], name: str | None) -> OxigraphGraph:
+    if len(given) > 1:
+        raise InputError("a store cannot be opened together with other sources", hint="load the files into the store")
+    source = given[0]
+    if isinstance(source, ox.Store):
+        return OxigraphGraph(source, name=name or "store", fingerprint=lambda: _store_hash(source))
+    return open_store(source, name=name)
+
+
+def _is_big(files: Sequence[RdfFile]) -> bool:
+    left = CACHE_FROM_BYTES
     for file in files:
-        graph = file.iri if len(files) > 1 else None
-        store.bulk_extend(quads(file, options, names, graph=graph, progress=progress))
-        if graph is not None:
-            sources[graph.value] = Source(file.name)
-    recipe = [[file.tally.sha256, str(file.iri) if len(files) > 1 else ""] for file in files]
-    fingerprint = hashlib.sha256(json.dumps([recipe, repr(options)]).encode()).hexdigest()
-    return OxigraphGraph(store, name=", ".join(file.name for file in files), fingerprint=fingerprint, sources=sources)
+        if file.path is None:
+            return False
+        left -= file.unpacked_size(at_most=left + 1)
+        if left < 0:
+            return True
+    return False
+
+
+def _in_memory(
+    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, progress: Progress | None
+) -> OxigraphGraph:
+    store, blank_nodes = ox.Store(), BlankNodes()
+    several = len(files) > 1
+    graphs: dict[str, list[str]] = {}
+    for file in files:
+        graph = file.iri if several else None
+        met: set[str] = set()
+        store.bulk_extend(quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress))
+        graphs[file.name] = sorted(met)
+    recipe = [[file.tally.sha256, file.iri.value if several else ""] for file in files]
+    return OxigraphGraph(
+        store,
+        name=name or ", ".join(file.name for file in files),
+        fingerprint=hashlib.sha256(json.dumps([recipe, recipe_of(options)]).encode()).hexdigest(),
+        sources=sources_of_files(files, graphs) if several else {},
+    )
+
+
+def _store_hash(store: ox.Store) -> str:
+    lines = sorted(str(quad) for quad in store)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _note(files: Sequence[RdfFile], graph: OxigraphGraph, notes: Callable[[str], None] | None) -> None:
+    if notes is None:
+        return
+    for file in files:
+        if file.skipped:
+            notes(f"{file.name}: {file.skipped:,} bad statements skipped; the first: {file.first_skipped}")
+    if next(iter(graph.store), None) is None:
+        notes(f"{graph.name}: no triples")

@@ -9,8 +9,10 @@ import codecs
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from itertools import chain
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from kgsparql.errors import GraphLoadError, LimitError, OptionError
 
@@ -37,7 +39,7 @@ class ReadLimits:
     """What a file may cost before it is refused.
 
     :param unpacked_bytes: decoded size of one file.
-    :param ratio: unpacked bytes per packed byte, looked at once ``ratio_from_bytes`` are unpacked (RDF reaches 10 to 40).
+    :param ratio: unpacked bytes per packed byte, looked at once ``ratio_from_bytes`` are unpacked; RDF has 10 to 40.
     :param xml_depth: nested elements in RDF/XML, whose parser is quadratic in them.
     """
 
@@ -153,48 +155,45 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
     :raises OptionError: for an encoding that Python does not know.
     """
     decoder = _decoder(encoding)
-    given = encoding is not None and codecs.lookup(encoding).name != "utf-8"
-    offset, first = 0, True
-    for chunk in chunks:
-        if first:
-            first = False
-            if not given:
-                _refuse_utf16(chunk, name)
-            data = chunk.removeprefix(codecs.BOM_UTF8) if not given else chunk
-        else:
-            data = chunk
-        if given or not data.isascii() or decoder.getstate()[0]:
-            data = _checked(decoder, data, name, offset, tally, encoding, transcode=given)
+    transcode = encoding is not None and codecs.lookup(encoding).name != "utf-8"
+    offset = 0
+    for chunk in chain(chunks, [b""]):
+        if offset == 0 and not transcode:
+            _refuse_utf16(chunk, name)
+        pending = len(decoder.getstate()[0])
+        data = chunk
+        try:
+            if transcode or pending or not chunk or not chunk.isascii():
+                text = decoder.decode(chunk, not chunk)
+                data = text.encode() if transcode else chunk
+        except UnicodeDecodeError as error:
+            raise _encoding_error(error, offset - pending, name, tally) from error
+        if tally.lines == 0 and offset == 0:
+            data = data.removeprefix(codecs.BOM_UTF8)
         offset += len(chunk)
         tally.lines += data.count(b"\n")
-        yield data
-    _checked(decoder, b"", name, offset, tally, encoding, transcode=given, final=True)
+        if data:
+            yield data
 
 
 def _decoder(encoding: str | None) -> codecs.IncrementalDecoder:
     try:
-        b"".decode(encoding or "utf-8")  # unlike lookup, refuses codecs that do not make text
+        with suppress(UnicodeError):
+            b"a".decode(encoding or "utf-8")  # unlike looking it up, this refuses codecs that do not make text
+        return codecs.getincrementaldecoder(encoding or "utf-8")("strict")
     except LookupError as error:
         raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
-    return codecs.getincrementaldecoder(encoding or "utf-8")("strict")
 
 
-def _checked(
-    decoder: codecs.IncrementalDecoder, data: bytes, name: str, offset: int, tally: Tally,
-    encoding: str | None, *, transcode: bool, final: bool = False,
-) -> bytes:  # fmt: skip
-    pending = len(decoder.getstate()[0])
-    try:
-        text = decoder.decode(data, final)
-    except UnicodeDecodeError as error:
-        at = offset - pending + error.start
-        line = tally.lines + 1 + data.count(b"\n", 0, max(0, error.start - pending))
-        raise GraphLoadError(
-            f"{name}:{line}: byte {at:,} is not valid {encoding or 'UTF-8'}; expected UTF-8",
-            code="E_ENCODING", hint="name the encoding, for example --encoding latin-1",
-            path=name, line=line, offset=at,
-        ) from error  # fmt: skip
-    return text.encode().removeprefix(codecs.BOM_UTF8) if transcode else data
+def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:
+    """The place of a byte; ``offset`` is that of the first byte the decoder had, ``tally`` has the lines before."""
+    before = bytes(error.object[: error.start])
+    line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
+    return GraphLoadError(
+        f"{name}:{line}:{column}: byte {offset + error.start:,} is not valid {error.encoding.upper()}; expected UTF-8",
+        code="E_ENCODING", hint="name the encoding, for example --encoding latin-1",
+        path=name, line=line, column=column, offset=offset + error.start,
+    )  # fmt: skip
 
 
 def _refuse_utf16(head: bytes, name: str) -> None:
@@ -216,13 +215,18 @@ def _refuse_utf16(head: bytes, name: str) -> None:
 
 
 class ChunkReader:
-    """A file object over chunks, as pyoxigraph wants it. Keeps the error that ended the reading."""
+    """A file object over chunks, as far as pyoxigraph wants one. Keeps the error that ended the reading."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._chunk = b""
         self._at = 0
         self.error: BaseException | None = None
+
+    @property
+    def file(self) -> IO[bytes]:
+        """Itself, for signatures that ask for every method of a file."""
+        return cast("IO[bytes]", self)
 
     def read(self, size: int = -1) -> bytes:
         """At most ``size`` bytes; none at the end."""

@@ -15,11 +15,22 @@ from typing import BinaryIO, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, OptionError
-from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked, utf8
+from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.graphs.guards import guarded
 from kgsparql.terms import IRI
 
-__all__ = ["FORMATS", "Progress", "RdfFile", "ReadOptions", "format_named", "format_of", "rdf_files", "reader_of"]
+__all__ = [
+    "FORMATS",
+    "Progress",
+    "RdfFile",
+    "ReadOptions",
+    "format_named",
+    "format_of",
+    "raw_file",
+    "rdf_files",
+    "reader_of",
+    "standard_input",
+]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
@@ -97,6 +108,27 @@ class RdfFile:
         """Bytes on disk; 0 where nobody knows."""
         return 0 if self.path is None else self.path.stat().st_size
 
+    def sha256(self) -> str:
+        """Hash of the bytes on disk, read for it alone."""
+        tally = Tally()
+        with raw_file(self) as data:
+            for _ in raw_chunks(data, tally):
+                pass
+        return tally.sha256
+
+    def unpacked_size(self, *, at_most: int) -> int:
+        """Bytes after unpacking, or ``at_most`` if there are that many: only so many are unpacked to know it."""
+        if self.size >= at_most:
+            return at_most
+        tally = Tally()
+        with raw_file(self) as data:
+            size = 0
+            for chunk in unpacked(raw_chunks(data, tally), self.name, tally, ReadLimits()):
+                size += len(chunk)
+                if size >= at_most:
+                    return at_most
+            return size
+
 
 def format_named(name: str) -> ox.RdfFormat:
     """The format of a suffix, a name or a media type.
@@ -147,6 +179,11 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
     try:
         if path.is_dir():
             inside = sorted(entry for entry in path.iterdir() if entry.is_file() and _has_rdf_suffix(entry))
+            for entry in inside:
+                if not entry.resolve().is_relative_to(path.resolve()):
+                    raise InputError(
+                        f"{entry}: a link that leads out of {name}", hint="name the file itself", path=name
+                    )
             if not inside:
                 raise InputError(f"{name}: no RDF files in this directory", hint=f"looked for {_suffixes()}", path=name)
             return [RdfFile(str(entry), entry) for entry in inside]
@@ -183,15 +220,21 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
     total = file.size
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
     file.tally, file.skipped, file.first_skipped = Tally(), 0, ""
-    with _raw(file) as raw:
+    with raw_file(file) as raw:
         chunks = unpacked(raw_chunks(raw, file.tally, on_read), file.name, file.tally, options.limits)
-        yield ChunkReader(guarded(chunks, rdf_format, file.name, file.tally, options.encoding, options.limits))
+        yield ChunkReader(
+            guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding, limits=options.limits)
+        )
 
 
 @contextlib.contextmanager
-def _raw(file: RdfFile) -> Iterator[BinaryIO]:
+def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
+    """The bytes as they are.
+
+    :raises InputError: for a file that cannot be read.
+    """
     if file.path is None:
-        yield sys.stdin.buffer
+        yield standard_input()
         return
     try:
         raw = file.path.open("rb")
@@ -199,3 +242,14 @@ def _raw(file: RdfFile) -> Iterator[BinaryIO]:
         raise InputError(f"{file.name}: {error.strerror or error}", hint="check the path", path=file.name) from error
     with raw:
         yield raw
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input.
+
+    :raises InputError: if it is closed or is not made of bytes.
+    """
+    binary: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    if binary is None:
+        raise InputError("standard input cannot be read", hint="give a file instead of -")
+    return binary

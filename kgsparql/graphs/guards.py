@@ -17,14 +17,21 @@ from kgsparql.graphs.decoding import ReadLimits, Tally, utf8
 __all__ = ["guarded"]
 
 _DECLARED = re.compile(rb"(\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
-_HTML = re.compile(rb"\A\s*(<!--.*?-->\s*)*(<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>])", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
 _XML = re.compile(rb"\A\s*(<\?xml\s|<rdf:RDF\s)")
 _JSON = re.compile(rb"\A\s*[{\[]\s*[{\"]\s*[@\"\w]")
+_SNIFFED_BYTES = 4096
 _LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 
 
 def guarded(
-    chunks: Iterator[bytes], rdf_format: ox.RdfFormat, name: str, tally: Tally, encoding: str | None, limits: ReadLimits
+    chunks: Iterator[bytes],
+    rdf_format: ox.RdfFormat,
+    name: str,
+    tally: Tally,
+    *,
+    encoding: str | None,
+    limits: ReadLimits,
 ) -> Iterator[bytes]:
     """UTF-8 for the parser of a format, from unpacked bytes.
 
@@ -41,7 +48,7 @@ def guarded(
     return _xml(text, name, limits) if is_xml else text
 
 
-def _with_head(chunks: Iterator[bytes], size: int = 4096) -> tuple[bytes, Iterator[bytes]]:
+def _with_head(chunks: Iterator[bytes], size: int = _SNIFFED_BYTES) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, and all of them again."""
     taken: list[bytes] = []
     while sum(map(len, taken)) < size and (chunk := next(chunks, None)) is not None:
@@ -52,7 +59,7 @@ def _with_head(chunks: Iterator[bytes], size: int = 4096) -> tuple[bytes, Iterat
 
 def _declared_encoding(head: bytes, name: str) -> str | None:
     """The encoding that an XML declaration names, when it is another than UTF-8."""
-    found = _DECLARED.match(head.removeprefix(codecs.BOM_UTF8))
+    found = _DECLARED.match(head[:_SNIFFED_BYTES].removeprefix(codecs.BOM_UTF8))
     if found is None:
         return None
     declared = found[2].decode("ascii")
@@ -67,9 +74,16 @@ def _declared_encoding(head: bytes, name: str) -> str | None:
     return None if codec in {"utf-8", "ascii"} else codec
 
 
+def _without_comments(head: bytes) -> bytes:
+    head = head.strip()
+    while head.startswith(b"<!--"):
+        head = head.partition(b"-->")[2].lstrip()
+    return head
+
+
 def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> None:
     looks_like, hint = "", ""
-    if _HTML.match(head):
+    if _HTML.match(_without_comments(head[:_SNIFFED_BYTES])):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"
@@ -115,16 +129,16 @@ def _xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[byt
         depth -= 1
 
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
-    first = _DECLARED.sub(rb"\1UTF-8", next(chunks, b""))
+    first = _DECLARED.sub(rb"\1UTF-8", next(chunks, b""), count=1)
     yield from _checked_xml(parser, chain([first], chunks), name)
 
 
 def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     try:
         for chunk in chunks:
-            parser.Parse(chunk, False)  # noqa: FBT003 - positional only
+            parser.Parse(chunk, False)
             yield chunk
-        parser.Parse(b"", True)  # noqa: FBT003
+        parser.Parse(b"", True)
     except expat.ExpatError as error:
         line, column = error.lineno, error.offset + 1
         raise GraphLoadError(

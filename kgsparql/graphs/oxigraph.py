@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TypeVar
@@ -12,10 +12,11 @@ import pyoxigraph as ox
 from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.evidence import Source
 from kgsparql.graph import Solutions
+from kgsparql.graphs.files import RdfFile
 from kgsparql.query import Query
 from kgsparql.terms import BlankNode, Term, Triple, printable
 
-__all__ = ["OxigraphGraph"]
+__all__ = ["OxigraphGraph", "sources_of_files"]
 
 _Result = TypeVar("_Result")
 
@@ -106,17 +107,34 @@ class OxigraphGraph:
         """Evaluate, and translate Oxigraph's errors, also those raised while the solutions are read."""
         try:
             results = self.store.query(query.text, use_default_graph_as_union=True)
-            if not isinstance(results, form):
-                raise QueryError(
-                    f"query {query.name}: the result is {type(results).__name__}, not {form.__name__}", query=query.text
-                )
-            yield results
-        except QueryError:
-            raise
+            yield _of_form(results, form, query)
         except SyntaxError as error:
             raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
         except (OSError, RuntimeError, ValueError, MemoryError) as error:
+            if isinstance(error, QueryError):
+                raise
             raise QueryError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
+
+
+def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:
+    """How to cite the graphs of several files: a file's own graph by its name, the graphs inside it also by IRI.
+
+    :param graphs: the named graphs met in each file, by its name.
+    """
+    sources: dict[str, Source] = {}
+    for file in files:
+        for graph in graphs[file.name]:
+            names = f"{sources[graph].graph}, {file.name}" if graph in sources else file.name
+            sources[graph] = Source(names, graph)
+        sources[file.iri.value] = Source(file.name)
+    return sources
+
+
+def _of_form(results: object, form: type[_Result], query: Query) -> _Result:
+    if isinstance(results, form):
+        return results
+    found = type(results).__name__
+    raise QueryError(f"query {query.name}: the result is {found}, not {form.__name__}", query=query.text)
 
 
 def _graph_name(name: Term | ox.DefaultGraph) -> str | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import re
 
-from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError
+from kgsparql.errors import DiskFullError, GraphLoadError, InputError, KgsparqlError, LimitError
 from kgsparql.graphs.decoding import Tally
 from kgsparql.terms import printable
 
-__all__ = ["load_error"]
+__all__ = ["disk_full", "is_disk_full", "load_error"]
 
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
-    ("No LoadDocumentCallback", "E_EGRESS", "put the context into the file; nothing is ever fetched"),
+    ("context outside the file", "E_EGRESS", "put the context into the file; nothing is ever fetched"),
     ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
@@ -22,17 +23,34 @@ _KINDS = (
 )
 
 
+def is_disk_full(error: Exception) -> bool:
+    """Whether Python or Oxigraph (which has no errno) says that a device is full."""
+    return isinstance(error, OSError) and (error.errno == errno.ENOSPC or "No space left" in str(error))
+
+
+def disk_full(name: object) -> DiskFullError:
+    """The error for a device without space; what was there before stays as it was."""
+    hint = "free some space (a store needs about as much as its sources unpacked), then load again"
+    return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
+
+
 def load_error(error: Exception, name: str, tally: Tally) -> KgsparqlError:
     """The error of kgsparql for one that pyoxigraph raised while it read a file."""
     if isinstance(error, MemoryError):
-        line = tally.lines + 1
+        at = tally.lines + 1
         return LimitError(
-            f"{name}:{line}:1: a term over 16 MiB, line {line:,}", path=name, line=line, column=1,
+            f"{name}:{at}:1: a term over 16 MiB, line {at:,}", path=name, line=at, column=1,
             hint="shorten the literal, or leave it out",
         )  # fmt: skip
+    if is_disk_full(error):
+        return disk_full(name)
+    if isinstance(error, OSError) and error.errno is not None:
+        return InputError(f"{name}: {error.strerror or error}", hint="check the file and the disk", path=name)
     if not isinstance(error, SyntaxError):
         return GraphLoadError(f"{name}: {printable(str(error))}", hint="check the file and the disk", path=name)
     cause = printable(_PLACE.sub("", str(error.msg)))
+    if "No LoadDocumentCallback" in cause:
+        cause = "a JSON-LD context outside the file"
     code, hint = next((code, hint) for part, code, hint in _KINDS if part in cause)
     line, column = error.lineno, error.offset or 1
     place = name if line is None else f"{name}:{line}:{column}"

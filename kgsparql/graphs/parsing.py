@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
@@ -20,6 +21,7 @@ __all__ = ["BlankNodes", "opened", "quads"]
 _LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
+_LONGEST_TERM = 17 << 20
 
 
 class BlankNodes:
@@ -33,7 +35,8 @@ class BlankNodes:
     ('_:b1', '_:b1', '_:b2')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "b") -> None:
+        self._prefix = prefix
         self._numbers = count(1)
 
     def of_file(self) -> Callable[[BlankNode], BlankNode]:
@@ -43,7 +46,7 @@ class BlankNodes:
         def name(node: BlankNode) -> BlankNode:
             found = known.get(node.value)
             if found is None:
-                found = known[node.value] = BlankNode(f"b{next(self._numbers)}")
+                found = known[node.value] = BlankNode(f"{self._prefix}{next(self._numbers)}")
             return found
 
         return name
@@ -61,13 +64,12 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
         try:
             yield reader
         except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError) as error:
-            if isinstance(error, KgsparqlError):
-                raise
-            if reader.error is not None:  # pyoxigraph may have wrapped what our reader raised
-                raise reader.error from error
-            if isinstance(error, SyntaxError) and error.lineno is None:
-                _locate(error, file, options)
-            raise load_error(error, file.name, file.tally) from error
+            cause = reader.error or error  # pyoxigraph may have wrapped what our reader raised
+            if not isinstance(cause, Exception) or isinstance(cause, KgsparqlError):
+                raise cause from error
+            if isinstance(cause, SyntaxError) and cause.lineno is None:
+                _locate(cause, file, options)
+            raise load_error(cause, file.name, file.tally) from error
 
 
 def quads(
@@ -76,11 +78,13 @@ def quads(
     names: BlankNodes,
     *,
     graph: IRI | None = None,
+    graphs_met: set[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ox.Quad]:
     """The quads of a file, in its order.
 
     :param graph: where its default graph goes; ``None`` for the default graph.
+    :param graphs_met: the named graphs of the file are added to this.
     :raises KgsparqlError: as :func:`opened`, while iterating.
     """
     rename = names.of_file()
@@ -88,36 +92,30 @@ def quads(
         for quad in _statements(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
             in_default = isinstance(name, ox.DefaultGraph)
-            if isinstance(subject, BlankNode):
-                subject = rename(subject)
-            if isinstance(object_, BlankNode):
-                object_ = rename(object_)
-            elif isinstance(object_, Triple):
-                object_ = _renamed(object_, rename)
-            if isinstance(name, BlankNode):
-                name = rename(name)
-            elif in_default and graph is not None:
-                name = graph
-            yield ox.Quad(subject, quad.predicate, object_, name)
+            if not in_default and graphs_met is not None and isinstance(name, IRI):
+                graphs_met.add(name.value)
+            plain = not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple)
+            if plain and not isinstance(name, BlankNode) and (graph is None or not in_default):
+                yield quad  # as it is: making another one costs more than parsing it
+                continue
+            target = graph if in_default and graph is not None else _renamed(name, rename)
+            yield ox.Quad(_renamed(subject, rename), quad.predicate, _renamed(object_, rename), target)
 
 
-def _renamed(triple: Triple, rename: Callable[[BlankNode], BlankNode]) -> Triple:
-    """A triple term with its blank nodes renamed, however deep they are."""
-    subject, object_ = triple.subject, triple.object
-    if isinstance(subject, BlankNode):
-        subject = rename(subject)
-    if isinstance(object_, BlankNode):
-        object_ = rename(object_)
-    elif isinstance(object_, Triple):
-        object_ = _renamed(object_, rename)
-    return Triple(subject, triple.predicate, object_)
+def _renamed(term: Any, rename: Callable[[BlankNode], BlankNode]) -> Any:
+    """A term with its blank nodes renamed, also those inside triple terms."""
+    if isinstance(term, BlankNode):
+        return rename(term)
+    if isinstance(term, Triple):
+        return Triple(_renamed(term.subject, rename), term.predicate, _renamed(term.object, rename))
+    return term
 
 
 def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
     rdf_format = format_of(file, options)
     if options.skip_bad and rdf_format.name in _LINE_FORMATS:
         return _good_lines(reader, file, rdf_format)
-    parser = ox.parse(reader, format=rdf_format, base_iri=options.base)
+    parser = ox.parse(reader.file, format=rdf_format, base_iri=options.base)
     if options.skip_bad and rdf_format.name in _RECOVERING_FORMATS:
         return _good_statements(parser, file)
     return parser
@@ -128,6 +126,8 @@ def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) ->
     first_line, rest = 1, b""
     while True:
         data = reader.read(_BLOCK_BYTES)
+        if len(rest) > _LONGEST_TERM:
+            raise MemoryError  # as the parser does; here before the rest of the line is collected
         block, end, rest = (rest + data).rpartition(b"\n") if data else (rest, b"", b"")
         if block or end:
             try:
@@ -139,9 +139,7 @@ def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) ->
             return
 
 
-def _good_among(
-    lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, first_line: int
-) -> Iterator[ox.Quad]:
+def _good_among(lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, first_line: int) -> Iterator[ox.Quad]:
     for number, line in enumerate(lines, first_line):
         for part in line.split(b"\r"):
             try:
@@ -196,7 +194,7 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
     with reader_of(again, options) as reader:
         lines = _LineReader(reader)
         try:
-            for _ in ox.parse(lines, format=format_of(again, options), base_iri=options.base):
+            for _ in ox.parse(cast("IO[bytes]", lines), format=format_of(again, options), base_iri=options.base):
                 pass
         except SyntaxError:
             error.lineno = max(lines.number, 1)
@@ -205,20 +203,21 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
 
 
 class _LineReader:
-    """A file object that gives one line at a time, so that the parser cannot be ahead of it."""
+    """A file object that never gives more than one line, so that the parser cannot be ahead of it."""
 
     def __init__(self, reader: ChunkReader) -> None:
         self._reader = reader
         self._rest = b""
-        self.line = b""
+        self.line = bytearray()
         self.number = 0
 
     def read(self, size: int) -> bytes:
-        while b"\n" not in self._rest and (data := self._reader.read(_BLOCK_BYTES)):
-            self._rest += data
-        if self.line.endswith(b"\n") or not self.line:
-            self.number, self.line = self.number + 1, b""
-        end = self._rest.find(b"\n") + 1 or len(self._rest)
-        given, self._rest = self._rest[: min(end, size)], self._rest[min(end, size) :]
+        """At most ``size`` bytes and at most the rest of a line."""
+        if not self._rest:
+            self._rest = self._reader.read(_BLOCK_BYTES)
+        end = min(size, self._rest.find(b"\n") + 1 or len(self._rest))
+        given, self._rest = self._rest[:end], self._rest[end:]
+        if not self.line or self.line.endswith(b"\n"):
+            self.number, self.line = self.number + 1, bytearray()
         self.line += given
         return given

@@ -37,14 +37,19 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Mapping[Term, str]) 
 
 
 def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
-    """The item as ways from its start: a path is one, a line of neighbours one for each."""
+    """The item as ways from its start: a path is one, a line of neighbours one for each end."""
     hops = [Hop(cited.triple, cited.direction) for cited in item.triples]
-    if item.path is not None and len(item.path) == len(hops):
+    if item.path is not None:
         yield hops
         return
-    lead = [hop for hop in hops[:1] if item.path is not None]
-    for hop in hops[len(lead) :]:
-        yield [*lead, hop]
+    start = hops[0].start
+    leads = {hop.end: hop for hop in hops if hop.start == start}
+    onward = {hop.start for hop in hops if hop.start != start}
+    for hop in hops:
+        if hop.start != start:
+            yield [leads[hop.start], hop]
+        elif hop.end not in onward:
+            yield [hop]
 
 
 def _lines(root: _Node) -> Iterator[str]:

@@ -1,0 +1,28 @@
+"""Looking around in a graph: every function asks named queries and returns what it found and what limits left out."""
+
+from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
+from kgsparql.exploration.labels import by_label, labels, texts, types
+from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
+from kgsparql.exploration.predicate_paths import predicate_paths
+from kgsparql.exploration.shortest_paths import shortest_paths
+from kgsparql.exploration.walks import follow, walks
+
+__all__ = [
+    "Found",
+    "Label",
+    "NeighbourGroup",
+    "PredicateCount",
+    "Text",
+    "by_label",
+    "follow",
+    "labels",
+    "neighbourhood",
+    "neighbours",
+    "predicate_paths",
+    "predicates",
+    "shortest_paths",
+    "texts",
+    "types",
+    "walks",
+]

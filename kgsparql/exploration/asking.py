@@ -1,0 +1,147 @@
+"""One question about many terms: few queries, each bounded, and the terms that have too many solutions named."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kgsparql.errors import InputError
+from kgsparql.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.paths import Direction
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
+
+__all__ = ["BOUND", "FAR", "Asked", "ask_all", "entities_of", "far_end", "order_key", "skipping", "union_of"]
+
+BOUND = 10_000
+"""Solutions of one query that are worth fetching; a chunk with more is asked about in parts."""
+
+FAR: dict[Direction, str] = {"forward": "object", "inverse": "subject"}
+"""The variable that holds the other term of a triple, which also says how the triple was walked."""
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(slots=True)
+class Asked(Generic[K]):
+    """What :func:`ask_all` found.
+
+    :param solutions: every solution for every key but those in ``over``.
+    :param over: the keys with more solutions than the bound, and those solutions of theirs that were seen.
+    """
+
+    solutions: list[Solution] = field(default_factory=list)
+    over: dict[K, list[Solution]] = field(default_factory=dict)
+
+
+def ask_all(
+    graph: KnowledgeGraph,
+    query_of: Callable[[Sequence[K], int], Query],
+    keys: Iterable[K],
+    *,
+    key_of: Callable[[Solution], object],
+    bound: int = BOUND,
+    weight: Callable[[Solution], int] = lambda _: 1,
+    chunk_size: int | None = None,
+) -> Asked[K]:
+    """Ask about all keys in chunks; halve a chunk whose solutions reach the bound until it does not, or is one key.
+
+    A query that came back under its bound is the whole truth about its chunk, so ordinary keys cost one query per
+    chunk, and only a key that alone reaches the bound needs other questions.
+
+    :param query_of: the query for some keys that returns at most so many solutions, and one more, in each of its arms.
+    :param key_of: the key that a solution is about.
+    :param weight: how much of the bound a solution uses up: its count, where solutions are counts.
+    """
+    size = max(1, chunk_size or graph.chunk_size)
+    distinct = list(dict.fromkeys(keys))
+    todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
+    asked: Asked[K] = Asked()
+    while todo:
+        chunk = todo.popleft()
+        found = graph.select(query_of(chunk, bound))
+        if found.complete and sum(map(weight, found)) <= bound:
+            asked.solutions.extend(found)
+            continue
+        heaviest, rest = _divided(chunk, found, key_of, weight)
+        if heaviest is None:
+            half = len(chunk) // 2
+            todo.extendleft((chunk[half:], chunk[:half]))
+        elif not rest or _weight_of(heaviest, found, key_of, weight) > bound:
+            asked.over[heaviest] = [s for s in found if key_of(s) == heaviest]
+            if rest:
+                todo.appendleft(rest)
+        else:
+            todo.extendleft((rest, [heaviest]))
+    return asked
+
+
+def _weight_of(
+    key: K, found: Iterable[Solution], key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
+) -> int:
+    return sum(weight(s) for s in found if key_of(s) == key)
+
+
+def _divided(
+    chunk: Sequence[K], found: Solutions, key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
+) -> tuple[K | None, list[K]]:
+    """The key that has more than half of what was found, and the others; ``None`` when there is no such key."""
+    if len(chunk) == 1:
+        return chunk[0], []
+    weights: Counter[object] = Counter()
+    for solution in found:
+        weights[key_of(solution)] += weight(solution)
+    for key in chunk:
+        if 2 * weights[key] > weights.total():
+            return key, [other for other in chunk if other != key]
+    return None, list(chunk)
+
+
+def entities_of(terms: Iterable[Term]) -> list[IRI]:
+    """The IRIs to start from, each once.
+
+    :raises InputError: for a blank node, which has no name outside the result it came in, and for a literal.
+    """
+    found: dict[IRI, None] = {}
+    for term in terms:
+        if isinstance(term, IRI):
+            found[term] = None
+        elif isinstance(term, BlankNode):
+            raise InputError(
+                "a blank node cannot be a start: it has no name outside its graph", hint="start from an IRI beside it"
+            )
+        else:
+            raise InputError(f"not an IRI: {printable(str(term), 80)}", hint="start from the term it describes")
+    return list(found)
+
+
+def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:
+    """The query with its skipped predicates bound; with none to skip, as it stands."""
+    terms = sorted(skip, key=str)
+    return query.bind(**{parameter: terms}) if terms else query
+
+
+def union_of(arms: Sequence[Query]) -> Query:
+    """A single query as it is, several as one union."""
+    return arms[0] if len(arms) == 1 else Query.union(arms)
+
+
+def far_end(solution: Solution) -> tuple[Direction, Term]:
+    """The other term of a solution's triple and the direction it was walked in."""
+    term = solution.get("object")
+    return ("forward", term) if term is not None else ("inverse", solution["subject"])
+
+
+def order_key(term: Term) -> tuple[int, str, str, str]:
+    """The order terms are listed in: that of ``ORDER BY STR(?x) LANG(?x)``, and blank nodes last, all alike.
+
+    >>> sorted([BlankNode("b"), Literal("b"), IRI("a:b"), Literal("b", language="de")], key=order_key)[0].value
+    'a:b'
+    """
+    if isinstance(term, Literal):
+        return 0, term.value, term.language or "", term.datatype.value
+    if isinstance(term, IRI):
+        return 0, term.value, "", ""
+    return (2, str(term), "", "") if isinstance(term, Triple) else (1, "", "", "")

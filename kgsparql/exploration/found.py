@@ -1,0 +1,79 @@
+"""What exploration returns: items, and what limits left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kgsparql.evidence import Cut
+from kgsparql.paths import Path, Step
+from kgsparql.terms import IRI, Literal, Term
+
+__all__ = ["Found", "Label", "NeighbourGroup", "PredicateCount", "Text"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[T]):
+    """Items, and the limits that left others out: no cut, nothing left out."""
+
+    items: tuple[T, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateCount:
+    """How many neighbours an entity has along one step.
+
+    :param exact: ``False`` when there may be more; :meth:`__str__` then shows ``10,000+``.
+
+    >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
+    >>> str(PredicateCount(a, Step(p), 10000, exact=False))
+    '<http://e.org/p> (10,000+)'
+    """
+
+    entity: IRI
+    step: Step
+    count: int
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.step} ({self.count:,}{'' if self.exact else '+'})"
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourGroup:
+    """The neighbours of an entity along one step, at most as many as were asked for.
+
+    :param count: how many there are; at least so many when ``exact`` is ``False``.
+    :param mediated: paths of two hops through those neighbours that are blank nodes.
+    """
+
+    entity: IRI
+    step: Step
+    neighbours: tuple[Term, ...]
+    count: int
+    exact: bool = True
+    mediated: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What to call a term.
+
+    :param derived: the graph has no label for it; this is made from the IRI's local name.
+    """
+
+    text: str
+    language: str | None = None
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A literal that describes an entity."""
+
+    entity: IRI
+    predicate: IRI
+    literal: Literal

@@ -1,0 +1,125 @@
+"""Neighbours in groups: ordinary entities whole from one query, hubs counted first and then some of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from kgsparql.evidence import Cut
+from kgsparql.exploration.asking import far_end, order_key, skipping, union_of
+from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.found import NeighbourGroup
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.paths import Direction, Directions, Step, directions
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.terms import IRI, Term
+
+__all__ = ["Group", "Selection", "Steps", "entity_of", "groups_of", "hub_groups"]
+
+ORDERED = 1_000
+"""The largest group of a hub that the engine is asked to order; ordering 100,000 takes half a second."""
+
+Group: TypeAlias = tuple[IRI, Step]
+Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
+"""Steps to take from every entity, or from each entity its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which neighbours are asked for.
+
+    :param ways: the directions there is anything to ask in.
+    :param steps: of each entity; ``None`` for all that are not skipped.
+    :param skip: predicates that are left out where no steps are given.
+    """
+
+    ways: tuple[Direction, ...]
+    steps: Mapping[IRI, Sequence[Step]] | None
+    skip: frozenset[IRI]
+
+    @classmethod
+    def of(
+        cls, entities: Sequence[IRI], steps: Steps | None, *, direction: Directions, skip: frozenset[IRI]
+    ) -> Selection:
+        """From what :func:`neighbours` is given."""
+        if steps is None:
+            return cls(directions(direction), None, skip)
+        if isinstance(steps, Mapping):
+            own = {entity: tuple(dict.fromkeys(steps.get(entity, ()))) for entity in entities}
+        else:
+            own = dict.fromkeys(entities, tuple(dict.fromkeys(steps)))
+        used = {step.direction for some in own.values() for step in some}
+        return cls(tuple(way for way in directions("both") if way in used), own, skip)
+
+    @property
+    def pairs_per_entity(self) -> int:
+        """How many rows of a query one entity needs at most."""
+        return 1 if self.steps is None else max(map(len, self.steps.values()))
+
+    def allows(self, group: Group) -> bool:
+        """Whether a group is asked for."""
+        entity, step = group
+        return step in self.steps[entity] if self.steps is not None else step.predicate not in self.skip
+
+    def query(self, chunk: Sequence[IRI], bound: int) -> Query:
+        """The query for all neighbours of some entities, at most so many, and one more, in each direction."""
+        arms = [self._arm(way, chunk) for way in self.ways]
+        return union_of([arm.limit(bound + 1) for arm in arms])
+
+    def _arm(self, way: Direction, chunk: Sequence[IRI]) -> Query:
+        if self.steps is None:
+            return skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip).bind(entity=chunk)
+        pairs = [(entity, s.predicate) for entity in chunk for s in self.steps[entity] if s.direction == way]
+        return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+
+
+def entity_of(solution: Solution) -> IRI:
+    """The entity that a solution is about."""
+    return cast("IRI", solution["entity"])
+
+
+def groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
+    """The groups of solutions that are all there are: ordered and counted here."""
+    return {
+        (entity, step): NeighbourGroup(entity, step, tuple(sorted(ends, key=order_key)), len(ends))
+        for (entity, step), ends in _members(solutions).items()
+    }
+
+
+def hub_groups(
+    graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: Selection, limit: int
+) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
+    """The groups of entities that have too many neighbours to fetch: counted first, then some of each.
+
+    :param hubs: those entities, each with the neighbours that were seen.
+    """
+    direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
+    counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
+    counts = {(count.entity, count.step): count for count in counted.items}
+    counts = {group: count for group, count in counts.items() if chosen.allows(group)}
+    seen = _members(solution for some in hubs.values() for solution in some)
+    members: dict[Group, list[Term]] = {}
+    arms = []
+    for group, count in counts.items():
+        few = count.exact and count.count <= ORDERED
+        if not few and len(seen.get(group, ())) >= limit:
+            members[group] = seen[group][:limit]
+        else:
+            arm = Query.load(f"group_{group[1].direction}{'_ordered' if few else ''}")
+            arms.append(arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)]).limit(limit))
+    for start in range(0, len(arms), MAX_ARMS):
+        members |= _members(graph.select(Query.union(arms[start : start + MAX_ARMS])))
+    groups = {}
+    for group, count in counts.items():
+        ends = tuple(sorted(members.get(group, ()), key=order_key))
+        groups[group] = NeighbourGroup(*group, ends, count.count, count.exact)
+    return groups, list(counted.cuts)
+
+
+def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
+    members: dict[Group, list[Term]] = {}
+    for solution in solutions:
+        way, far = far_end(solution)
+        members.setdefault((entity_of(solution), Step(cast("IRI", solution["predicate"]), way)), []).append(far)
+    return members

@@ -1,0 +1,180 @@
+"""What terms are called, what they are, and which terms have a given name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kgsparql.errors import InputError
+from kgsparql.evidence import Cut
+from kgsparql.exploration.asking import ask_all, entities_of, order_key
+from kgsparql.exploration.found import Found, Label, Text
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS
+
+__all__ = ["by_label", "labels", "language_rank", "texts", "types"]
+
+
+def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, int]:
+    """How well a literal's language tag suits, smaller is better; the order is the same on every graph.
+
+    For each preferred language the tag itself, then its regions and scripts; then ``mul`` (any language), no tag,
+    English, and last whatever there is. Tags are compared without regard to case.
+
+    >>> tags = ["de", None, "en-US", "mul", "en", "fr"]
+    >>> sorted(tags, key=lambda tag: language_rank(tag, ["EN"]))
+    ['en', 'en-US', 'mul', None, 'de', 'fr']
+    """
+    tag = None if language is None else language.lower()
+    for place, wanted in enumerate([*preferred, None, "en"]):
+        if wanted is None:
+            if tag in ("mul", None):
+                return place, 0 if tag == "mul" else 1
+        elif tag == wanted.lower():
+            return place, 0
+        elif tag is not None and tag.startswith(f"{wanted.lower()}-"):
+            return place, 1
+    return len(preferred) + 2, 0
+
+
+def labels(
+    graph: KnowledgeGraph,
+    terms: Iterable[Term],
+    *,
+    languages: Sequence[str] = ("en",),
+    predicates: Sequence[IRI] = LABELS,
+) -> dict[Term, Label]:
+    """A label for every term; one query per chunk.
+
+    The best language first, then the best label predicate, then the first text in lexical order. A predicate may be
+    labelled on another node, as Wikidata's are. Without a label, an IRI is called by its local name (``derived``), a
+    literal by its own text, and a blank node ``[]``.
+    """
+    named: dict[Term, Label] = {}
+    wanted = list(dict.fromkeys(terms))
+    iris = [term for term in wanted if isinstance(term, IRI)]
+    best = _best_labels(_label_solutions(graph, iris, predicates), languages, predicates)
+    for term in wanted:
+        if isinstance(term, IRI):
+            named[term] = best.get(term) or Label(local_name(term), derived=True)
+        elif isinstance(term, Literal):
+            named[term] = Label(term.value, term.language)
+        else:
+            named[term] = Label("[]", derived=True)
+    return named
+
+
+def _label_solutions(graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Sequence[IRI]) -> list[Solution]:
+    own = Query.load("labels").bind(predicate=predicates)
+    linked = Query.load("labels_linked").bind(predicate=predicates, link=PREDICATE_LABEL_LINKS)
+
+    def query_of(chunk: Sequence[Term], bound: int) -> Query:
+        return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in (own, linked)])
+
+    asked = ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"])
+    return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+
+
+def _best_labels(
+    solutions: Iterable[Solution], languages: Sequence[str], predicates: Sequence[IRI]
+) -> Mapping[Term, Label]:
+    places = {predicate: place for place, predicate in enumerate(predicates)}
+    best: dict[Term, tuple[tuple[object, ...], Label]] = {}
+    for solution in solutions:
+        literal = solution["label"]
+        if not isinstance(literal, Literal) or not (text := literal.value.strip()):
+            continue
+        predicate = solution["predicate"]
+        place = places.get(predicate, len(places)) if isinstance(predicate, IRI) else len(places)
+        rank = language_rank(literal.language, languages)
+        key = ("link" in solution, rank, place, literal.language or "", text)
+        if solution["entity"] not in best or key < best[solution["entity"]][0]:
+            best[solution["entity"]] = (key, Label(text, literal.language))
+    return {term: label for term, (_, label) in best.items()}
+
+
+def by_label(
+    graph: KnowledgeGraph,
+    text: str,
+    *,
+    languages: Sequence[str] = ("en",),
+    predicates: Sequence[IRI] = (*LABELS, *ALTERNATIVE_LABELS),
+) -> tuple[IRI, ...]:
+    """The IRIs that have exactly this label, without a language tag or in one of the languages, in lexical order.
+
+    :raises InputError: for a language tag that is not one.
+    """
+    tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
+    literals = [Literal(text), *(_tagged(text, tag) for tag in tags)]
+    query = Query.load("by_label").bind(predicate=predicates)
+
+    def query_of(chunk: Sequence[Term], bound: int) -> Query:
+        return query.bind(label=chunk).limit(bound + 1)
+
+    asked = ask_all(graph, query_of, literals, key_of=lambda solution: solution["label"])
+    found = [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+    return tuple(sorted({s["entity"] for s in found if isinstance(s["entity"], IRI)}, key=order_key))
+
+
+def _tagged(text: str, language: str) -> Literal:
+    try:
+        return Literal(text, language=language)
+    except ValueError as error:
+        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
+
+
+def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IRI, ...]]:
+    """The classes each entity is an instance of, in lexical order; none for an entity without a type.
+
+    :raises InputError: for a blank node or a literal.
+    """
+    starts = entities_of(entities)
+    query = Query.load("types")
+    asked = ask_all(
+        graph,
+        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
+        starts,
+        key_of=lambda solution: solution["entity"],
+    )
+    found: dict[IRI, set[IRI]] = {entity: set() for entity in starts}
+    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+        entity, type_ = solution["entity"], solution["type"]
+        if isinstance(entity, IRI) and isinstance(type_, IRI):
+            found[entity].add(type_)
+    return {entity: tuple(sorted(classes, key=order_key)) for entity, classes in found.items()}
+
+
+def texts(
+    graph: KnowledgeGraph,
+    entities: Iterable[Term],
+    *,
+    languages: Sequence[str] = ("en",),
+    predicates: Sequence[IRI] = DESCRIPTIONS,
+) -> Found[Text]:
+    """The descriptions of each entity, in the best language each predicate has; in the order of the predicates.
+
+    :raises InputError: for a blank node or a literal.
+    """
+    starts = entities_of(entities)
+    query = Query.load("labels").bind(predicate=predicates)
+    asked = ask_all(
+        graph,
+        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
+        starts,
+        key_of=lambda solution: solution["entity"],
+    )
+    groups: dict[tuple[Term, Term], list[Literal]] = {}
+    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+        literal = solution["label"]
+        if isinstance(literal, Literal) and literal.value.strip():
+            groups.setdefault((solution["entity"], solution["predicate"]), []).append(literal)
+    items: list[Text] = []
+    for entity in starts:
+        for predicate in predicates:
+            literals = groups.get((entity, predicate), [])
+            best = min((language_rank(literal.language, languages) for literal in literals), default=None)
+            kept = [literal for literal in literals if language_rank(literal.language, languages) == best]
+            items.extend(Text(entity, predicate, literal) for literal in sorted(kept, key=order_key))
+    cuts = tuple(Cut("texts", len(some), None, str(entity)) for entity, some in asked.over.items())
+    return Found(tuple(items), cuts)

@@ -1,0 +1,123 @@
+"""Where the two sides of a search for shortest paths meet: at a term, or over one or two hops between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TypeAlias
+
+from kgsparql.exploration.asking import BOUND, skipping, union_of
+from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.search import Rules, Side
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.paths import Directions, Hop
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Term
+
+__all__ = ["Joint", "joinable", "joints", "meetings", "one_hop", "way_of"]
+
+Joint: TypeAlias = tuple[Term, tuple[Hop, ...]]
+"""A term of the near side, and the hops from it to a term of the far side: none when that is the same term."""
+
+MAX_PAIRS = 1_000_000
+"""Pairs of terms of one query between two frontiers: an engine looks each pair up (measured: 55 ms)."""
+
+MAX_QUERIES = 4
+"""Queries between two frontiers that are larger than a chunk; beyond, one side is expanded instead."""
+
+
+def meetings(near: Side, far: Side) -> list[Joint]:
+    """The terms that both sides reached over the fewest hops, and not more than both have gone.
+
+    A blank node on the near side is compared by what lies behind it: on an endpoint it has another name there.
+    """
+    reach = near.depth + far.depth
+    found: dict[int, dict[Joint, None]] = {}
+    for at, level in enumerate(near.levels):
+        for term in level:
+            to_go = far.distance(term)
+            if to_go is not None:
+                found.setdefault(at + to_go, {})[term, ()] = None
+            for hop in near.behind.get(term, ()):
+                beyond = far.distance(hop.end)
+                if beyond is not None and at + 1 + beyond <= reach and isinstance(hop.end, IRI):
+                    found.setdefault(at + 1 + beyond, {})[term, (hop,)] = None
+    return list(found[min(found)]) if found else []
+
+
+def joinable(near: Side, far: Side, chunk_size: int) -> bool:
+    """Whether the hops between two frontiers can be asked for: IRIs only, and not too many."""
+    pairs = len(near.frontier) * len(far.frontier)
+    queries = -(-len(near.frontier) // chunk_size) * -(-len(far.frontier) // chunk_size)
+    blank = any(isinstance(term, BlankNode) for side in (near, far) for term in side.frontier)
+    return 0 < pairs <= MAX_PAIRS and queries <= MAX_QUERIES and not blank
+
+
+def joints(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, hops: int) -> tuple[list[Joint], bool]:
+    """The ways from one frontier to the other over one or two hops; and whether that is all of them."""
+    found: dict[Joint, None] = {}
+    complete = True
+    for some, others in product(_chunks(near, graph.chunk_size), _chunks(far, graph.chunk_size)):
+        arms = (one_hop if hops == 1 else _two_hops)(near.direction, some, others, rules)
+        solutions = graph.select(union_of([arm.limit(BOUND + 1) for arm in arms]))
+        complete = complete and solutions.complete and len(solutions) <= BOUND
+        terms = set(some)
+        for solution in solutions:
+            way = way_of(solution, terms)
+            # Only where a hub was left out can a term between the frontiers have been met before.
+            if len(way) == 1 or (near.distance(way[0].end) is None and far.distance(way[0].end) is None):
+                found[way[0].start, way] = None
+    return list(found), complete
+
+
+def _chunks(side: Side, size: int) -> Iterator[list[Term]]:
+    terms = sorted(side.frontier, key=str)
+    return (terms[i : i + size] for i in range(0, len(terms), size))
+
+
+def one_hop(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: Rules) -> list[Query]:
+    """The queries for the hops from some terms to others, still without their limit."""
+    between = skipping(Query.load("between"), "predicate", rules.skip)
+    forward, inverse = between.bind(subject=near, object=far), between.bind(subject=far, object=near)
+    return {"forward": [forward], "inverse": [inverse], "both": [forward, inverse]}[direction]
+
+
+def _two_hops(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: Rules) -> list[Query]:
+    chain, common_object, common_subject = (
+        skipping(skipping(Query.load(name), "predicate", rules.skip), "onward", rules.skip)
+        for name in ("chain", "common_object", "common_subject")
+    )
+    forward, inverse = chain.bind(subject=near, object=far), chain.bind(subject=far, object=near)
+    if direction != "both":
+        return [forward if direction == "forward" else inverse]
+    return [
+        forward,
+        inverse,
+        common_object.bind(subject=near, other=far),
+        common_subject.bind(object=near, other=far),
+    ]
+
+
+def way_of(solution: Solution, near: set[Term]) -> tuple[Hop, ...]:
+    """The hops of a solution, from its term in ``near`` on."""
+    predicate = solution["predicate"]
+    if "onward" not in solution:
+        subject, object_ = solution["subject"], solution["object"]
+        return (
+            (hop_of(subject, predicate, object_, "forward"),)
+            if subject in near
+            else (hop_of(object_, predicate, subject, "inverse"),)
+        )
+    onward = solution["onward"]
+    if "common_object" in solution:
+        middle = solution["common_object"]
+        there = hop_of(solution["subject"], predicate, middle, "forward")
+        return there, hop_of(middle, onward, solution["other"], "inverse")
+    if "common_subject" in solution:
+        middle = solution["common_subject"]
+        there = hop_of(solution["object"], predicate, middle, "inverse")
+        return there, hop_of(middle, onward, solution["other"], "forward")
+    subject, middle, object_ = solution["subject"], solution["middle"], solution["object"]
+    if subject in near:
+        return hop_of(subject, predicate, middle, "forward"), hop_of(middle, onward, object_, "forward")
+    return hop_of(object_, onward, middle, "inverse"), hop_of(middle, predicate, subject, "inverse")

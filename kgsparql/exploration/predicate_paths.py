@@ -1,0 +1,120 @@
+"""Which property paths lead anywhere from an entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from kgsparql.evidence import Cut
+from kgsparql.exploration.asking import entities_of, order_key
+from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.found import Found, NeighbourGroup, PredicateCount
+from kgsparql.exploration.neighbourhood import neighbours
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import Directions, PropertyPath, Step
+from kgsparql.terms import IRI, Term
+from kgsparql.vocabulary import UNWALKED
+
+__all__ = ["predicate_paths"]
+
+Ends: TypeAlias = dict[Term, set[Term]]
+"""The ends of a property path, each with the terms just before it: two of them say as much as all."""
+
+Level: TypeAlias = dict[PropertyPath, Ends]
+
+
+def predicate_paths(
+    graph: KnowledgeGraph,
+    start: Term,
+    *,
+    max_hops: int = 3,
+    frontier: int = 200,
+    direction: Directions = "both",
+    skip: Iterable[IRI] = UNWALKED,
+) -> Found[PropertyPath]:
+    """The distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
+
+    Step by step, a few queries for each level however many paths there are. A step that inverts the one before it is
+    taken where it leads to another term than the one just left.
+
+    :param frontier: how many ends of a path are walked on from; a path that has more is a cut.
+    :raises InputError: for a start that is not an IRI.
+    """
+    skipped = frozenset(skip)
+    level: Level = {PropertyPath(()): {entity: set() for entity in entities_of([start])}}
+    behind: Level = {}
+    found: list[PropertyPath] = []
+    cuts: dict[Cut, None] = {}
+    for hops in range(1, max_hops + 1):
+        entities = sorted({end for ends in level.values() for end in ends if isinstance(end, IRI)}, key=str)
+        if hops == max_hops:
+            counted = predicates(graph, entities, direction=direction, skip=skipped)
+            cuts.update(dict.fromkeys(counted.cuts))
+            found += sorted({*_last_steps(level, counted.items), *behind}, key=_path_key)
+            break
+        near = neighbours(graph, entities, direction=direction, skip=skipped, limit=frontier)
+        cuts.update(dict.fromkeys(near.cuts))
+        grown, beyond = _grown(level, near.items)
+        level, behind = _merged(grown, behind), beyond
+        for path, ends in level.items():
+            if len(ends) > frontier:
+                cuts[Cut("ends", frontier, len(ends), f"{start} {path}")] = None
+                level[path] = {end: ends[end] for end in sorted(ends, key=order_key)[:frontier]}
+        found += sorted(level, key=_path_key)
+    return Found(tuple(found), tuple(cuts))
+
+
+def _path_key(path: PropertyPath) -> list[tuple[str, str]]:
+    return [(step.predicate.value, step.direction) for step in path]
+
+
+def _goes_back(path: PropertyPath, step: Step) -> bool:
+    return len(path) > 0 and step.inverts(path.steps[-1])
+
+
+def _last_steps(level: Level, counts: Iterable[PredicateCount]) -> set[PropertyPath]:
+    """Paths one step longer, whose ends nobody needs: back along one hop there is always the term just left."""
+    at: dict[Term, list[PredicateCount]] = {}
+    for count in counts:
+        at.setdefault(count.entity, []).append(count)
+    return {
+        PropertyPath((*path, count.step))
+        for path, ends in level.items()
+        for end in ends
+        for count in at.get(end, ())
+        if count.count > 1 or not _goes_back(path, count.step)
+    }
+
+
+def _grown(level: Level, groups: Iterable[NeighbourGroup]) -> tuple[Level, Level]:
+    """The paths one step longer, with their ends; and those two steps longer, through a blank node."""
+    at: dict[Term, list[NeighbourGroup]] = {}
+    for group in groups:
+        at.setdefault(group.entity, []).append(group)
+    grown: Level = {}
+    behind: Level = {}
+    for path, ends in level.items():
+        for end, before in ends.items():
+            for group in at.get(end, ()):
+                back = before if _goes_back(path, group.step) else set[Term]()
+                for far in group.neighbours:
+                    if back != {far}:
+                        _add(grown, PropertyPath((*path, group.step)), far, end)
+                for mediated in group.mediated:
+                    there, onward = mediated.hops
+                    _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
+    return grown, behind
+
+
+def _add(level: Level, path: PropertyPath, end: Term, before: Term) -> None:
+    known = level.setdefault(path, {}).setdefault(end, set())
+    if len(known) < 2:
+        known.add(before)
+
+
+def _merged(level: Level, others: Mapping[PropertyPath, Ends]) -> Level:
+    for path, ends in others.items():
+        for end, before in ends.items():
+            for term in before:
+                _add(level, path, end, term)
+    return level

@@ -1,0 +1,157 @@
+"""One side of a search for shortest paths: the terms at each distance from an end, and the hops that lead there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from kgsparql.evidence import Cut
+from kgsparql.exploration.asking import BOUND, ask_all, far_end, skipping, union_of
+from kgsparql.exploration.mediators import hop_of, mediated_paths
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.paths import Directions, Hop, Path, directions
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal, Term
+
+__all__ = ["Rules", "Side", "link_arms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What paths may use.
+
+    :param skip: predicates that are not walked.
+    :param hub_limit: a term with more hops than this is not expanded.
+    """
+
+    skip: frozenset[IRI]
+    hub_limit: int
+
+
+def link_arms(direction: Directions, rules: Rules) -> list[Query]:
+    """The queries for the hops that a path may take from some entities, still to be bound."""
+    return [skipping(Query.load(f"links_{way}"), "predicate", rules.skip) for way in directions(direction)]
+
+
+@dataclass(slots=True)
+class Side:
+    """The terms reached from one end.
+
+    :param direction: in which this side walks, away from its end.
+    :param levels: the terms at distance 0, 1, 2 …
+    :param arriving: for each term but the end, the hops by which it was first reached.
+    :param behind: for each blank node, the hops that leave it: they came together with the hop to it.
+    :param closed: the end itself has too many hops; only the other side can go on.
+    """
+
+    end: IRI
+    direction: Directions
+    levels: list[set[Term]] = field(default_factory=list)
+    arriving: dict[Term, dict[Hop, None]] = field(default_factory=dict)
+    behind: dict[Term, dict[Hop, None]] = field(default_factory=dict)
+    cuts: dict[Cut, None] = field(default_factory=dict)
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        self.levels.append({self.end})
+
+    @property
+    def frontier(self) -> set[Term]:
+        """The terms reached last."""
+        return self.levels[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many hops from the end the frontier is."""
+        return len(self.levels) - 1
+
+    def distance(self, term: Term) -> int | None:
+        """How far a term is from the end; ``None`` if it was not reached."""
+        return next((distance for distance, level in enumerate(self.levels) if term in level), None)
+
+    def expand(self, graph: KnowledgeGraph, rules: Rules) -> None:
+        """Go one hop further from every term of the frontier."""
+        arms = link_arms(self.direction, rules)
+        asked = ask_all(
+            graph,
+            lambda chunk, bound: union_of([arm.bind(entity=chunk).limit(bound + 1) for arm in arms]),
+            sorted((term for term in self.frontier if isinstance(term, IRI)), key=str),
+            key_of=lambda solution: solution["entity"],
+            bound=max(BOUND, rules.hub_limit),
+        )
+        self.take(graph, rules, asked.solutions, hubs=asked.over)
+
+    def take(
+        self, graph: KnowledgeGraph, rules: Rules, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()
+    ) -> None:
+        """Add a level from the solutions of :func:`link_arms` for the frontier; the hops of hubs are left out."""
+        found = list(solutions)
+        degrees = Counter(solution["entity"] for solution in found)
+        closed = {*hubs, *(term for term, degree in degrees.items() if degree > rules.hub_limit)}
+        if self.end in closed:
+            self.closed = True
+            return
+        for term in closed:
+            self.cuts[Cut("hops", rules.hub_limit, degrees.get(term), str(term))] = None
+        hops = []
+        for solution in found:
+            if solution["entity"] not in closed:
+                way, far = far_end(solution)
+                hops.append(hop_of(solution["entity"], solution["predicate"], far, way))
+        self._arrive([*self._with_mediators(graph, rules, hops), *self._hops_behind()])
+
+    def _arrive(self, hops: Iterable[Hop]) -> None:
+        reached = set().union(*self.levels)
+        level: set[Term] = set()
+        for hop in hops:
+            if hop.end not in reached:
+                level.add(hop.end)
+                self.arriving.setdefault(hop.end, {})[hop] = None
+        self.levels.append(level)
+
+    def _hops_behind(self) -> list[Hop]:
+        """The hops that leave the blank nodes of the frontier; a cut for one that was met behind another."""
+        hops: list[Hop] = []
+        for term in self.frontier:
+            if isinstance(term, BlankNode):
+                if term not in self.behind:
+                    beside = next(iter(self.arriving[term])).start
+                    self.cuts[Cut("hops through nested blank nodes", 2, None, str(beside))] = None
+                hops.extend(self.behind.get(term, ()))
+        return hops
+
+    def _with_mediators(self, graph: KnowledgeGraph, rules: Rules, hops: list[Hop]) -> list[Hop]:
+        """The hops, those to a blank node asked for again together with what lies behind it."""
+        plain = [hop for hop in hops if not isinstance(hop.end, BlankNode)]
+        groups = dict.fromkeys((cast("IRI", hop.start), hop.step) for hop in hops if isinstance(hop.end, BlankNode))
+        if not groups:
+            return plain
+        found, cuts = mediated_paths(graph, groups, direction=self.direction, skip=rules.skip, nested=False)
+        self.cuts.update(dict.fromkeys(cuts))
+        paths = [path for some in found.values() for path in some]
+        # A class is no mediator. Where blank nodes keep their names, those met before are known not to be classes.
+        met = {hop.end for hop in hops}
+        if any(path.hops[0].end in met for path in paths):
+            paths = [path for path in paths if path.hops[0].end in met]
+        classes = _classes(graph, paths)
+        for path in paths:
+            there, onward = path.hops
+            plain.append(there)
+            if not isinstance(onward.end, Literal) and onward.end not in classes:
+                self.behind.setdefault(there.end, {})[onward] = None
+        return plain
+
+
+def _classes(graph: KnowledgeGraph, paths: Iterable[Path]) -> set[Term]:
+    """Which of the ends of these paths are classes."""
+    ends = sorted({path.end for path in paths if isinstance(path.end, IRI)}, key=str)
+    query = Query.load("classes")
+    asked = ask_all(
+        graph,
+        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
+        ends,
+        key_of=lambda solution: solution["entity"],
+    )
+    return {solution["entity"] for solution in asked.solutions}

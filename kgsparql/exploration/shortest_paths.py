@@ -1,0 +1,179 @@
+"""All shortest paths between two entities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TypeAlias
+
+from kgsparql.evidence import Cut
+from kgsparql.exploration.asking import entities_of, order_key, union_of
+from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.found import Found
+from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
+from kgsparql.exploration.search import Rules, Side, link_arms
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import Directions, Hop, Path
+from kgsparql.terms import IRI, Term
+from kgsparql.vocabulary import UNWALKED
+
+__all__ = ["shortest_paths"]
+
+MAX_DEGREE = 10_000
+"""Degrees are compared up to here; a term with more counts as this many."""
+
+_OPPOSITE: dict[Directions, Directions] = {"both": "both", "forward": "inverse", "inverse": "forward"}
+_Onward: TypeAlias = dict[Term, dict[Hop, None]]
+
+
+def shortest_paths(
+    graph: KnowledgeGraph,
+    start: Term,
+    end: Term,
+    *,
+    max_hops: int = 5,
+    direction: Directions = "both",
+    skip: Iterable[IRI] = UNWALKED,
+    hub_limit: int = 10_000,
+    limit: int = 1_000,
+) -> Found[Path]:
+    """All shortest paths from ``start`` to ``end``; none if they are more than ``max_hops`` apart.
+
+    A path does not lead through a literal or a class, nor along a skipped predicate. The paths through terms of few
+    triples come first, then lexical order. From an entity to itself there is the path without hops.
+
+    At most 1, 2 and 3 queries find a distance of up to 2, 3 and 4, then one for each hop more, and one for degrees.
+
+    :param hub_limit: a term with more hops than this is not expanded, which is a cut unless it is an end.
+    :param limit: how many paths are enumerated, in lexical order, before they are ordered; beyond is a cut.
+    :raises InputError: for a start or an end that is not an IRI.
+    """
+    near, far = (Side(entities_of([term])[0], way) for term, way in ((start, direction), (end, _OPPOSITE[direction])))
+    if near.end == far.end:
+        return Found((Path(start),))
+    rules = Rules(frozenset(skip), hub_limit)
+    met, cuts = _meet(graph, near, far, rules, max_hops)
+    cuts = [*near.cuts, *far.cuts, *cuts]
+    if not met:
+        return Found((), tuple(dict.fromkeys(cuts)))
+    onward = _onward(met, near, far)
+    paths = list(islice(_paths(near.end, far.end, onward), limit))
+    known = _number_of_paths(near.end, far.end, onward)
+    if known > len(paths):
+        cuts.append(Cut("paths", limit, known, f"{start} – {end}"))
+    return Found(tuple(_ordered(graph, paths)), tuple(dict.fromkeys(cuts)))
+
+
+def _meet(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, max_hops: int) -> tuple[list[Joint], list[Cut]]:
+    """The joints of all shortest paths: both sides grow until they touch, or until none can."""
+    where = f"{near.end} – {far.end}"
+    if max_hops < 1:
+        return [], []
+    direct = _first_query(graph, near, far, rules)
+    if direct:
+        return direct, []
+    ruled_out = 1
+    while ruled_out < max_hops:
+        met = meetings(near, far)
+        if met:
+            return met, []
+        ruled_out = max(ruled_out, near.depth + far.depth)
+        ahead = ruled_out + 1 - near.depth - far.depth
+        if ruled_out >= max_hops or not near.frontier or not far.frontier:
+            break
+        if ahead <= 2 and joinable(near, far, graph.chunk_size):
+            met, complete = joints(graph, near, far, rules, hops=ahead)
+            if met:
+                return met, [] if complete else [Cut("paths", len(met), None, where)]
+            ruled_out += 1
+            continue
+        open_sides = [side for side in (near, far) if not side.closed]
+        if not open_sides:
+            return [], [Cut("hops", rules.hub_limit, None, str(side.end)) for side in (near, far)]
+        min(open_sides, key=lambda side: len(side.frontier)).expand(graph, rules)
+    return [], []
+
+
+def _first_query(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules) -> list[Joint]:
+    """Ask for the hops between the ends and for what is beside each, at once; the ways over one hop, if any."""
+    arms = one_hop(near.direction, [near.end], [far.end], rules)
+    for side in (near, far):
+        arms += [arm.bind(entity=[side.end]) for arm in link_arms(side.direction, rules)]
+    solutions = graph.select(union_of([arm.limit(rules.hub_limit + 1) for arm in arms]))
+    direct = {way_of(solution, {near.end}): None for solution in solutions if "entity" not in solution}
+    if direct:
+        return [(near.end, way) for way in direct]
+    for side in (near, far):
+        if solutions.complete:
+            side.take(graph, rules, [s for s in solutions if s.get("entity") == side.end])
+        else:
+            side.expand(graph, rules)
+    return []
+
+
+def _onward(met: Iterable[Joint], near: Side, far: Side) -> _Onward:
+    """The hops of all paths by the term they leave, walked from the start on."""
+    onward: _Onward = {}
+    back: list[Term] = []
+    ahead: list[Term] = []
+    for term, way in met:
+        for hop in way:
+            onward.setdefault(hop.start, {})[hop] = None
+        back.append(term)
+        ahead.append(way[-1].end if way else term)
+    for stack, side in ((back, near), (ahead, far)):
+        seen = set(stack)
+        while stack:
+            term = stack.pop()
+            for hop in side.arriving.get(term, ()):
+                walked = hop if side is near else hop.reversed
+                onward.setdefault(walked.start, {})[walked] = None
+                if hop.start not in seen:
+                    seen.add(hop.start)
+                    stack.append(hop.start)
+    return onward
+
+
+def _hop_key(hop: Hop) -> tuple[object, ...]:
+    return order_key(hop.end), hop.triple.predicate.value, hop.direction
+
+
+def _paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> Iterator[Path]:
+    """Every path, in lexical order of its terms, then predicates."""
+    ordered = {term: sorted(hops, key=_hop_key) for term, hops in onward.items()}
+
+    def walk(term: Term, hops: tuple[Hop, ...]) -> Iterator[Path]:
+        if term == end:
+            yield Path(start, hops)
+            return
+        for hop in ordered.get(term, ()):
+            yield from walk(hop.end, (*hops, hop))
+
+    return walk(start, ())
+
+
+def _number_of_paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]]) -> int:
+    numbers: dict[Term, int] = {end: 1}
+
+    def number(term: Term) -> int:
+        if term not in numbers:
+            numbers[term] = sum(number(hop.end) for hop in onward.get(term, ()))
+        return numbers[term]
+
+    return number(start)
+
+
+def _ordered(graph: KnowledgeGraph, paths: list[Path]) -> list[Path]:
+    """The paths, those through terms of few triples first."""
+    if len(paths) < 2:
+        return paths
+    inner = {term for path in paths for term in path.terms[1:-1] if isinstance(term, IRI)}
+    degrees: Counter[Term] = Counter()
+    for count in predicates(graph, sorted(inner, key=str), skip=()).items:
+        degrees[count.entity] += count.count
+
+    def key(path: Path) -> tuple[object, ...]:
+        return sum(min(degrees[term], MAX_DEGREE) for term in path.terms[1:-1]), [_hop_key(hop) for hop in path.hops]
+
+    return sorted(paths, key=key)

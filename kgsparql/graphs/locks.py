@@ -1,0 +1,101 @@
+"""One writer at a time for a directory: a lock file beside it that names its owner and dies with it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kgsparql.errors import StoreError, StoreLockedError
+
+__all__ = ["lock_path", "writer_lock"]
+
+
+def lock_path(directory: Path) -> Path:
+    """The lock file of a directory; beside it, because loading replaces the directory."""
+    return directory.with_name(directory.name + ".lock")
+
+
+@contextmanager
+def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[int]:
+    """Hold the lock of a directory; gives the file descriptor, which a child process may inherit to share it.
+
+    The operating system drops the lock when the last process that holds it is gone, however it ended, so that a
+    lock file left behind never has to be deleted by hand.
+
+    :param wait_s: how long to wait for another process that holds it.
+    :raises StoreLockedError: if another process holds it all that time; ``detail["pid"]`` says which.
+    :raises StoreError: if no lock can be made there.
+    """
+    path = lock_path(directory)
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            descriptor = _acquired(path, directory)
+            break
+        except StoreLockedError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(0.1)
+    try:
+        yield descriptor
+    finally:
+        with suppress(OSError):
+            path.unlink()  # while it is still held: who waits for the old file looks again
+        os.close(descriptor)
+
+
+def _acquired(path: Path, directory: Path) -> int:
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot make the lock file: {error.strerror}", hint="choose a directory you may write to"
+            ) from error
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() if hasattr(os, "pread") else ""
+            os.close(descriptor)
+            if error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
+                raise StoreError(f"{path}: cannot lock: {error}", hint="is this a file system with locks?") from error
+            raise StoreLockedError(
+                f"{directory}: process {pid or 'unknown'} is writing to this store",
+                hint="wait for it to end, or stop it", path=str(directory), pid=int(pid) if pid.isdigit() else None,
+            ) from error  # fmt: skip
+        if _is_same_file(path, descriptor):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_same_file(path: Path, descriptor: int) -> bool:
+    """Whether the path still names the file that was locked: its owner may have removed it in between."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> None:
+        import msvcrt
+
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the pid, which others want to read
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+
+else:
+
+    def _lock(descriptor: int) -> None:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

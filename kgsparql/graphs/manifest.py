@@ -1,0 +1,94 @@
+"""What a store says about itself: a JSON file inside it that lists its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import StoreError
+
+__all__ = ["MANIFEST", "Manifest", "StoredSource", "content_hash", "read_manifest", "stored_source"]
+
+MANIFEST = "kgsparql.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """One file that was loaded into a store.
+
+    :param source: its absolute path; ``-`` for standard input.
+    :param sha256: of the bytes as they lay on the disk, packed or not.
+    :param graph: the named graph that is this source's own; ``None`` for the default graph.
+    :param graphs: the named graphs that a quad format brought.
+    :param triples: how many were new to the store.
+    :param skipped: statements left out because they were not valid.
+    :param recipe: the options that change what is read: format, base, encoding, skip_bad.
+    """
+
+    source: str
+    sha256: str
+    graph: str | None = None
+    graphs: tuple[str, ...] = ()
+    triples: int = 0
+    skipped: int = 0
+    first_skipped: str = ""
+    recipe: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The sources of a store, in the order they were loaded.
+
+    >>> Manifest((StoredSource("a.ttl", "00"),)).fingerprint == Manifest((StoredSource("b.ttl", "00"),)).fingerprint
+    True
+    """
+
+    sources: tuple[StoredSource, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what was loaded, in hexadecimal; paths do not matter."""
+        return content_hash(self.sources)
+
+    def write(self, directory: Path) -> None:
+        """Put the manifest into a store."""
+        data = {"version": _VERSION, "sources": [asdict(source) for source in self.sources]}
+        (directory / MANIFEST).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def stored_source(entry: Mapping[str, Any]) -> StoredSource:
+    """A source from its JSON object."""
+    return StoredSource(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
+
+
+def content_hash(sources: Sequence[StoredSource]) -> str:
+    """A hash of content, graphs and recipes, in hexadecimal."""
+    text = json.dumps([(source.sha256, source.graph, source.recipe) for source in sources])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a store; without sources if another program made the store.
+
+    :raises StoreError: for one that is damaged, or was written by a newer kgsparql (``E_VERSION``).
+    """
+    path = directory / MANIFEST
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] > _VERSION:
+            raise StoreError(
+                f"{directory}: written by a newer kgsparql", code="E_VERSION", hint="upgrade kgsparql", path=str(path)
+            )
+        sources = tuple(stored_source(entry) for entry in data["sources"])
+    except FileNotFoundError:
+        return Manifest()
+    except (OSError, LookupError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"{path}: the manifest cannot be read: {error}", hint="load the sources again", path=str(path)
+        ) from error
+    return Manifest(sources)

@@ -1,0 +1,91 @@
+"""Directories put in the place of others, and what is left behind when that is cut short."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+from kgsparql.errors import StoreError
+
+__all__ = ["clean", "is_store", "partial_path", "previous_stores", "put_in_place"]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def is_store(path: Path) -> bool:
+    """Whether a directory is a store of Oxigraph."""
+    return (path / "CURRENT").is_file() and any(path.glob("MANIFEST-*"))
+
+
+def partial_path(target: Path) -> Path:
+    """Where the next state of a store is made: beside it, so that putting it in place is a rename."""
+    return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
+
+
+def clean(target: Path, *, only_recover: bool = False) -> None:
+    """Remove what a killed load left beside a store; bring the store back if it was killed between two renames.
+
+    The caller holds the writer's lock.
+    """
+    for previous in previous_stores(target):
+        if target.exists():
+            if not only_recover:
+                shutil.rmtree(previous, ignore_errors=True)
+        else:
+            previous.rename(target)
+    if not only_recover:
+        for partial in _beside(target, "partial"):
+            shutil.rmtree(partial, ignore_errors=True)
+        for spool in _beside(target, "stdin"):
+            spool.unlink(missing_ok=True)
+
+
+def previous_stores(target: Path) -> list[Path]:
+    """What a store was before, where the system could not exchange two names and was killed in between."""
+    return _beside(target, "previous")
+
+
+def _beside(target: Path, kind: str) -> list[Path]:
+    """The entries beside a store that are named after it; other names may hold any character, so no glob."""
+    if not target.parent.is_dir():
+        return []
+    return sorted(entry for entry in target.parent.iterdir() if entry.name.startswith(f"{target.name}.{kind}-"))
+
+
+def put_in_place(partial: Path, target: Path) -> None:
+    """Make ``target`` what ``partial`` is: in one step where the system can exchange two names, else in two.
+
+    :raises StoreError: if the directory cannot be renamed.
+    """
+    try:
+        if not is_store(target):
+            if target.is_dir():
+                target.rmdir()  # empty: this was looked at
+            partial.rename(target)
+        elif not _exchanged(partial, target):
+            previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
+            target.rename(previous)
+            partial.rename(target)
+            shutil.rmtree(previous, ignore_errors=True)
+    except OSError as error:
+        raise StoreError(
+            f"{target}: the new store cannot be put in place: {error.strerror}",
+            hint="close the programs that use the store", path=str(target),
+        ) from error  # fmt: skip
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names atomically; ``False`` where the system or the file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    names = os.fsencode(one), os.fsencode(other)
+    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)

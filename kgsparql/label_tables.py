@@ -1,0 +1,292 @@
+"""Labels in LanceDB: the rows, the words they are made of, and a vector for each distinct text."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.embedding import Embedder
+from kgsparql.errors import CancelledError, StoreError
+from kgsparql.label_rows import Description, LabelRow, Progress
+from kgsparql.label_search import Vocabulary
+from kgsparql.tables import Tables, one_of, translated
+from kgsparql.terms import normalised
+
+__all__ = ["EXACT_VECTORS", "LanceLabels", "embed_texts", "vector_table", "write_descriptions", "write_labels"]
+
+EXACT_VECTORS = 100_000
+"""Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
+where an HNSW index takes a minute to build and answers in 9 ms."""
+
+_KEYS_AT_ONCE = 5_000
+_EMBED_AT_ONCE = 256
+_KEEP_EVERY = 2_048
+_COLUMNS = list(LabelRow._fields)
+
+
+class LanceLabels:
+    """Labels in the tables of a directory.
+
+    :param manifest: what the directory says about itself.
+    :param embedder: the name of the embedder whose vectors are to be used, if they are there.
+    """
+
+    def __init__(self, tables: Tables, manifest: dict[str, Any], embedder: str | None = None) -> None:
+        self._tables = tables
+        self._manifest = manifest
+        self._vectors_entry = manifest["vectors"].get(embedder)
+
+    @property
+    def has_vectors(self) -> bool:
+        return self._vectors_entry is not None
+
+    @cached_property
+    def _labels(self) -> Any:
+        return self._opened(self._manifest["labels"])
+
+    @cached_property
+    def _words(self) -> Any:
+        return self._opened(self._manifest["words"])
+
+    def _opened(self, name: str) -> Any:
+        table = self._tables.open(name)
+        if table is None:
+            raise StoreError(
+                f"{self._tables.directory}: the table {name} is damaged or gone",
+                hint="delete that directory; it is made again",
+            )
+        return table
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        counts: dict[str, int] = {}
+        for some in _chunks(sorted(set(wanted))):
+            found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
+            counts.update((row["word"], row["labels"]) for row in found)
+        return Vocabulary(counts, self._manifest["keys"], self._manifest["type_stems"])
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        found: list[LabelRow] = []
+        for some in _chunks(sorted(set(keys))):
+            found += self._label_rows(self._labels.search().where(one_of("key", some)))
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        return self._matching(" ".join(wanted), "key", limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        return self._matching(key, "text", limit)
+
+    def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
+        from lancedb.query import MatchQuery
+
+        if not text.strip():
+            return []
+        query = self._labels.search(MatchQuery(text, column), query_type="fts").limit(2 * limit)
+        with translated(self._tables.directory):
+            found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
+        # More than are wanted, so that among equals the same ones are kept every time.
+        found.sort(key=lambda row: (-round(row["_score"], 4), row["iri"], row["text"], row["language"]))
+        return [LabelRow(*(row[column] for column in _COLUMNS)) for row in found[:limit]]
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        found = self._exact_nearest(vectors, limit) if self._is_small else self._indexed_nearest(vectors, limit)
+        texts = {text for hits in found for text, _ in hits}
+        rows: dict[str, list[LabelRow]] = {text: [] for text in texts}
+        for row in self.exact({normalised(text) for text in texts}):
+            if row.text in rows:
+                rows[row.text].append(row)
+        return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+
+    @property
+    def _is_small(self) -> bool:
+        return bool(self._vectors_entry["texts"] <= EXACT_VECTORS)
+
+    @cached_property
+    def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
+        with translated(self._tables.directory):
+            data = self._opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
+        flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        return data["text"].to_pylist(), flat.reshape(len(data), -1)
+
+    def _exact_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        texts, matrix = self._matrix
+        found = []
+        for cosines in vectors @ matrix.T:
+            best = np.argsort(-cosines.round(6), kind="stable")[:limit]
+            found.append([(texts[i], float(cosines[i])) for i in best])
+        return found
+
+    def _indexed_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        table = self._opened(self._vectors_entry["table"])
+        found = []
+        for vector in vectors:
+            query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
+            with translated(self._tables.directory):
+                hits = query.limit(limit).select(["text", "_distance"]).to_arrow().to_pylist()
+            ranked = sorted((round(hit["_distance"], 6), hit["text"]) for hit in hits)
+            found.append([(text, 1 - distance) for distance, text in ranked])
+        return found
+
+    def descriptions(self, iris: Collection[str]) -> list[Description]:
+        """What the graph says about some IRIs in sentences; nothing for one that it does not describe."""
+        table = self._opened(self._manifest["descriptions"])
+        found: list[Description] = []
+        for some in _chunks(sorted(set(iris))):
+            rows = self._rows(table.search().where(one_of("iri", some)), ["iri", "text", "language"])
+            found += [Description(row["iri"], row["text"], row["language"]) for row in rows]
+        return sorted(found)
+
+    def _label_rows(self, query: Any) -> list[LabelRow]:
+        return [LabelRow(*(row[column] for column in _COLUMNS)) for row in self._rows(query, _COLUMNS)]
+
+    def _rows(self, query: Any, columns: list[str]) -> list[dict[str, Any]]:
+        with translated(self._tables.directory):
+            found: list[dict[str, Any]] = query.select(columns).limit(1_000_000).to_arrow().to_pylist()
+        return found
+
+
+def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
+    """Write the rows and their words, with their indexes; gives the manifest's part about them."""
+    import pyarrow as pa
+    from lancedb.index import FTS, BTree
+
+    columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
+    columns["degree"] = pa.array(columns["degree"], pa.int32())
+    columns["source"] = pa.array([source] * len(rows), pa.string())
+    schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
+    labels = tables.create(f"labels_{tag}", pa.table(columns, schema=schema))
+    vocabulary = Vocabulary.of(rows)
+    listed = sorted(vocabulary.counts.items())
+    counts = {"word": [word for word, _ in listed], "labels": pa.array([n for _, n in listed], pa.int32())}
+    kept = tables.create(
+        f"words_{tag}", pa.table(counts, schema=pa.schema([("word", pa.string()), ("labels", pa.int32())]))
+    )
+    if rows:
+        plain = {"stem": False, "remove_stop_words": False, "with_position": False}
+        with translated(tables.directory):
+            labels.create_index("key", config=BTree())
+            # Parts of words for what is mistyped, on the texts; whole words, on the keys.
+            parts = FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
+            labels.create_index("text", config=parts)
+            labels.create_index(
+                "key", config=FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
+            )
+            kept.create_index("word", config=BTree())
+    return {
+        "labels": f"labels_{tag}",
+        "words": f"words_{tag}",
+        "rows": len(rows),
+        "texts": len({row.text for row in rows}),
+        "keys": vocabulary.labels,
+        "type_stems": sorted(vocabulary.type_stems),
+        "vectors": {},
+    }
+
+
+def write_descriptions(tables: Tables, rows: Sequence[Description], tag: str) -> dict[str, Any]:
+    """Write the descriptions, apart from the labels; gives the manifest's part about them."""
+    import pyarrow as pa
+    from lancedb.index import BTree
+
+    columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(Description._fields)}
+    table = tables.create(f"descriptions_{tag}", pa.table(columns))
+    if rows:
+        with translated(tables.directory):
+            table.create_index("iri", config=BTree())
+    return {"descriptions": f"descriptions_{tag}"}
+
+
+def vector_table(embedder: str, texts: Iterable[str]) -> str:
+    """The name of the table that holds an embedder's vectors of exactly these texts."""
+    digest = hashlib.sha256(embedder.encode())
+    for text in texts:
+        digest.update(b"\0" + text.encode("utf-8", "replace"))
+    return f"vectors_{digest.hexdigest()[:24]}"
+
+
+def embed_texts(
+    tables: Tables,
+    texts: Sequence[str],
+    embedder: Embedder,
+    *,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> dict[str, Any]:
+    """Embed each text once and keep its vector, going on where an earlier run stopped; gives the manifest's entry.
+
+    What was embedded before a Ctrl-C is kept; a kill costs at most the last 2,048 texts.
+
+    :param texts: distinct, in a fixed order.
+    :raises CancelledError: if ``cancel`` is set before all is embedded.
+    """
+    name = vector_table(embedder.name, texts)
+    table, done = _begun(tables, name, texts)
+    pending: list[NDArray[np.float32]] = []
+    kept = done
+    try:
+        while done < len(texts):
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
+            pending.append(embedder.embed(texts[done : done + _EMBED_AT_ONCE]))
+            done += len(pending[-1])
+            if done - kept >= _KEEP_EVERY:
+                table, kept = _keep(tables, name, table, texts, pending, kept), done
+                pending = []
+            if progress is not None:
+                progress("embedding labels", done, len(texts))
+    finally:
+        if pending:
+            table = _keep(tables, name, table, texts, pending, kept)
+    if table is not None and len(texts) > EXACT_VECTORS:
+        _add_vector_index(tables, table)
+    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
+
+
+def _begun(tables: Tables, name: str, texts: Sequence[str]) -> tuple[Any, int]:
+    """The table of an earlier run and how many texts it has, if they are the first of these."""
+    table = tables.open(name)
+    if table is None:
+        return None, 0
+    with translated(tables.directory):
+        numbers = table.search().select(["number"]).limit(len(texts) + 1).to_arrow()["number"].to_numpy()
+    done = len(numbers)
+    if done > len(texts) or not np.array_equal(np.sort(numbers), np.arange(done)):
+        return None, 0
+    return table, done
+
+
+def _keep(
+    tables: Tables, name: str, table: Any, texts: Sequence[str], pending: list[NDArray[np.float32]], kept: int
+) -> Any:
+    import pyarrow as pa
+
+    vectors = np.concatenate(pending)
+    data = pa.table({
+        "number": pa.array(range(kept, kept + len(vectors)), pa.int64()),
+        "text": pa.array(texts[kept : kept + len(vectors)], pa.string()),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
+    })  # fmt: skip
+    if table is None:
+        return tables.create(name, data)
+    with translated(tables.directory):
+        table.add(data)
+    return table
+
+
+def _add_vector_index(tables: Tables, table: Any) -> None:
+    from lancedb.index import HnswSq
+
+    with translated(tables.directory):
+        table.optimize()
+        if not table.list_indices():
+            table.create_index("vector", config=HnswSq(distance_type="cosine"))
+
+
+def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (values[at : at + _KEYS_AT_ONCE] for at in range(0, len(values), _KEYS_AT_ONCE))

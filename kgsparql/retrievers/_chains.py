@@ -1,0 +1,79 @@
+"""MindMap's chains: from the first entity to the next that can be reached, and on from there."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from kgsparql.evidence import Cut
+from kgsparql.exploration import shortest_paths
+from kgsparql.paths import Path
+from kgsparql.session import Session
+from kgsparql.terms import IRI
+
+__all__ = ["Segment", "chained_paths", "chains", "round_robin"]
+
+Segment = tuple[Path, ...]
+"""The shortest paths between two entities that follow each other, the best first."""
+
+
+def chains(
+    entities: Sequence[IRI], session: Session, *, max_hops: int, paths_per_pair: int, hub_limit: int
+) -> tuple[list[list[Segment]], list[Cut]]:
+    """Chains of segments; an entity that cannot be reached from the one before it starts a new chain.
+
+    A path that passes through an entity still to come takes the place of the others, and that entity is not looked
+    for again.
+
+    Source: Wen et al., section 3.2, with the entities compared by IRI and the start moved on.
+    """
+    found: list[list[Segment]] = []
+    cuts: list[Cut] = []
+    segments: list[Segment] = []
+    remaining = list(entities)
+    start = remaining.pop(0) if remaining else None
+    while start is not None and remaining:
+        end = remaining.pop(0)
+        shortest = shortest_paths(
+            session.graph, start, end, max_hops=max_hops, direction=session.direction, hub_limit=hub_limit
+        )
+        cuts.extend(shortest.cuts)
+        paths = shortest.items[:paths_per_pair]
+        through = next((path for path in shortest.items if set(path.terms[1:-1]) & set(remaining)), None)
+        if through is not None:
+            paths = (through,)
+            remaining = [term for term in remaining if term not in through.terms]
+        if paths:
+            segments.append(paths)
+        elif segments:
+            found.append(segments)
+            segments = []
+        start = end
+    return ([*found, segments] if segments else found), cuts
+
+
+def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
+    """Whole paths through all segments, those made of better-placed parts first; each made only when asked for."""
+    queue = [(0, (0,) * len(segments))]
+    seen = {queue[0][1]}
+    while queue:
+        total, places = heapq.heappop(queue)
+        whole = segments[0][places[0]]
+        for segment, place in zip(segments[1:], places[1:], strict=True):
+            whole = whole.then(segment[place])
+        yield whole
+        for i, place in enumerate(places):
+            following = (*places[:i], place + 1, *places[i + 1 :])
+            if place + 1 < len(segments[i]) and following not in seen:
+                seen.add(following)
+                heapq.heappush(queue, (total + 1, following))
+
+
+def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
+    """One path from each source in turn, so that every start is covered before any has two."""
+    taken: list[Path] = []
+    turns = zip_longest(*sources)
+    while len(taken) < at_most and (turn := next(turns, None)) is not None:
+        taken += [path for path in turn if path is not None][: at_most - len(taken)]
+    return taken

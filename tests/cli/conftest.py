@@ -1,0 +1,22 @@
+"""The command line, run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kgsparql.cli import app
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    """A function that runs ``kgsparql`` with arguments and returns its result."""
+
+    def invoke(*arguments: object, stdin: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+
+    return invoke

@@ -1,0 +1,137 @@
+"""``kgsparql ask`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+
+NOBEL = FIXTURES / "nobel.ttl"
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+
+
+def test_the_question_of_the_demo(run: Run) -> None:
+    done = run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert list(answer) == [
+        "question", "status", "grounding", "retriever", "text", "answers", "claims", "evidence", "linked", "tree",
+        "usage", "notes",
+    ]  # fmt: skip
+    assert [link["label"] for link in answer["linked"]] == ["Richard Feynman"]
+    assert answer["status"] == "answered"
+    assert answer["grounding"] == "graph"
+    labels = [a["label"] for a in answer["answers"]]
+    assert "Richard Feynman" not in labels
+    assert "Murray Gell-Mann" in labels
+    paths = [item for item in answer["evidence"][:5] if item["kind"] == "path"]
+    assert any(
+        {"California Institute of Technology", "Murray Gell-Mann"}
+        <= {t[f"{role}_label"] for t in item["triples"] for role in ("subject", "object")}
+        for item in paths
+    )
+    assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
+
+
+def test_every_query_shown_finds_its_item_again(run: Run) -> None:
+    store = pyoxigraph.Store()
+    store.load(path=str(NOBEL))
+    answer = json.loads(run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json").stdout)
+    for item in answer["evidence"]:
+        solutions = list(store.query(item["query"]))
+        found = {str(term) for solution in solutions for term in solution}  # type: ignore[union-attr]
+        cited = {t[role] for t in item["triples"] for role in ("subject", "object")}
+        assert cited <= found, item["marker"]
+
+
+def test_the_same_bytes_twice(run: Run) -> None:
+    first, second = (run("ask", FEYNMAN, "-k", NOBEL, "-f", "json", "--reproducible", "-q").stdout for _ in range(2))
+    assert first == second
+    assert json.loads(first)["usage"]["seconds"] is None
+
+
+@pytest.mark.parametrize("form", ["text", "md", "jsonl", "trig"])
+def test_other_formats_say_the_same(run: Run, form: str) -> None:
+    done = run("ask", "Where was Marie Curie born?", "-k", NOBEL, "-f", form, "-q")
+    assert done.exit_code == 0, done.stderr
+    assert "Warsaw" in done.stdout
+    if form == "trig":
+        quads = list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
+        evidence = {q.graph_name for q in quads if not isinstance(q.graph_name, pyoxigraph.DefaultGraph)}
+        assert len(evidence) == 1
+
+
+def test_given_entities_are_not_linked(run: Run) -> None:
+    done = run("ask", "When was she born?", "-k", NOBEL, "-e", "dbr:Marie_Curie", "-f", "json")
+    assert [(link["matched"], link["score"]) for link in json.loads(done.stdout)["linked"]] == [("given", 1.0)]
+
+
+def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(run: Run) -> None:
+    done = run("ask", "-", "-k", NOBEL, stdin="Where was Marie Curie born?\n\n???\nWhere was Niels Bohr born?\n")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["status"] for line in lines] == ["answered", "error", "answered"]
+    assert lines[1]["error"]["code"] == "E_INPUT"
+    assert done.exit_code == 0
+
+
+def test_a_spent_budget_gives_a_partial_answer(run: Run) -> None:
+    done = run("ask", FEYNMAN, "-k", NOBEL, "--max-queries", "1", "-f", "json")
+    assert done.exit_code == 6
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "partial"
+    assert any("budget reached: 1 queries" in note for note in answer["notes"])
+
+
+def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
+    done = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-f", "json")
+    assert done.exit_code == 3
+    answer = json.loads(done.stdout)
+    assert (answer["status"], answer["answers"], answer["evidence"]) == ("no_entity", [], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((" ", "-k", NOBEL), 2, "empty"),
+        (("?!…", "-k", NOBEL), 2, "empty"),
+        (("🎈", "-k", NOBEL), 2, "empty"),
+        (("x" * 100_000, "-k", NOBEL), 2, "100,000 characters"),
+        (("Who?",), 2, "no graph was given"),
+        (("-", "-k", "-"), 2, "stdin"),
+        (("Who?", "-k", NOBEL, "-r", "nope"), 2, "mindmap"),
+        (("Who?", "-k", NOBEL, "-O", "nope=1"), 2, "paths_kept"),
+        (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), 2, "not a int"),
+        (("Who?", "-k", NOBEL, "-f", "pdf"), 2, "json"),
+        (("Who?", "-k", NOBEL, "--direction", "up"), 2, "forward"),
+        (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), 2, "language"),
+        (("Who?", "-k", NOBEL, "-e", "nope:x"), 2, "unknown prefix"),
+        (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), 2, "not a valid IRI"),
+        (("Who?", "-k", "nowhere.ttl"), 4, "nowhere.ttl"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object, ...], code: int, says: str) -> None:
+    """Rows U01, U02, Q03, Q05 among others."""
+    done = run("ask", *arguments)
+    assert done.exit_code == code
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) -> None:
+    graph = tmp_path / "evil.ttl"
+    label = r"Evil\u001b[31m\u202eName"
+    graph.write_text(
+        f'<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "{label}" ; '
+        '<http://e.org/knows> <http://e.org/b> . <http://e.org/b> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u0007b" .'
+    )
+    for form in ("text", "md"):
+        done = run("ask", "Whom does Evil[31mName know? \x1b[2J", "-k", graph, "-e", "http://e.org/a", "-f", form)
+        assert done.exit_code == 0, done.stderr
+        assert not any(char in done.stdout + done.stderr for char in "\x1b\u202e\x07")

@@ -1,0 +1,54 @@
+"""What every test may use: graphs from Turtle text, real data where it is there, a cache of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+from kgsparql.graphs import OxigraphGraph
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = ROOT / "fixtures"
+
+PREFIXES = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the user's cache, a graph named in the environment, or a model hub."""
+    directory = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(directory))
+    monkeypatch.delenv("KGSPARQL_KG", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return directory
+
+
+@pytest.fixture
+def graph_of() -> Callable[..., OxigraphGraph]:
+    """A function that makes a graph in memory from Turtle text, the usual prefixes declared."""
+
+    def make(turtle: str, *, name: str = "test") -> OxigraphGraph:
+        store = pyoxigraph.Store()
+        data = (PREFIXES + turtle).encode()
+        store.load(data, pyoxigraph.RdfFormat.TURTLE)
+        return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
+
+    return make
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder of real graphs beside the checkout; the test is skipped where it is absent."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder of real graphs is not beside this checkout")
+    return folder

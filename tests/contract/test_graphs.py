@@ -1,0 +1,152 @@
+"""What every graph backend promises. A new backend is one more factory in ``FACTORIES``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgsparql.errors import QueryError, QuerySyntaxError
+from kgsparql.evidence import Source
+from kgsparql.graph import BlankNodeLookup, KnowledgeGraph
+from kgsparql.graphs import OxigraphGraph, load_store, open_graph
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Literal, Triple
+
+E = "http://example.org/"
+DATA = f"""
+@prefix : <{E}> .
+:a :p :b , "text"@en-GB , 1 ; :q _:node .
+_:node :r "behind" .
+GRAPH :g1 {{ :a :p :c . :shared :in :both }}
+GRAPH :g2 {{ :shared :in :both }}
+"""
+
+Factory = Callable[[Path], KnowledgeGraph]
+
+
+def _file(directory: Path) -> Path:
+    path = directory / "data.trig"
+    path.write_text(DATA, encoding="utf-8")
+    return path
+
+
+def in_memory(directory: Path) -> KnowledgeGraph:
+    return open_graph(_file(directory), name="data")
+
+
+def pyoxigraph_store(directory: Path) -> KnowledgeGraph:
+    store = ox.Store()
+    store.load(path=_file(directory))
+    return open_graph(store, name="data")
+
+
+def store_on_disk(directory: Path) -> KnowledgeGraph:
+    load_store(_file(directory), directory / "store")
+    return open_graph(directory / "store", name="data")
+
+
+FACTORIES: tuple[Factory, ...] = (in_memory, pyoxigraph_store, store_on_disk)
+
+
+@pytest.fixture(params=FACTORIES, ids=lambda factory: factory.__name__)
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> KnowledgeGraph:
+    made: KnowledgeGraph = request.param(tmp_path)
+    return made
+
+
+def query(text: str) -> Query:
+    return Query("contract", text)
+
+
+def test_is_a_knowledge_graph(graph: KnowledgeGraph) -> None:
+    assert isinstance(graph, KnowledgeGraph)
+    assert graph.name == "data"
+    assert graph.chunk_size > 0
+
+
+def test_solutions_hold_terms_and_leave_unbound_variables_out(graph: KnowledgeGraph) -> None:
+    text = f"SELECT ?o ?x {{ <{E}a> <{E}p> ?o OPTIONAL {{ ?o <{E}none> ?x }} }}"
+    solutions = graph.select(query(text))
+    assert solutions.variables == ("o", "x")
+    assert solutions.complete
+    assert {solution["o"] for solution in solutions} == {
+        IRI(E + "b"), IRI(E + "c"), Literal("text", language="en-gb"),
+        Literal("1", datatype=IRI("http://www.w3.org/2001/XMLSchema#integer")),
+    }  # fmt: skip
+    assert all("x" not in solution for solution in solutions)
+
+
+def test_L31_queries_see_the_union_of_all_graphs(graph: KnowledgeGraph) -> None:
+    assert graph.ask(query(f"ASK {{ <{E}a> <{E}p> <{E}b> . <{E}a> <{E}p> <{E}c> }}"))
+    found = graph.select(query(f"SELECT ?g {{ GRAPH ?g {{ <{E}a> <{E}p> ?o }} }}"))
+    assert [solution["g"] for solution in found] == [IRI(E + "g1")]
+    assert graph.source(E + "g1") == Source("data", E + "g1")
+    assert graph.source(None) == Source("data")
+
+
+def test_L32_one_triple_in_two_graphs_is_one_fact(graph: KnowledgeGraph) -> None:
+    pattern = f"{{ <{E}shared> ?p ?o }}"
+    assert len(graph.select(query(f"SELECT DISTINCT * {pattern}"))) == 1
+    (count,) = graph.select(query(f"SELECT (COUNT(DISTINCT ?o) AS ?n) {pattern}"))
+    assert str(getattr(count["n"], "value", "")) == "1"
+    where = graph.select(query(f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{E}shared> ?p ?o }} }} ORDER BY ?g"))
+    assert [solution["g"] for solution in where] == [IRI(E + "g1"), IRI(E + "g2")]
+
+
+def test_L13_language_tags_are_found_in_any_case(graph: KnowledgeGraph) -> None:
+    assert graph.ask(query(f'ASK {{ <{E}a> <{E}p> "text"@EN-gb }}'))
+
+
+def test_a_parameter_bound_to_nothing_sends_no_query(graph: KnowledgeGraph) -> None:
+    assert len(graph.select(query("SELECT * { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[]))) == 0
+    assert not graph.ask(query("ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[]))
+
+
+def test_errors_are_those_of_kgsparql(graph: KnowledgeGraph) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        graph.select(query("SELECT * {"))
+    assert caught.value.detail["query"] == "SELECT * {"
+    with pytest.raises(QueryError):
+        graph.select(query("ASK { ?s ?p ?o }"))
+    with pytest.raises(QueryError):
+        graph.ask(query("SELECT * { ?s ?p ?o }"))
+
+
+def test_blank_nodes_are_found_again_where_a_backend_says_so(graph: KnowledgeGraph) -> None:
+    if not isinstance(graph, BlankNodeLookup):
+        pytest.skip("this backend does not keep the names of blank nodes")
+    (solution,) = graph.select(query(f"SELECT ?node {{ ?node <{E}r> ?o }}"))
+    triple = Triple(solution["node"], IRI(E + "r"), Literal("behind"))
+    assert graph.sources_of(triple) == (Source("data"),)
+    assert graph.sources_of(Triple(IRI(E + "shared"), IRI(E + "in"), IRI(E + "both"))) == (
+        Source("data", E + "g1"),
+        Source("data", E + "g2"),
+    )
+    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), Literal("no"))) == ()
+
+
+def test_L31_several_files_are_cited_each_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "one.ttl").write_text(f"<{E}a> <{E}p> <{E}b> .")
+    (tmp_path / "two.trig").write_text(f"<{E}a> <{E}p> <{E}b> . <{E}g> {{ <{E}a> <{E}p> <{E}c> }}")
+    (tmp_path / "three.nq").write_text(f"<{E}a> <{E}p> <{E}c> <{E}g> .")
+    names = [str(tmp_path / name) for name in ("one.ttl", "two.trig", "three.nq")]
+    graph = open_graph(names)
+    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), IRI(E + "b"))) == (Source(names[0]), Source(names[1]))
+    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), IRI(E + "c"))) == (
+        Source(f"{names[1]}, {names[2]}", E + "g"),
+    )
+    assert graph.name == ", ".join(names)
+
+
+def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> None:
+    store = ox.Store()
+    store.load(DATA.encode(), ox.RdfFormat.TRIG)
+    before = open_graph(store)
+    assert isinstance(before, OxigraphGraph)
+    assert before.store is store
+    first = before.fingerprint
+    store.add(ox.Quad(IRI(E + "new"), IRI(E + "p"), Literal("x")))
+    assert open_graph(store).fingerprint != first

@@ -1,0 +1,117 @@
+"""The second engine: rdflib answering the queries that Oxigraph answers; and a graph that counts its queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import rdflib
+
+from kgsparql.evidence import Source
+from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal, Term
+
+ENGINES = ("oxigraph", "rdflib")
+
+
+class RdflibGraph:
+    """rdflib as a :class:`KnowledgeGraph`: small data only, and an independent reading of SPARQL."""
+
+    name = "rdflib"
+
+    def __init__(self, dataset: rdflib.Dataset, *, chunk_size: int = 1000) -> None:
+        self.dataset = dataset
+        self.chunk_size = chunk_size
+
+    def select(self, query: Query) -> Solutions:
+        if query.empty:
+            return Solutions()
+        with _rdflib_warnings():
+            result: Any = self.dataset.query(query.text)
+            names = tuple(str(variable) for variable in result.vars or ())
+            rows = [{n: _term(t) for n, t in zip(names, row, strict=True) if t is not None} for row in result]
+        return Solutions(names, tuple(rows))
+
+    def ask(self, query: Query) -> bool:
+        with _rdflib_warnings():
+            return bool(self.dataset.query(query.text).askAnswer)
+
+    def source(self, named_graph: str | None) -> Source:
+        return Source(self.name, named_graph)
+
+
+class CountingGraph:
+    """A graph that keeps the queries it was sent."""
+
+    def __init__(self, graph: KnowledgeGraph, *, chunk_size: int | None = None) -> None:
+        self.graph = graph
+        self.name = graph.name
+        self.chunk_size = chunk_size or graph.chunk_size
+        self.queries: list[Query] = []
+
+    def select(self, query: Query) -> Solutions:
+        if not query.empty:
+            self.queries.append(query)
+        return self.graph.select(query)
+
+    def ask(self, query: Query) -> bool:
+        self.queries.append(query)
+        return self.graph.ask(query)
+
+    def source(self, named_graph: str | None) -> Source:
+        return self.graph.source(named_graph)
+
+
+def engine_from_quads(engine: str, quads: list[pyoxigraph.Quad]) -> KnowledgeGraph:
+    """The same quads, blank nodes with the same names, in either engine."""
+    store = pyoxigraph.Store()
+    store.extend(quads)
+    if engine == "oxigraph":
+        return OxigraphGraph(store, name="oxigraph", fingerprint="0")
+    dataset = rdflib.Dataset(default_union=True)
+    for quad in quads:
+        graph = dataset.default_graph if isinstance(quad.graph_name, pyoxigraph.DefaultGraph) else None
+        graph = graph if graph is not None else dataset.graph(rdflib.URIRef(quad.graph_name.value))
+        graph.add((_node(quad.subject), _node(quad.predicate), _node(quad.object)))
+    return RdflibGraph(dataset)
+
+
+def engine_from_file(engine: str, file: Path) -> KnowledgeGraph:
+    """A Turtle or TriG file in either engine, read by pyoxigraph's parser."""
+    return engine_from_quads(engine, list(pyoxigraph.parse(path=str(file))))
+
+
+@contextmanager
+def _rdflib_warnings() -> Iterator[None]:
+    """rdflib warns of its own use of ``Dataset.default_context``, also while results are read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def _term(node: Any) -> Term:
+    if isinstance(node, rdflib.URIRef):
+        return IRI(str(node))
+    if isinstance(node, rdflib.BNode):
+        return BlankNode(str(node))
+    if node.language:
+        return Literal(str(node), language=node.language)
+    return Literal(str(node)) if node.datatype is None else Literal(str(node), datatype=IRI(str(node.datatype)))
+
+
+def _node(term: Term) -> rdflib.term.Identifier:
+    if isinstance(term, IRI):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, BlankNode):
+        return rdflib.BNode(term.value)
+    assert isinstance(term, Literal)
+    if term.language is not None:
+        return rdflib.Literal(term.value, lang=term.language)
+    plain = term.datatype.value == "http://www.w3.org/2001/XMLSchema#string"
+    return rdflib.Literal(term.value, datatype=None if plain else rdflib.URIRef(term.datatype.value), normalize=False)

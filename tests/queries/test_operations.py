@@ -1,0 +1,142 @@
+"""What :class:`Query` makes of texts, evaluated on two engines: union, walk, the triples of a walk, many VALUES."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import QueryBindingError
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import PropertyPath
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.terms import IRI, BlankNode, Literal, Term
+from tests.engines import ENGINES, engine_from_file
+
+PEOPLE = Path(__file__).parents[2] / "fixtures" / "queries" / "people.ttl"
+EX = "http://example.org/"
+
+
+@cache
+def people(engine: str) -> KnowledgeGraph:
+    return engine_from_file(engine, PEOPLE)
+
+
+@pytest.fixture(params=ENGINES)
+def graph(request: pytest.FixtureRequest) -> KnowledgeGraph:
+    return people(request.param)
+
+
+def ex(name: str) -> IRI:
+    return IRI(EX + name)
+
+
+def path(*steps: str) -> PropertyPath:
+    return PropertyPath.of(*(s.replace("^", f"^{EX}") if s.startswith("^") else EX + s for s in steps))
+
+
+def values(graph: KnowledgeGraph, query: Query, *names: str) -> set[tuple[Term, ...]]:
+    return {tuple(solution[name] for name in names) for solution in graph.select(query)}
+
+
+def test_union_gives_each_arm_its_own_values_and_limit(graph: KnowledgeGraph) -> None:
+    arms = [
+        Query.load("neighbours_forward").bind(entity=[ex("marie")], predicate=[ex("award")]).limit(2),
+        Query.load("neighbours_inverse").bind(entity=[ex("physics")], predicate=[ex("category")]).limit(100),
+    ]
+    solutions = graph.select(Query.union(arms))
+    assert len([s for s in solutions if s["entity"] == ex("marie") and "object" in s]) == 2
+    assert {s["subject"] for s in solutions if s["entity"] == ex("physics")} == {ex("marie"), ex("pierre")}
+    assert len(solutions) == 4
+
+
+def test_union_hoists_prefixes_and_leaves_out_arms_bound_to_nothing(graph: KnowledgeGraph) -> None:
+    arms = [
+        Query.load("types").bind(entity=[ex("marie")]),
+        Query.load("types").bind(entity=[]),
+        Query.load("links_forward").bind(entity=[ex("pierre")], predicate=[ex("award")]),
+    ]
+    query = Query.union(arms)
+    assert query.text.count("PREFIX rdf:") == 1
+    assert values(graph, query, "entity") == {(ex("marie"),), (ex("pierre"),)}
+    assert Query.union([Query.load("types").bind(entity=[])]).empty
+
+
+def test_union_of_as_many_arms_as_allowed(graph: KnowledgeGraph) -> None:
+    arm = Query.load("group_forward").bind_rows(("entity", "predicate"), [(ex("marie"), ex("field"))]).limit(1)
+    assert len(graph.select(Query.union([arm] * MAX_ARMS))) == MAX_ARMS
+    with pytest.raises(QueryBindingError):
+        Query.union([arm] * (MAX_ARMS + 1))
+
+
+def test_values_that_look_like_sparql_stay_values(graph: KnowledgeGraph) -> None:
+    """Q01, Q02: also where the texts are cut apart and joined again."""
+    hostile = Literal('z" || true) } #\nPREFIX x: <y:>\n# LIMIT 1000')
+    odd = Literal('Henri "H" Becquerel\\')
+    label = IRI("http://www.w3.org/2000/01/rdf-schema#label")
+    one = Query.load("by_label").bind(label=[hostile, odd], predicate=[label])
+    assert values(graph, one.limit(7), "entity") == {(ex("henri"),)}
+    assert values(graph, Query.union([one.limit(7), one]), "entity") == {(ex("henri"),)}
+
+
+@pytest.mark.parametrize(
+    ("steps", "ends"),
+    [
+        (("field",), {"physics", "chemistry"}),
+        (("^spouse",), set()),
+        (("field", "partOf"), {"science"}),
+        (("field", "^field"), {"pierre"}),
+        (("award", "^award"), {"pierre", "henri"}),
+        (("award", "^award", "spouse"), set()),
+        (("spouse", "award", "^award"), {"henri", "marie"}),
+        (("field", "^field", "^spouse"), {"marie"}),
+    ],
+)
+def test_walk_finds_the_ends(graph: KnowledgeGraph, steps: tuple[str, ...], ends: set[str]) -> None:
+    found = values(graph, Query.walk(path(*steps), [ex("marie")], limit=100), "n0", "end")
+    assert found == {(ex("marie"), ex(end)) for end in ends}
+
+
+def test_walk_of_no_steps_is_the_start(graph: KnowledgeGraph) -> None:
+    assert values(graph, Query.walk(PropertyPath(()), [ex("marie")], limit=9), "end") == {(ex("marie"),)}
+
+
+def test_walk_from_several_starts_says_which(graph: KnowledgeGraph) -> None:
+    query = Query.walk(path("field", "^field"), [ex("marie"), ex("pierre")], limit=100)
+    assert values(graph, query, "n0", "end") == {(ex("marie"), ex("pierre")), (ex("pierre"), ex("marie"))}
+
+
+def test_walk_triples_has_every_way(graph: KnowledgeGraph) -> None:
+    two = path("award", "^award")
+    ways = graph.select(Query.walk_triples(two, [ex("pierre")], [ex("marie")], limit=100))
+    assert [(s["n0"], s["n2"]) for s in ways] == [(ex("pierre"), ex("marie"))]
+    assert isinstance(ways[0]["n1"], BlankNode)
+    every = values(graph, Query.walk_triples(two, [ex("pierre")], limit=100), "n2")
+    assert every == {(ex("marie"),), (ex("henri"),)}
+    literal = Query.walk_triples(path("award", "year"), [ex("marie")], [Literal(1911)], limit=100)
+    assert len(graph.select(literal)) == 1
+
+
+def test_walks_are_bounded(graph: KnowledgeGraph) -> None:
+    assert len(graph.select(Query.walk(path("field"), [ex("marie")], limit=1))) == 1
+    assert len(graph.select(Query.walk_triples(path("field"), [ex("marie")], limit=1))) == 1
+
+
+@pytest.mark.parametrize("steps", [("field", "partOf"), ("^field",), ("field", "^field")])
+def test_short_form_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
+    short = values(graph, Query.short_form(path(*steps), ex("marie")), "answer")
+    assert short == values(graph, Query.walk(path(*steps), [ex("marie")], limit=100), "end")
+
+
+def test_Q17_values_in_chunks_equal_one_shot(graph: KnowledgeGraph) -> None:
+    """100,000 terms; rdflib, which is slower by three orders, gets 2,000."""
+    number, size = (100_000, 1_000) if graph.name == "oxigraph" else (2_000, 100)
+    terms = [ex(f"absent{i}") for i in range(number - 2)] + [ex("marie"), ex("pierre")]
+    query = Query.load("neighbours_forward")
+    whole = values(graph, query.bind(entity=terms), "entity", "predicate", "object")
+    parts = set[tuple[Term, ...]]()
+    for i in range(0, number, size):
+        parts |= values(graph, query.bind(entity=terms[i : i + size]), "entity", "predicate", "object")
+    assert whole == parts
+    assert len(whole) == 15

@@ -1,0 +1,124 @@
+"""Every query of ``queries/`` on two engines, against the solutions kept in ``fixtures/queries/``."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.query import Query
+from kgsparql.terms import BlankNode, Term
+from tests.engines import ENGINES, engine_from_file
+
+ROOT = Path(__file__).parents[2]
+QUERIES = sorted(file.stem for file in (ROOT / "queries").glob("*.rq"))
+FIXTURES = ROOT / "fixtures" / "queries"
+
+graph_of = cache(engine_from_file)
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(file.stem, case, id=f"{file.stem}: {case['name']}")
+        for file in sorted(FIXTURES.glob("*.json"))
+        for case in json.loads(file.read_text(encoding="utf-8"))
+    ]
+
+
+def term(text: str) -> Term:
+    triple = next(iter(pyoxigraph.parse(f"<a:a> <a:a> {text} .", pyoxigraph.RdfFormat.N_TRIPLES)))
+    return triple.object
+
+
+def bound(name: str, case: dict[str, Any]) -> Query:
+    query = Query.load(name)
+    for names, rows in case.get("parameters", {}).items():
+        variables = names.split()
+        query = query.bind_rows(variables, [[term(t) for t in ([row] if len(variables) == 1 else row)] for row in rows])
+    return query.limit(case["limit"]) if "limit" in case else query
+
+
+def solutions_of(graph: KnowledgeGraph, query: Query) -> list[dict[str, str]]:
+    """Solutions as text; blank nodes have no name that two engines share."""
+    return [
+        {name: "_:" if isinstance(found, BlankNode) else str(found) for name, found in solution.items()}
+        for solution in graph.select(query)
+    ]
+
+
+def in_order(solutions: list[dict[str, str]]) -> list[list[tuple[str, str]]]:
+    return sorted(sorted(solution.items()) for solution in solutions)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "case"), cases())
+def test_solutions_are_as_kept(name: str, case: dict[str, Any], engine: str) -> None:
+    found = solutions_of(graph_of(engine, FIXTURES / case["graph"]), bound(name, case))
+    if case.get("ordered"):
+        assert found == case["solutions"]
+    assert in_order(found) == in_order(case["solutions"])
+
+
+def test_every_query_has_cases_and_every_case_a_query() -> None:
+    assert [file.stem for file in sorted(FIXTURES.glob("*.json"))] == QUERIES
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_with_parameters_is_tried_bound_and_unbound(name: str) -> None:
+    kept = json.loads((FIXTURES / f"{name}.json").read_text(encoding="utf-8"))
+    has_parameters = "UNDEF" in Query.load(name).text
+    assert any("parameters" not in case for case in kept)
+    assert any("parameters" in case for case in kept) == has_parameters
+    assert any(case["solutions"] for case in kept)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_comments_say_what_a_query_is(name: str) -> None:
+    """The comments of grlc, and that they are true: parameters are the UNDEF blocks, variables the projection."""
+    text = Query.load(name).text
+    assert re.match(r"#\+ summary: \S.*\.\n#\+ parameters: \[.*\]\n#\+ variables: \[.*\]\n", text)
+    said = re.search(r"#\+ parameters: \[(.*)\]", text)
+    blocks = re.findall(r"VALUES\s+(\?\w+|\([^)]*\))\s*\{\s*\(?\s*UNDEF", text)
+    assert said is not None
+    assert set(re.findall(r"\w+", said[1])) == {name for block in blocks for name in re.findall(r"\w+", block)}
+    variables = re.search(r"#\+ variables: \[(.*)\]", text)
+    assert variables is not None
+    found = graph_of("oxigraph", FIXTURES / "people.ttl").select(Query.load(name))
+    assert set(re.findall(r"\w+", variables[1])) == set(found.variables)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_is_portable(name: str) -> None:
+    code = re.sub(r"^\s*#[^\n]*$", "", Query.load(name).text, flags=re.MULTILINE)
+    assert not re.search(r"\b(LATERAL|SERVICE|FROM|LOAD|INSERT|DELETE|CONSTRUCT|bif:|hint:)\b", code, re.IGNORECASE)
+
+
+def test_Q21_no_query_text_outside_query_py() -> None:
+    """SPARQL in a string, an f-string or a ``%`` of any other module would go round validation."""
+    shape = re.compile(
+        r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^.]*[{*?]|\bVALUES\s*[?(][^{]*\{\s*($|[<\"(U?{])|\bWHERE\s*\{|\bFILTER\s*\(|\bUNION\s*\{|\bPREFIX\s+\w*:",
+    )
+    found = []
+    for file in sorted((ROOT / "kgsparql").rglob("*.py")):
+        if file.name == "query.py" and file.parent.name == "kgsparql":
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        documentation = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if id(node) not in documentation and shape.search(text):
+                found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {text[:60]!r}")
+    assert found == []

@@ -1,0 +1,120 @@
+"""Evidence keeps its markers; verification decides what may be cited."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyoxigraph
+import pytest
+
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import BudgetExceededError, CancelledError
+from kgsparql.events import Event, QueryRun
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.verification import verify
+
+A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
+Q = Query("q", "")
+
+
+def item(*triples: Triple, kind: str = "neighbours") -> EvidenceItem:
+    return EvidenceItem(kind, "text", tuple(map(CitedTriple, triples)), Q)  # type: ignore[arg-type]
+
+
+def metered(graph: OxigraphGraph, budget: Budget | None = None, events: list[Event] | None = None) -> MeteredGraph:
+    seen = [] if events is None else events
+    return MeteredGraph(graph, Usage(budget or Budget()), seen.append)
+
+
+def test_markers_are_given_once_and_never_renumbered() -> None:
+    evidence = Evidence([item(kind="path"), item(), item(), item(kind="path")])
+    assert [i.marker for i in evidence] == ["P1", "N1", "N2", "P2"]
+    kept = evidence.keep(["N2", "P2"])
+    assert [i.marker for i in kept] == ["N2", "P2"]
+    assert [i.marker for i in kept.replaced([replace(evidence["N2"], text="new")])] == ["N2", "P2"]
+    assert kept["N2"].text == "text"
+
+
+def test_a_cut_says_what_how_many_and_of_what() -> None:
+    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: 10 of 157 shown"
+    assert str(Cut("paths", 1000)) == "paths: 1,000 of more shown"
+
+
+def test_found_triples_carry_their_sources_and_absent_ones_go(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = metered(graph_of(":a :p :b ."))
+    checked = verify(Evidence([item(Triple(A, P, B), Triple(B, P, A)), item(Triple(A, P, A))]), graph)
+    (kept,) = checked.evidence
+    assert kept.triples == (CitedTriple(Triple(A, P, B), sources=(Source("test"),), verified=True),)
+    assert (checked.found, checked.lost, len(checked.removed)) == (1, ("N2",), 2)
+
+
+def test_a_path_falls_with_any_of_its_triples(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = metered(graph_of(":a :p :b ."))
+    checked = verify(Evidence([item(Triple(A, P, B), Triple(B, P, A), kind="path")]), graph)
+    assert (len(checked.evidence), checked.lost) == (0, ("P1",))
+
+
+def test_L32_one_triple_in_two_graphs_is_one_fact_with_two_sources() -> None:
+    store = pyoxigraph.Store()
+    one, two = IRI("http://example.org/g1"), IRI("http://example.org/g2")
+    store.extend([pyoxigraph.Quad(A, P, B, one), pyoxigraph.Quad(A, P, B, two)])
+    graph = metered(OxigraphGraph(store, name="d.trig", fingerprint="0"))
+    (kept,) = verify(Evidence([item(Triple(A, P, B))]), graph).evidence
+    assert kept.triples[0].sources == (Source("d.trig", one.value), Source("d.trig", two.value))
+
+
+def test_blank_nodes_are_looked_up_where_their_names_last() -> None:
+    store = pyoxigraph.Store()
+    blank = BlankNode("m")
+    store.add(pyoxigraph.Quad(A, P, blank))
+    graph = metered(OxigraphGraph(store, name="t", fingerprint="0"))
+    checked = verify(Evidence([item(Triple(A, P, blank)), item(Triple(A, P, BlankNode("other")))]), graph)
+    assert [i.triples[0].verified for i in checked.evidence] == [True]
+    assert checked.lost == ("N2",)
+
+
+def test_verification_asks_in_batches_of_200() -> None:
+    store = pyoxigraph.Store()
+    triples = [Triple(A, P, Literal(str(i))) for i in range(401)]
+    store.extend([pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples])
+    events: list[Event] = []
+    checked = verify(Evidence([item(*triples)]), metered(OxigraphGraph(store, name="t", fingerprint="0"), events=events))
+    assert checked.found == 401
+    assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify"] * 3 + ["named_graphs"] * 3
+
+
+def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = metered(graph_of(":a :p :b ."), Budget(max_queries=1))
+    query = Query("any", "SELECT * { ?s ?p ?o }")
+    graph.select(query)
+    with pytest.raises(BudgetExceededError, match="1 queries"):
+        graph.select(query)
+    graph.unlimited().select(query)
+    assert graph.usage.queries == 2
+
+
+def test_rows_over_the_budget_end_the_question(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = metered(graph_of(":a :p :b, :a ."), Budget(max_rows=1))
+    with pytest.raises(BudgetExceededError, match="1 rows"):
+        graph.select(Query("any", "SELECT * { ?s ?p ?o }"))
+
+
+def test_a_stopped_question_sends_nothing_more(graph_of: Callable[..., OxigraphGraph]) -> None:
+    stop = threading.Event()
+    graph = MeteredGraph(graph_of(":a :p :b ."), Usage(cancel=stop), [].append)
+    stop.set()
+    for view in (graph, graph.unlimited()):
+        with pytest.raises(CancelledError):
+            view.select(Query("any", "SELECT * { ?s ?p ?o }"))
+
+
+def test_a_query_bound_to_nothing_is_neither_sent_nor_counted(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = metered(graph_of(":a :p :b ."))
+    assert len(graph.select(Query.load("labels").bind(entity=[], predicate=[P]))) == 0
+    assert graph.usage.queries == 0

@@ -1,0 +1,282 @@
+"""Neighbours, predicates, labels, types and texts of a few entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyoxigraph
+import pytest
+
+from kgsparql.errors import InputError
+from kgsparql.exploration import (
+    Label,
+    NeighbourGroup,
+    by_label,
+    labels,
+    neighbourhood,
+    neighbours,
+    predicates,
+    texts,
+    types,
+)
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import Step
+from kgsparql.terms import IRI, BlankNode, Literal, Term
+from tests.engines import CountingGraph, engine_from_quads
+
+Graphs = Callable[..., KnowledgeGraph]
+SKIPPING = """
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix schema: <http://schema.org/> .
+@prefix wikibase: <http://wikiba.se/ontology#> .
+"""
+
+
+def ex(name: str) -> IRI:
+    return IRI(f"http://example.org/{name}")
+
+
+def steps(found: Any) -> list[tuple[str, str]]:
+    return [(item.entity.value.rsplit("/", 1)[1], str(item.step).replace("http://example.org/", "")) for item in found]
+
+
+def shown(group: NeighbourGroup) -> list[str]:
+    return [term.value.rsplit("/", 1)[-1] for term in group.neighbours if not isinstance(term, BlankNode)]
+
+
+def test_neighbours_in_both_directions_in_groups(graph_of: Graphs) -> None:
+    graph = graph_of(":a a :C ; rdfs:label 'A' ; :p :b , :c , 'text' ; :q :b . :d :p :a . :a :p :a .")
+    found = neighbours(graph, [ex("d"), ex("a")])
+    assert steps(found.items) == [("d", "<p>"), ("a", "<p>"), ("a", "^<p>"), ("a", "<q>")]
+    assert [shown(group) for group in found.items] == [["a"], ["a", "b", "c", "text"], ["a", "d"], ["b"]]
+    assert found.cuts == ()
+    only = neighbours(graph, [ex("a")], direction="inverse")
+    assert steps(only.items) == [("a", "^<p>")]
+    everything = neighbours(graph, [ex("a")], direction="forward", skip=())
+    assert len(everything.items) == 4
+
+
+def test_a_limit_per_group_is_a_cut_with_the_number_known(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p " + " , ".join(f":b{i}" for i in range(30)) + " ; :q :b1 .")
+    found = neighbours(graph, [ex("a")], limit=3)
+    assert [shown(group) for group in found.items] == [["b0", "b1", "b10"], ["b1"]]
+    assert [(group.count, group.exact) for group in found.items] == [(30, True), (1, True)]
+    assert [str(cut) for cut in found.cuts] == [
+        "neighbours of <http://example.org/a> <http://example.org/p>: 3 of 30 shown"
+    ]
+
+
+def test_steps_for_all_and_for_each(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p :b ; :q :c . :d :p :a ; :q :a . :a rdfs:label 'A' .")
+    forward, inverse = Step(ex("p")), Step(ex("q"), "inverse")
+    same = neighbours(graph, [ex("a"), ex("d")], steps=[forward, inverse])
+    assert steps(same.items) == [("a", "<p>"), ("a", "^<q>"), ("d", "<p>")]
+    own = neighbours(graph, [ex("a"), ex("d")], steps={ex("a"): [inverse], ex("d"): [Step(ex("q"))]})
+    assert steps(own.items) == [("a", "^<q>"), ("d", "<q>")]
+    assert neighbours(graph, [ex("a")], steps=[]).items == ()
+    label = Step(IRI("http://www.w3.org/2000/01/rdf-schema#label"))
+    assert [shown(group) for group in neighbours(graph, [ex("a")], steps=[label]).items] == [["A"]]
+
+
+def test_a_blank_node_comes_with_what_lies_behind_it(graph_of: Graphs) -> None:
+    graph = graph_of(
+        """:alice :employment [ :organisation :acme ; :start 1999 ] .
+           :ann :address _:house . :ben :address _:house . _:house :town :springfield ."""
+    )
+    found = {steps([group])[0]: group for group in neighbours(graph, [ex("alice"), ex("ann"), ex("acme")]).items}
+    behind = [
+        (str(path.property_path).replace("http://example.org/", ""), path.end)
+        for path in found["alice", "<employment>"].mediated
+    ]
+    assert behind == [("<employment>/<organisation>", ex("acme")), ("<employment>/<start>", Literal(1999))]
+    assert [path.end for path in found["ann", "<address>"].mediated] == [ex("ben"), ex("springfield")]
+    assert [path.end for path in found["acme", "^<organisation>"].mediated] == [ex("alice"), Literal(1999)]
+    forward = neighbours(graph, [ex("ann")], direction="forward").items[0]
+    assert [path.end for path in forward.mediated] == [ex("springfield")]
+
+
+def test_a_blank_node_behind_a_blank_node_is_a_cut(graph_of: Graphs) -> None:
+    found = neighbours(graph_of(":a :p [ :q [ :r :b ] ; :s :c ] ."), [ex("a")])
+    assert {path.end for path in found.items[0].mediated if isinstance(path.end, IRI)} == {ex("c")}
+    assert [cut.what for cut in found.cuts] == ["hops through nested blank nodes"]
+
+
+def test_blank_nodes_are_listed_by_what_lies_behind_them(graph_of: Graphs) -> None:
+    """Their names change with every load, so the first two of six must not depend on them."""
+    turtle = ":a :p " + " , ".join(f"[ :q :b{i} ]" for i in (4, 1, 5, 0, 3, 2)) + " ."
+    for _ in range(5):
+        found = neighbours(graph_of(turtle), [ex("a")], limit=2)
+        assert [path.end for path in found.items[0].mediated] == [ex("b0"), ex("b1")]
+        assert found.items[0].count == 6
+
+
+def test_L32_one_triple_in_three_graphs_is_one_neighbour() -> None:
+    graphs = (pyoxigraph.DefaultGraph(), ex("g1"), ex("g2"))
+    quads = [pyoxigraph.Quad(ex("a"), ex("p"), ex("b"), name) for name in graphs]
+    graph = engine_from_quads("oxigraph", quads)
+    assert [group.count for group in neighbours(graph, [ex("a")]).items] == [1]
+    assert [count.count for count in predicates(graph, [ex("a")]).items] == [1]
+    assert len(neighbourhood(graph, [ex("a")]).items) == 1
+
+
+def test_predicates_with_counts(graph_of: Graphs) -> None:
+    graph = graph_of(":a a :C ; :p :b , :c , 1 ; :q :b . :d :p :a . :b :q :d .")
+    found = predicates(graph, [ex("b"), ex("a")])
+    assert [(*steps([item])[0], item.count, item.exact) for item in found.items] == [
+        ("b", "^<p>", 1, True),
+        ("b", "<q>", 1, True),
+        ("b", "^<q>", 1, True),
+        ("a", "<p>", 3, True),
+        ("a", "^<p>", 1, True),
+        ("a", "<q>", 1, True),
+    ]
+    assert len(predicates(graph, [ex("a")], skip=()).items) == 4
+    assert [str(count.step) for count in predicates(graph, [ex("d")], direction="forward").items] == [
+        "<http://example.org/p>"
+    ]
+
+
+@pytest.mark.parametrize("look", [neighbours, predicates, types, neighbourhood, texts])
+def test_Q19_a_blank_node_is_no_start(graph_of: Graphs, look: Callable[..., object]) -> None:
+    counting = CountingGraph(graph_of(":a :p [ :q :b ] ."))
+    with pytest.raises(InputError, match="blank node"):
+        look(counting, [BlankNode("b0")])
+    with pytest.raises(InputError, match="not an IRI"):
+        look(counting, [Literal("a")])
+    assert counting.queries == []
+
+
+def test_Q20_an_entity_that_is_absent_has_nothing(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p :b .")
+    for look in (neighbours, predicates, neighbourhood, texts):
+        found = look(graph, [ex("absent")])
+        assert (found.items, found.cuts) == ((), ())
+    assert types(graph, [ex("absent")]) == {ex("absent"): ()}
+    assert labels(graph, [ex("absent")]) == {ex("absent"): Label("absent", derived=True)}
+
+
+def test_no_entities_no_query(graph_of: Graphs) -> None:
+    counting = CountingGraph(graph_of(":a :p :b ."))
+    assert neighbours(counting, []).items == ()
+    assert predicates(counting, []).items == ()
+    assert labels(counting, []) == {}
+    assert neighbourhood(counting, [], hops=3).items == ()
+    assert counting.queries == []
+
+
+def test_neighbourhood_level_by_level(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p :b . :b :p :c . :c :p :d . :e :q :b . :b :p :a . :c :m [ :n :f ] . :f :p :g .")
+    one = neighbourhood(graph, [ex("a")])
+    assert {str(hop.triple).replace("http://example.org/", "") for hop in one.items} == {"<a> <p> <b>", "<b> <p> <a>"}
+    two = neighbourhood(graph, [ex("a")], hops=2)
+    assert {hop.end for hop in two.items} == {ex("a"), ex("b"), ex("c"), ex("e")}
+    four = neighbourhood(graph, [ex("a")], hops=4)
+    assert {ex("d"), ex("f"), ex("g")} <= {hop.end for hop in four.items}
+    assert len({hop.triple for hop in four.items}) == len(four.items)
+    forward = neighbourhood(graph, [ex("a")], hops=2, direction="forward")
+    assert {hop.direction for hop in forward.items} == {"forward"}
+    cut = neighbourhood(graph_of(":a :p " + " , ".join(f":b{i}" for i in range(9)) + " ."), [ex("a")], limit=4)
+    assert (len(cut.items), [c.known for c in cut.cuts]) == (4, [9])
+
+
+def test_labels_by_language_then_predicate(graph_of: Graphs) -> None:
+    graph = graph_of(
+        """:a skos:prefLabel 'a pref'@en ; rdfs:label 'a rdfs'@en , 'a de'@de .
+           :b rdfs:label 'b de'@de ; skos:prefLabel 'b US'@en-US .
+           :c rdfs:label 'c none' , 'c de'@de . :d rdfs:label 'd fr'@fr , 'd de'@de , 'd mul'@mul .
+           :e rdfs:label 'e zh'@zh , 'e de'@de . :f rdfs:label '' , '   ' . :g rdfs:label ' g ' , 'h' .
+           :h rdfs:label :a ; skos:altLabel 'never'@en ."""
+    )
+    found = labels(graph, [ex(name) for name in "abcdefgh"])
+    assert {term.value[-1]: (label.text, label.language, label.derived) for term, label in found.items()} == {
+        "a": ("a rdfs", "en", False),
+        "b": ("b US", "en-us", False),
+        "c": ("c none", None, False),
+        "d": ("d mul", "mul", False),
+        "e": ("e de", "de", False),
+        "f": ("f", None, True),
+        "g": ("g", None, False),
+        "h": ("h", None, True),
+    }
+
+
+def test_L40_asked_language_then_english_then_any(graph_of: Graphs) -> None:
+    graph = graph_of(":a rdfs:label 'it'@it , 'en'@en-GB , 'de'@de , 'fr'@FR . :b rdfs:label 'it'@it , 'en'@en .")
+    assert labels(graph, [ex("a")], languages=["Fr"])[ex("a")].text == "fr"
+    assert labels(graph, [ex("a")], languages=["pt", "de"])[ex("a")].text == "de"
+    assert labels(graph, [ex("b")], languages=["fr"])[ex("b")].text == "en"
+    assert labels(graph, [ex("a")], languages=[])[ex("a")].text == "en"
+
+
+def test_L38_no_labels_at_all(graph_of: Graphs) -> None:
+    found = labels(graph_of(":a :birthPlace :New_York ."), [ex("New_York"), ex("birthPlace")])
+    assert list(found.values()) == [Label("New York", derived=True), Label("birth place", derived=True)]
+
+
+def test_L42_empty_labels_are_skipped(graph_of: Graphs) -> None:
+    graph = graph_of(":a rdfs:label '' , '  ' ; skos:prefLabel '\\t'@en ; rdfs:label 'name'@zh .")
+    assert labels(graph, [ex("a")])[ex("a")] == Label("name", "zh")
+
+
+def test_every_term_gets_a_label(graph_of: Graphs) -> None:
+    terms: list[Term] = [Literal("text", language="de"), Literal(3), BlankNode("b"), ex("a"), ex("a")]
+    counting = CountingGraph(graph_of(":a rdfs:label 'A' ."))
+    assert labels(counting, terms) == {
+        Literal("text", language="de"): Label("text", "de"),
+        Literal(3): Label("3"),
+        BlankNode("b"): Label("[]", derived=True),
+        ex("a"): Label("A"),
+    }
+    assert len(counting.queries) == 1
+
+
+def test_a_predicate_labelled_on_another_node(graph_of: Graphs) -> None:
+    graph = graph_of(
+        SKIPPING
+        + """:P1 wikibase:directClaim :field , :spouse ; wikibase:qualifier :year ; rdfs:label 'field of work'@en .
+             :spouse rdfs:label 'married'@de . :x schema:about :nothing ."""
+    )
+    found = labels(graph, [ex("field"), ex("spouse"), ex("year"), ex("P1")])
+    assert [label.text for label in found.values()] == ["field of work", "married", "field of work", "field of work"]
+
+
+def test_by_label_is_exact(graph_of: Graphs) -> None:
+    graph = graph_of(
+        """:b rdfs:label 'Springfield'@en . :a rdfs:label 'Springfield' . :c skos:altLabel 'Springfield'@fr .
+           :d rdfs:label 'springfield' . [] rdfs:label 'Springfield' . :e :p 'Springfield' ."""
+    )
+    assert by_label(graph, "Springfield") == (ex("a"), ex("b"))
+    assert by_label(graph, "Springfield", languages=["FR"]) == (ex("a"), ex("b"), ex("c"))
+    assert by_label(graph, "Shelbyville") == ()
+    with pytest.raises(InputError, match="not a language tag"):
+        by_label(graph, "Springfield", languages=["en } DROP ALL"])
+
+
+def test_L41_a_label_that_a_thousand_have(graph_of: Graphs) -> None:
+    graph = graph_of(" ".join(f":s{i} rdfs:label 'Springfield' ." for i in range(1000)))
+    assert len(by_label(graph, "Springfield")) == 1000
+
+
+@pytest.mark.parametrize("text", ['z" || true) } #', "'''", '"""', "\\", "a\nb", "\\u0022", "z' . } #"])
+def test_Q01_Q02_hostile_labels_are_texts(graph_of: Graphs, text: str) -> None:
+    store = pyoxigraph.Store()
+    store.add(pyoxigraph.Quad(ex("a"), IRI("http://www.w3.org/2000/01/rdf-schema#label"), Literal(text)))
+    store.add(pyoxigraph.Quad(ex("b"), IRI("http://www.w3.org/2000/01/rdf-schema#label"), Literal("other")))
+    graph = engine_from_quads("oxigraph", list(store))
+    assert by_label(graph, text) == (ex("a"),)
+
+
+def test_types_are_all_and_in_order(graph_of: Graphs) -> None:
+    graph = graph_of(":a a :C , :B . :b :p :a . :c a [] .")
+    assert types(graph, [ex("b"), ex("a"), ex("c")]) == {ex("b"): (), ex("a"): (ex("B"), ex("C")), ex("c"): ()}
+
+
+def test_texts_in_the_best_language_of_each_predicate(graph_of: Graphs) -> None:
+    graph = graph_of(
+        ":a rdfs:comment 'eins'@de , 'one'@en , 'one more'@en ; skos:definition 'zwei'@de , ' ' . :b rdfs:comment :a ."
+    )
+    found = texts(graph, [ex("a"), ex("b")])
+    assert [text.literal.value for text in found.items] == ["zwei", "one", "one more"]
+    german = texts(graph, [ex("a")], languages=["de"])
+    assert [text.literal.value for text in german.items] == ["zwei", "eins"]

@@ -1,0 +1,532 @@
+"""Reading RDF files: formats, hostile input, and where errors say they are (rows L of the catalogue)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
+from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.graphs.decoding import ReadLimits
+from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
+from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal
+from tests.conftest import ROOT
+
+TRIPLE = b'<http://e.org/a> <http://e.org/p> "v" .\n'
+RDF = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e.org/">\n'
+ABOUT_A = b'<rdf:Description rdf:about="http://e.org/a"><e:p>v</e:p></rdf:Description>\n'
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+Load = Callable[..., OxigraphGraph]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Write bytes to a file of this name and open it."""
+
+    def write_and_open(name: str, data: bytes, **options: Any) -> OxigraphGraph:
+        path = tmp_path / name
+        path.write_bytes(data)
+        return open_graph(path, **options)
+
+    return write_and_open
+
+
+def objects(graph: OxigraphGraph) -> list[str]:
+    return sorted(str(quad.object) for quad in graph.store)
+
+
+def refused(code: str, load: Load, name: str, data: bytes, **options: Any) -> KgsparqlError:
+    """The error of a load that must fail with this code; it says the file, and never has a traceback for a message."""
+    with pytest.raises(KgsparqlError) as caught:
+        load(name, data, **options)
+    assert caught.value.code == code, caught.value
+    assert name in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("g.ttl", TRIPLE),
+        ("g.nt", TRIPLE),
+        ("g.nq", TRIPLE),
+        ("g.trig", TRIPLE),
+        ("g.rdf", RDF + ABOUT_A + b"</rdf:RDF>"),
+        ("g.owl", RDF + ABOUT_A + b"</rdf:RDF>"),
+        ("g.xml", RDF + ABOUT_A + b"</rdf:RDF>"),
+        ("g.jsonld", b'{"@id": "http://e.org/a", "http://e.org/p": "v"}'),
+    ],
+)
+def test_every_format_packed_and_not(load: Load, name: str, data: bytes, packed: bool) -> None:
+    graph = load(f"{name}.gz", gzip.compress(data)) if packed else load(name, data)
+    assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"']
+
+
+def test_standard_input_needs_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    given(gzip.compress(TRIPLE))
+    assert len(open_graph("-", format="nt").store) == 1
+    given(TRIPLE)
+    with pytest.raises(GraphLoadError, match="standard input") as caught:
+        open_graph("-")
+    assert caught.value.code == "E_FORMAT"
+
+
+def test_formats_are_named_by_suffix_name_or_media_type(load: Load) -> None:
+    for name in ("turtle", ".ttl", "text/turtle", "TTL"):
+        assert len(load("data", TRIPLE, format=name).store) == 1
+    refused("E_FORMAT", load, "data", TRIPLE)
+    refused("E_FORMAT", load, "data.gz", gzip.compress(TRIPLE))
+    with pytest.raises(OptionError, match="unknown RDF format"):
+        load("data", TRIPLE, format="docx")
+
+
+def test_a_directory_is_the_rdf_files_in_it(tmp_path: Path) -> None:
+    (tmp_path / "b.nt").write_bytes(TRIPLE.replace(b'"v"', b'"b"'))
+    (tmp_path / "a.ttl.gz").write_bytes(gzip.compress(TRIPLE))
+    (tmp_path / "README.md").write_text("not RDF")
+    graph = open_graph(tmp_path)
+    assert objects(graph) == ['"b"', '"v"']
+    assert {source.graph for source in map(graph.source, named_graphs(graph))} == {
+        str(tmp_path / "a.ttl.gz"),
+        str(tmp_path / "b.nt"),
+    }
+
+
+def named_graphs(graph: OxigraphGraph) -> list[str]:
+    return sorted(name.value for name in graph.store.named_graphs())
+
+
+def test_L01_turtle_cut_in_a_triple(load: Load) -> None:
+    error = refused("E_PARSE", load, "cut.ttl", TRIPLE + b"<http://e.org/a> <http://e.org/p")
+    assert "cut.ttl:2:18" in error.message
+
+
+def test_L02_bad_object_far_down(load: Load) -> None:
+    error = refused("E_IRI", load, "far.nt", TRIPLE * 120_000 + b"<http://e.org/a> <http://e.org/p> <http://x y> .\n")
+    assert (error.detail["line"], error.detail["column"]) == (120_001, 35)
+
+
+def test_L03_no_final_dot(load: Load) -> None:
+    assert "must be followed by a dot" in refused("E_PARSE", load, "dot.nt", TRIPLE[:-2] + b"\n").message
+
+
+@pytest.mark.parametrize("name", ["bom.ttl", "bom.nt", "bom.rdf", "bom.jsonld"])
+def test_L04_byte_order_mark(load: Load, name: str) -> None:
+    data = {
+        "bom.rdf": RDF + ABOUT_A + b"</rdf:RDF>",
+        "bom.jsonld": b'{"@id": "http://e.org/a", "http://e.org/p": "v"}',
+    }.get(name, TRIPLE)
+    assert objects(load(name, b"\xef\xbb\xbf" + data)) == ['"v"']
+    assert objects(load(name, data.decode().encode("utf-8-sig"), encoding="utf-8-sig")) == ['"v"']
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("suffix", ["nt", "ttl"])
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_L05_line_ends(load: Load, end: bytes, suffix: str, skip_bad: bool) -> None:
+    data = end.join([TRIPLE.strip(), b"# c", TRIPLE.strip().replace(b"v", b"w"), b""])
+    assert objects(load(f"ends.{suffix}", data, skip_bad=skip_bad)) == ['"v"', '"w"']
+
+
+def test_L06_latin_1(load: Load) -> None:
+    data = TRIPLE * 5000 + TRIPLE.replace(b'"v"', '"café"'.encode("latin-1"))
+    error = refused("E_ENCODING", load, "latin.nt", data)
+    at = data.index("é".encode("latin-1"))
+    assert f"byte {at:,}" in error.message
+    assert "latin.nt:5001:39" in error.message
+    assert "expected UTF-8" in error.message
+    assert '"café"' in objects(load("latin.nt", data, encoding="latin-1"))
+    with pytest.raises(OptionError, match="unknown encoding"):
+        load("latin.nt", data, encoding="klingon")
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_L07_utf_16(load: Load, codec: str) -> None:
+    data = TRIPLE.decode().encode(codec)
+    error = refused("E_ENCODING", load, "wide.nt", data)
+    assert codec.upper() in error.message
+    assert codec in error.hint
+    assert objects(load("wide.nt", data, encoding=codec)) == ['"v"']
+
+
+def test_L08_rdf_xml_in_another_encoding(load: Load) -> None:
+    body = RDF + ABOUT_A.replace(b">v<", ">café<".encode("latin-1")) + b"</rdf:RDF>"
+    for declaration in (
+        b'<?xml version="1.0" encoding="ISO-8859-1"?>',
+        b"<?xml version='1.0' encoding = 'iso-8859-1' standalone='yes'?>\n",
+        b'<?xml version="1.0" encoding="windows-1252"?>',
+    ):
+        assert objects(load("latin.rdf", declaration + body)) == ['"café"']
+    error = refused("E_ENCODING", load, "x.rdf", b'<?xml version="1.0" encoding="x-klingon"?>' + body)
+    assert "iconv" in error.hint
+
+
+def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
+    error = refused("E_PARSE", load, "rel.ttl", b"<a> <b> <c> .")
+    assert "rel.ttl:1:1" in error.message
+    assert "--base" in error.hint
+    xml = RDF + ABOUT_A + b'<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description></rdf:RDF>'
+    assert "rel.rdf:3:29" in refused("E_PARSE", load, "rel.rdf", xml).message
+    graph = load("rel.ttl", b"<a> <b> <c> .", base="http://e.org/")
+    assert [str(quad) for quad in graph.store] == ["<http://e.org/a> <http://e.org/b> <http://e.org/c>"]
+    with pytest.raises(OptionError, match="base"):
+        load("rel.ttl", b"<a> <b> <c> .", base="not absolute")
+
+
+@pytest.mark.parametrize("suffix", ["nt", "ttl"])
+@pytest.mark.parametrize("bad", [b" ", b"{", b'"', b"\\", b"\\u003E", b"\\u0020", b"|", b"^", b"`"])
+def test_L11_iris_that_are_not(load: Load, suffix: str, bad: bytes) -> None:
+    data = TRIPLE + b"<http://e.org/a> <http://e.org/p> <http://e.org/" + bad + b"x> .\n" + TRIPLE.replace(b"v", b"w")
+    name = f"iri.{suffix}"
+    with pytest.raises(GraphLoadError) as caught:
+        load(name, data)
+    assert caught.value.code in {"E_IRI", "E_PARSE"}
+    assert caught.value.detail["line"] == 2
+    notes: list[str] = []
+    assert objects(load(name, data, skip_bad=True, notes=notes.append)) == ['"v"', '"w"']
+    assert any("1 bad statements skipped" in note and f"{name}:2" in note for note in notes)
+
+
+@pytest.mark.parametrize("suffix", ["nt", "ttl"])
+@pytest.mark.parametrize("tag", [b"en_US", b"abcdefghijklmn", b"", b"1"])
+def test_L12_language_tags_that_are_not(load: Load, suffix: str, tag: bytes) -> None:
+    data = TRIPLE + TRIPLE.replace(b'"v"', b'"x"@' + tag) + TRIPLE.replace(b"v", b"w")
+    error = refused("E_PARSE", load, f"tag.{suffix}", data)
+    assert error.detail["line"] == 2
+    assert objects(load(f"tag.{suffix}", data, skip_bad=True)) == ['"v"', '"w"']
+
+
+def test_skipping_counts_each_line_and_keeps_blank_nodes_joined(tmp_path: Path) -> None:
+    path = tmp_path / "many.nt"
+    good = b"_:a <http://e.org/p> _:b .\n"
+    path.write_bytes((good * 3000 + b"<bad\n") * 3 + good)
+    file = RdfFile("many.nt", path)
+    found = list(quads(file, ReadOptions(skip_bad=True), BlankNodes()))
+    assert (len(found), file.skipped) == (9001, 3)
+    assert len(set(found)) == 1
+    assert file.first_skipped.startswith("many.nt:3001:")
+
+
+def test_L13_language_tags_have_one_case(load: Load) -> None:
+    graph = load("case.ttl", b'<http://e.org/a> <http://e.org/p> "v"@EN-us, "v"@en-US .')
+    assert objects(graph) == ['"v"@en-us']
+
+
+def test_L14_lone_surrogate(load: Load) -> None:
+    refused("E_PARSE", load, "s.nt", TRIPLE.replace(b"v", b"\\uD800"))
+    refused("E_ENCODING", load, "s.nt", TRIPLE.replace(b"v", b"\xed\xa0\x80"))
+
+
+def test_L15_odd_characters_are_kept(load: Load) -> None:
+    text = "a\u202eb\u200bc\u0000d"
+    graph = load("odd.nt", TRIPLE.replace(b"v", text.replace("\0", "\\u0000").encode()))
+    assert [quad.object.value for quad in graph.store] == [text]
+
+
+def test_L16_literal_of_10_mb(load: Load) -> None:
+    graph = load("long.nt", TRIPLE.replace(b"v", b"x" * 10_000_000))
+    assert [len(quad.object.value) for quad in graph.store] == [10_000_000]
+
+
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_L17_literal_of_64_mb(load: Load, skip_bad: bool) -> None:
+    data = TRIPLE + TRIPLE.replace(b"v", b"x" * (64 << 20))
+    error = refused("E_LIMIT", load, "longer.nt", data, cache=False, skip_bad=skip_bad)
+    assert "term over 16 MiB, line 2" in error.message
+
+
+def laughs(levels: int) -> bytes:
+    entities = b'<!ENTITY l0 "ha">' + b"".join(
+        b'<!ENTITY l%d "%s">' % (level, b"&l%d;" % (level - 1) * 10) for level in range(1, levels + 1)
+    )
+    return b'<?xml version="1.0"?>\n<!DOCTYPE rdf:RDF [' + entities + b"]>\n" + RDF + b"</rdf:RDF>"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        laughs(3),
+        laughs(8),
+        laughs(10),
+        b"<!DOCTYPE rdf:RDF [<!ENTITY a '" + b"x" * 100_000 + b"'>]>" + RDF + b"</rdf:RDF>",
+        b"<!-- a -->" * 5000 + b"\n \t<?pi x?> <!DOCTYPE\n\n rdf:RDF \n\t[ <!ENTITY % a 'b'> ]>" + RDF + b"</rdf:RDF>",
+        b"\xef\xbb\xbf<!DOCTYPE rdf:RDF [<!ENTITY a 'b'>]>" + RDF + b"</rdf:RDF>",
+        b'<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE rdf:RDF [<!ENTITY a "b">]>' + RDF + b"</rdf:RDF>",
+        b'<!DOCTYPE rdf:RDF SYSTEM "file:///etc/hostname">' + RDF + b"</rdf:RDF>",
+        b'<!DOCTYPE rdf:RDF PUBLIC "x" "http://127.0.0.1:9/x.dtd">' + RDF + b"</rdf:RDF>",
+        b'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + RDF + b"</rdf:RDF>",
+    ],
+    ids=["3", "8", "10", "quadratic", "far", "bom", "latin-1", "system", "public", "entity"],
+)
+def test_L18_L19_document_type_definitions(load: Load, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "socket", None)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    assert "xmllint" in refused("E_DTD", load, "dtd.rdf", data).hint
+    assert time.monotonic() - start < 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-7"])
+def test_L18_hidden_by_an_encoding(load: Load, codec: str) -> None:
+    text = laughs(3).decode().replace('"1.0"', f'"1.0" encoding="{codec}"')
+    with pytest.raises(GraphLoadError) as caught:
+        load("hidden.rdf", text.encode(codec))
+    assert caught.value.code in {"E_DTD", "E_ENCODING"}
+    refused("E_DTD", load, "hidden.rdf", text.encode(codec), encoding=codec)
+
+
+def test_a_doctype_that_declares_nothing_is_fine(load: Load) -> None:
+    assert objects(load("plain.rdf", b"<!DOCTYPE rdf:RDF>" + RDF + ABOUT_A + b"</rdf:RDF>")) == ['"v"']
+
+
+def test_L20_rdf_xml_nested_without_end(load: Load) -> None:
+    start = time.monotonic()
+    data = RDF + b"<rdf:Description><e:p>" * 25_000 + b"</e:p></rdf:Description>" * 25_000 + b"</rdf:RDF>"
+    assert "nested deeper" in refused("E_LIMIT", load, "deep.rdf", data).message
+    assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [(b"[ <http://e.org/p> ", b" ]"), (b"( ", b" )")], ids=["blank nodes", "lists"]
+)
+def test_L21_turtle_nested_without_end(load: Load, opening: bytes, closing: bytes) -> None:
+    data = b"<http://e.org/a> <http://e.org/p> " + opening * 100_000 + b"1" + closing * 100_000 + b" ."
+    assert len(load("deep.ttl", data).store) >= 100_000
+
+
+def test_L22_json_ld_nested_without_end(load: Load) -> None:
+    assert "Max stack size" in refused("E_PARSE", load, "deep.jsonld", b"[" * 100_000).message
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        b'"http://127.0.0.1:9/context"',
+        b'"file:///etc/hostname"',
+        b'{"@version": 1.1, "@import": "http://127.0.0.1:9/context"}',
+        b'["http://127.0.0.1:9/context", {}]',
+    ],
+)
+def test_L23_L24_contexts_outside_the_file(tmp_path: Path, context: bytes) -> None:
+    path = tmp_path / "remote.jsonld"
+    path.write_bytes(b'{"@context": ' + context + b', "@id": "http://e.org/a", "http://e.org/p": "v"}')
+    code = (
+        "import sys\n"
+        "from kgsparql.graphs import open_graph\n"
+        "from kgsparql.errors import GraphLoadError\n"
+        "def watch(event, args):\n"
+        "    if event.startswith('socket.') or event == 'open' and 'hostname' in str(args[0]):\n"
+        "        print('LEAK', event, args)\n"
+        "sys.addaudithook(watch)\n"
+        "try:\n"
+        "    open_graph(sys.argv[1])\n"
+        "except GraphLoadError as error:\n"
+        "    print(error.code, error.hint)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
+    )
+    assert done.stdout.startswith("E_EGRESS")
+    assert "LEAK" not in done.stdout
+
+
+def test_L25_gzip_that_is_not_what_it_should_be(load: Load, tmp_path: Path) -> None:
+    bomb = gzip.compress(TRIPLE * 1_000_000, 9)
+    assert "times its size" in refused("E_LIMIT", load, "bomb.nt.gz", bomb).message
+    assert "inside gzip" in refused("E_FORMAT", load, "nested.nt.gz", gzip.compress(gzip.compress(TRIPLE))).message
+    whole = gzip.compress(b"".join(b'<http://e.org/%d> <http://e.org/p> "v" .\n' % n for n in range(5000)))
+    for kept in (len(whole) // 2, len(whole) - 4, 3):
+        assert "cut off" in refused("E_PARSE", load, "cut.nt.gz", whole[:kept]).message
+    damaged = bytearray(whole)
+    damaged[-6] ^= 255  # the checksum
+    assert "damaged" in refused("E_PARSE", load, "damaged.nt.gz", bytes(damaged)).message
+    assert len(load("two.nt.gz", gzip.compress(TRIPLE) + gzip.compress(TRIPLE.replace(b"v", b"w"))).store) == 2
+    path = tmp_path / "limited.nt"
+    path.write_bytes(TRIPLE * 100_000)
+    with pytest.raises(LimitError, match="bytes unpacked"):
+        list(quads(RdfFile("x.nt", path), ReadOptions(limits=ReadLimits(unpacked_bytes=1_000_000)), BlankNodes()))
+
+
+def test_L26_gzip_is_known_by_its_bytes(load: Load) -> None:
+    assert objects(load("packed.nt", gzip.compress(TRIPLE))) == ['"v"']
+    assert objects(load("plain.nt.gz", TRIPLE)) == ['"v"']
+    assert "zip archive" in refused("E_FORMAT", load, "data.ttl", b"PK\x03\x04....").message
+
+
+@pytest.mark.parametrize(
+    "page", [b"<!DOCTYPE html><html></html>", b"\n <!-- x --> <HTML lang=en>", b"<html>404</html>"]
+)
+@pytest.mark.parametrize("suffix", ["ttl", "nt", "rdf", "trig"])
+def test_L27_web_page_saved_as_rdf(load: Load, suffix: str, page: bytes) -> None:
+    assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
+
+
+def test_L27_another_rdf_format(load: Load) -> None:
+    assert "looks like RDF/XML" in refused("E_FORMAT", load, "x.ttl", RDF + b"</rdf:RDF>").message
+    assert "looks like JSON" in refused("E_FORMAT", load, "x.ttl", b'{"@id": "http://e.org/a"}').message
+
+
+@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"\xef\xbb\xbf"])
+def test_L28_nothing_in_it(load: Load, data: bytes) -> None:
+    notes: list[str] = []
+    graph = load("empty.ttl", data, notes=notes.append)
+    assert len(graph.store) == 0
+    assert any("no triples" in note for note in notes)
+
+
+def test_L29_one_file_twice(tmp_path: Path) -> None:
+    path = tmp_path / "twice.ttl"
+    path.write_bytes(TRIPLE + b"[] <http://e.org/p> [] .")
+    assert len(open_graph([path, str(path), tmp_path / "." / "twice.ttl"]).store) == 2
+
+
+def test_L30_labels_of_blank_nodes_belong_to_their_file(tmp_path: Path) -> None:
+    for name in ("a.nt", "b.nt"):
+        (tmp_path / name).write_bytes(b"_:b0 <http://e.org/p> _:b0 .\n")
+    graph = open_graph([tmp_path / "a.nt", tmp_path / "b.nt"])
+    assert len({quad.subject for quad in graph.store}) == 2
+    assert all(quad.subject == quad.object for quad in graph.store)
+
+
+def test_blank_nodes_have_the_same_names_every_time(load: Load) -> None:
+    data = b"[] <http://e.org/p> [ <http://e.org/q> _:x ], ( 1 2 ), <<( _:x <http://e.org/p> [] )>> ."
+    once, again = (sorted(map(str, load("b.ttl", data.replace(b"[] )", b"_:y )")).store)) for _ in range(2))
+    assert once == again
+    assert len(once) == 8
+
+
+def test_L33_values_are_canonical(load: Load) -> None:
+    values = {"01": "integer", "+1": "integer", "1.0": "decimal", "1E400": "double", "1": "boolean"}
+    data = "".join(f'<http://e.org/a> <http://e.org/p> "{v}"^^<{XSD}{t}> .\n' for v, t in values.items())
+    graph = load("values.nt", data.encode())
+    for quad in graph.store:
+        assert graph.sources_of(quad.triple)
+    assert {(q.object.value, q.object.datatype.value.removeprefix(XSD)) for q in graph.store} == {
+        ("1", "integer"), ("1", "decimal"), ("INF", "double"), ("true", "boolean"),
+    }  # fmt: skip
+
+
+def test_L34_L35_dates_and_numbers_beyond_the_usual(load: Load) -> None:
+    dates = ["2020-02-31", "-0044-03-15", "0000-01-01", "99999999999-01-01"]
+    numbers = ["12345678901234567890123", "0.1234567890123456789012345"]
+    lines = [f'<http://e.org/a> <http://e.org/p> "{d}"^^<{XSD}date> .' for d in dates]
+    lines += [f'<http://e.org/a> <http://e.org/p> "{n}"^^<{XSD}decimal> .' for n in numbers]
+    graph = load("odd.nt", "\n".join(lines).encode())
+    solutions = graph.select(Query("all", "SELECT ?o { ?s ?p ?o } ORDER BY ?o"))
+    assert {s["o"].value for s in solutions} == {*dates, *numbers}  # type: ignore[union-attr]
+
+
+def test_L44_rdf_1_2(load: Load) -> None:
+    graph = load(
+        "new.ttl", b'<http://e.org/a> <http://e.org/p> <<( <http://e.org/a> <http://e.org/p> "x"@en--ltr )>> .'
+    )
+    assert len(graph.select(Query("all", "SELECT * { ?s ?p ?o }"))) == 1
+
+
+def test_L45_paths_that_are_not_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.nt")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "out.nt").symlink_to(tmp_path / "outside.nt")
+    (tmp_path / "outside.nt").write_bytes(TRIPLE)
+    for source in (tmp_path / "pipe.nt", tmp_path / "empty", tmp_path / "missing.nt", "/dev/zero", tmp_path / "links"):
+        with pytest.raises(InputError) as caught:
+            open_graph(source)
+        assert str(source) in caught.value.message
+        assert caught.value.code == "E_INPUT"
+    with pytest.raises(InputError):
+        rdf_files("x" * 5000)
+    with pytest.raises(InputError):
+        open_graph([])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_L45_no_permission(tmp_path: Path) -> None:
+    path = tmp_path / "closed.nt"
+    path.write_bytes(TRIPLE)
+    path.chmod(0)
+    with pytest.raises(InputError, match="Permission denied"):
+        open_graph(path)
+
+
+def test_a_bad_second_file_loads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TRIPLE)
+    (tmp_path / "b.nt").write_bytes(b"<bad")
+    with pytest.raises(GraphLoadError, match=r"b\.nt:1:1"):
+        open_graph([tmp_path / "a.nt", tmp_path / "b.nt"])
+
+
+def test_the_invalid_nobel_file_as_published() -> None:
+    path = ROOT / "../shared/data/nobel/as_published_invalid.ttl"
+    if not path.exists():
+        pytest.skip("the Nobel data is not beside this checkout")
+    with pytest.raises(GraphLoadError, match=r"as_published_invalid\.ttl:15:11: ") as caught:
+        open_graph(path)
+    assert (caught.value.detail["line"], caught.value.exit_code) == (15, 4)
+
+
+def test_progress_and_hash_come_from_one_reading(load: Load) -> None:
+    seen: list[tuple[str, int, int]] = []
+    data = TRIPLE * 20_000
+    load("p.nt", data, progress=lambda *step: seen.append(step))
+    assert {phase for phase, _, _ in seen} == {"reading"}
+    assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
+    assert seen[-1][1:] == (len(data), len(data))
+
+
+def test_fingerprints_follow_content_and_options(load: Load) -> None:
+    one = load("a.ttl", TRIPLE).fingerprint
+    assert load("b.ttl", TRIPLE).fingerprint == one
+    assert load("a.ttl", TRIPLE + TRIPLE.replace(b"v", b"w")).fingerprint != one
+    assert load("a.ttl", TRIPLE, base="http://e.org/").fingerprint != one
+
+
+def test_terms_are_those_of_the_specifications(load: Load) -> None:
+    graph = load("t.ttl", b'<http://e.org/a> <http://e.org/p> "v"@en, [] .')
+    kinds = {type(quad.object) for quad in graph.store} | {type(quad.subject) for quad in graph.store}
+    assert kinds == {IRI, Literal, BlankNode}
+    assert isinstance(graph.store, ox.Store)
+
+
+def test_ctrl_c_while_reading_stops_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "long.nt"
+    path.write_bytes(b"".join(b'<http://e.org/%d> <http://e.org/p> "v" .\n' % n for n in range(900_000)))
+    code = (
+        "import sys, time\n"
+        "from kgsparql.graphs import open_graph\n"
+        "try:\n"
+        "    open_graph(sys.argv[1], cache=False, progress=lambda *step: print('reading', flush=True))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert child.stdout is not None
+    with child.stdout:
+        assert child.stdout.readline() == "reading\n"
+        start = time.monotonic()
+        child.send_signal(2)
+        rest = child.stdout.read()
+    assert child.wait(10) == 0
+    assert rest.endswith("interrupted\n")
+    assert time.monotonic() - start < 2

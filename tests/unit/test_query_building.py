@@ -1,0 +1,160 @@
+"""Terms in query texts: rows Q01 to Q07 of the catalogue. Whatever a label holds, it stays one term."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgsparql.errors import InputError, IriError, QueryBindingError
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.query import Query, prologue
+from kgsparql.terms import IRI, BlankNode, Literal, Term, iri, validated
+
+EX = "http://e.org/"
+BY_LABEL = Query("by_label", "SELECT ?entity { VALUES ?label { UNDEF } ?entity <http://e.org/label> ?label }")
+VALUES = Query("values", "SELECT ?term { VALUES ?term { UNDEF } }")
+EMPTY = OxigraphGraph(ox.Store(), name="empty", fingerprint="0")
+HOSTILE = 'z" || true) } #'
+
+# Every character but lone surrogates, with those that could end a literal more often than chance would have them.
+TEXTS = st.lists(
+    st.one_of(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.sampled_from(list("\"'\\\n\r\t#<>{}|^`$?u"))
+    ),
+    max_size=12,
+).map("".join)
+IRI_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30).map(lambda text: EX + text)
+LANGUAGES = st.from_regex(r"[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8}){0,2}", fullmatch=True)
+
+
+def _labelled(*labels: str) -> OxigraphGraph:
+    store = ox.Store()
+    for i, label in enumerate(labels):
+        store.add(ox.Quad(IRI(f"{EX}{i}"), IRI(EX + "label"), Literal(label)))
+    return OxigraphGraph(store, name="labels", fingerprint="0")
+
+
+def _back(term: Term) -> Term:
+    """What Oxigraph makes of a term that was bound in a query."""
+    (solution,) = EMPTY.select(VALUES.bind(term=[term]))
+    return solution["term"]
+
+
+def test_Q01_a_label_that_would_close_the_pattern_finds_nothing() -> None:
+    graph = _labelled("one", "two")
+    assert len(graph.select(BY_LABEL.bind(label=[Literal(HOSTILE)]))) == 0
+    assert len(graph.select(BY_LABEL.bind(label=[Literal("one")]))) == 1
+
+
+@pytest.mark.parametrize(
+    "label", ["'''", '"""', "\\", "a\nb\rc\td", "\\u0022", "\\", '\\"', "x\\", "\x00", "?label", HOSTILE]
+)
+def test_Q02_a_label_with_quotes_and_escapes_is_found_exactly(label: str) -> None:
+    graph = _labelled("other", label, label + " ")
+    (solution,) = graph.select(BY_LABEL.bind(label=[Literal(label)]))
+    assert solution["entity"] == IRI(EX + "1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://e/z> ?p ?o } UNION { ?s ?p ?o }} #", "http://e/a b", "http://e/\n", 'http://e/"', "http://e/<", "http://e/{a}",
+     "relative", "", "http://e/\\u003E", "http://e/`", "http://e/^|"],
+)  # fmt: skip
+def test_Q03_a_hostile_iri_is_refused_before_it_is_text(text: str) -> None:
+    with pytest.raises(IriError) as error:
+        iri(text)
+    assert error.value.code == "E_IRI"
+    with pytest.raises(IriError):
+        prologue([("x", text)])
+
+
+def test_Q04_terms_of_a_lenient_parser_are_refused_when_they_are_validated_again() -> None:
+    data = rb"<http://e/s> <http://e/p> <http://e/x\u003E\u0020?q\u0020?r\u0020.\u0020#> ."
+    (quad,) = ox.parse(data, ox.RdfFormat.N_TRIPLES, lenient=True)
+    assert "> ?q ?r" in str(quad.object), "the parser refuses it by itself: this test shows nothing"
+    with pytest.raises(IriError):
+        validated(quad.object)
+    for bind in (lambda: VALUES.bind(term=[quad.object]), lambda: VALUES.bind(term=[IRI(EX), quad.object])):
+        with pytest.raises(IriError) as error:
+            bind()
+        assert error.value.code == "E_IRI"
+
+
+@pytest.mark.parametrize("language", ["en } DROP ALL", "en-", "", "a b", "en--", "1"])
+def test_Q05_a_hostile_language_is_refused(language: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Literal("x", language=language)
+    (quad,) = ox.parse(b'<http://e/s> <http://e/p> "x"@en .', ox.RdfFormat.N_TRIPLES)
+    assert validated(quad.object) == Literal("x", language="en")
+
+
+def test_Q05_a_language_that_a_lenient_parser_let_through_is_refused() -> None:
+    (quad,) = ox.parse(b'<http://e/s> <http://e/p> "x"@toolongalanguage .', ox.RdfFormat.N_TRIPLES, lenient=True)
+    with pytest.raises(InputError) as error:
+        VALUES.bind(term=[quad.object])
+    assert error.value.code == "E_INPUT"
+
+
+def test_Q06_a_hostile_datatype_is_refused() -> None:
+    data = rb'<http://e/s> <http://e/p> "x"^^<http://e/t\u003E\u0020}\u0020#> .'
+    (quad,) = ox.parse(data, ox.RdfFormat.N_TRIPLES, lenient=True)
+    assert "> } #" in str(quad.object), "the parser refuses it by itself: this test shows nothing"
+    with pytest.raises(IriError):
+        VALUES.bind(term=[quad.object])
+
+
+@settings(max_examples=2000, deadline=None)
+@given(TEXTS)
+def test_Q07_every_text_comes_back_from_a_query(text: str) -> None:
+    assert _back(Literal(text)) == Literal(text)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(TEXTS, LANGUAGES)
+def test_Q07_with_a_language(text: str, language: str) -> None:
+    try:
+        term = Literal(text, language=language)
+    except ValueError:
+        return  # the pattern above is wider than BCP 47
+    assert _back(term) == term
+
+
+@settings(max_examples=1000, deadline=None)
+@given(TEXTS, IRI_TEXTS)
+def test_Q07_with_a_datatype_and_as_an_iri(text: str, datatype: str) -> None:
+    try:
+        known = iri(datatype)
+    except IriError:
+        with pytest.raises(ValueError, match=r"."):
+            IRI(datatype)
+        return
+    assert _back(known) == known
+    assert _back(Literal(text, datatype=known)) == Literal(text, datatype=known)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=5))
+def test_Q07_rows_of_several_terms(texts: list[str]) -> None:
+    query = Query("rows", "SELECT ?a ?b { VALUES (?a ?b) { (UNDEF UNDEF) } }")
+    rows = [(Literal(text), IRI(f"{EX}{i}")) for i, text in enumerate(texts)]
+    found = EMPTY.select(query.bind_rows(("a", "b"), rows))
+    assert [(solution["a"], solution["b"]) for solution in found] == rows
+
+
+def test_Q19_a_blank_node_is_no_parameter() -> None:
+    with pytest.raises(QueryBindingError, match="BlankNode"):
+        VALUES.bind(term=[BlankNode("b")])
+
+
+@pytest.mark.parametrize("prefix", ["a b", "x:y", "1", "_a", "a.", "a> <", "\n"])
+def test_a_hostile_prefix_is_not_declared(prefix: str) -> None:
+    with pytest.raises(QueryBindingError):
+        prologue([(prefix, EX)])
+
+
+def test_prefixes_are_declared_a_line_each() -> None:
+    text = prologue([("a-b", EX), ("", EX + "#"), ("é", EX)])
+    assert text.splitlines() == [f"PREFIX a-b: <{EX}>", f"PREFIX : <{EX}#>", f"PREFIX é: <{EX}>"]
+    assert EMPTY.ask(Query("declared", text + "ASK {}"))

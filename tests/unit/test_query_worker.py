@@ -1,0 +1,446 @@
+"""Queries in their own process: rows Q12 to Q14 and Q18 of the catalogue, targets, limits, and bytes of results."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pyoxigraph as ox
+import pytest
+
+from kgsparql.errors import (
+    CancelledError,
+    GraphLoadError,
+    InputError,
+    LimitError,
+    OptionError,
+    QueryCrashError,
+    QueryError,
+    QuerySyntaxError,
+    QueryTimeoutError,
+)
+from kgsparql.evidence import Cut
+from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Triple
+from kgsparql.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, check, run, serialise
+
+from .user_query_corpus import LEGITIMATE
+
+EX = "http://e.org/"
+CROSS_JOIN = check("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
+COUNT = check("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+TURTLE = '@prefix ex: <http://e.org/> . ex:a ex:p ex:b ; ex:name "Ada"@en , "1"^^ex:t , 5 . ex:b ex:p [ ex:p 1.5 ] .\n'
+
+
+def _ex(name: str) -> IRI:
+    return IRI(EX + name)
+
+
+@pytest.fixture(scope="module")
+def store() -> ox.Store:
+    """600 triples in a named graph, one in the default graph, one with a blank node."""
+    store = ox.Store()
+    store.extend(ox.Quad(_ex(f"n{i}"), _ex("next"), _ex(f"n{i * 7 % 600}"), _ex("graph")) for i in range(600))
+    store.add(ox.Quad(_ex("a"), _ex("label"), Literal("Ada", language="en")))
+    store.add(ox.Quad(BlankNode("kept"), _ex("label"), Literal("blank")))
+    return store
+
+
+@pytest.fixture(scope="module")
+def worker(store: ox.Store) -> Iterator[QueryWorker]:
+    with QueryWorker(store) as worker:
+        yield worker
+
+
+def test_every_form_over_the_union_of_all_graphs(worker: QueryWorker) -> None:
+    solutions = worker.run(COUNT).solutions
+    assert [dict(solution) for solution in solutions] == [{"n": Literal(602)}]
+    assert worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n7> . <{EX}a> <{EX}label> ?l }}")).boolean
+    assert not worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n8> }}")).boolean
+    made = worker.run(check(f"CONSTRUCT {{ ?o <{EX}before> ?s }} WHERE {{ ?s <{EX}next> ?o FILTER(?s = <{EX}n1>) }}"))
+    assert made.triples == (Triple(_ex("n7"), _ex("before"), _ex("n1")),)
+    described = worker.run(check(f"DESCRIBE <{EX}a>"))
+    assert described.triples == (Triple(_ex("a"), _ex("label"), Literal("Ada", language="en")),)
+
+
+def test_blank_nodes_keep_the_names_they_have_in_the_store(worker: QueryWorker) -> None:
+    found = worker.run(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
+    assert [solution["s"] for solution in found] == [BlankNode("kept")]
+
+
+def test_terms_come_back_as_they_are() -> None:
+    integer = IRI("http://www.w3.org/2001/XMLSchema#integer")
+    terms = [
+        Literal("a\tb\nc\rd\"e'\\f\x00\u2028\U0001f600"), Literal("", language="en-gb"), Literal(5), Literal(True),
+        Literal("no number", datatype=integer), Literal("x", datatype=_ex("t")), _ex("it's#(1)"), Literal(1.5),
+        Literal("rtl", language="ar", direction=ox.BaseDirection.RTL), Triple(_ex("s"), _ex("p"), Literal("\t")),
+    ]  # fmt: skip
+    store = ox.Store([ox.Quad(_ex(str(i)), _ex("p"), term) for i, term in enumerate(terms)])
+    result = run(store, check(f"SELECT ?i ?o ?unbound {{ ?i <{EX}p> ?o }} ORDER BY ?i"))
+    assert [solution["o"] for solution in result.solutions] == terms
+    assert result.solutions.variables == ("i", "o", "unbound")
+    assert "unbound" not in result.solutions[0]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 599, 600, 601])
+def test_results_are_cut_at_the_limit_and_say_so(worker: QueryWorker, rows: int) -> None:
+    query = check(f"SELECT ?s ?o {{ ?s <{EX}next> ?o }} ORDER BY ?s")
+    result = worker.run(query, max_rows=rows)
+    whole = worker.run(query)
+    assert whole.complete
+    assert whole.rows == len(whole.solutions) == 600
+    assert result.rows == min(rows, 600)
+    assert list(result.solutions) == list(whole.solutions)[:rows]
+    assert result.complete is result.solutions.complete is (rows >= 600)
+    assert result.cut == (None if rows >= 600 else Cut("solutions", rows))
+
+
+def test_results_are_cut_at_whole_lines_by_bytes(worker: QueryWorker) -> None:
+    result = worker.run(check(f"CONSTRUCT WHERE {{ ?s <{EX}next> ?o }}"), max_bytes=20_000)
+    assert not result.complete
+    assert 0 < result.rows == len(result.triples) < 600
+
+
+@pytest.mark.parametrize("text", LEGITIMATE)
+def test_the_engine_runs_what_the_check_lets_through(worker: QueryWorker, text: str) -> None:
+    result = worker.run(check(text), timeout_s=10)
+    assert result.complete
+
+
+def test_Q13_a_query_that_ends_its_process_is_an_error_and_the_next_one_works(store: ox.Store) -> None:
+    deep: dict[str, CheckedQuery] = {
+        "groups": CheckedQuery("ASK", "ASK " + "{" * 5000 + "}" * 5000),
+        "parentheses": CheckedQuery("ASK", "ASK { FILTER(" + "(" * 6000 + "1" + ")" * 6000 + ") }"),
+        "conditions": CheckedQuery("ASK", "ASK { FILTER(" + "||".join(["true"] * 50_000) + ") }"),
+    }
+    with QueryWorker(store) as worker:
+        for unchecked in deep.values():
+            with pytest.raises(QueryCrashError, match="SIG") as crash:
+                worker.run(unchecked)
+            assert crash.value.code == "E_QUERY_CRASH"
+            started = time.monotonic()
+            assert worker.run(COUNT).rows == 1
+            assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ASK " + "{" * 99 + "}" * 99,
+        "ASK { FILTER(" + "(" * 98 + "1" + ")" * 98 + ") }",
+        "ASK { ?s ?p " + "[ ?p " * 99 + "]" * 99 + " }",
+        "ASK { FILTER(" + "!" * 99 + "true) }",
+        "ASK { FILTER(" + "||".join(["false"] * 501) + ") }",
+        "ASK { FILTER(0 = " + "+".join(["1"] * 1900) + ") }",
+        "ASK { <http://e.org/a> " + "|".join(["a"] * 501) + " ?o }",
+        "ASK { <http://e.org/a> " + "/".join(["a"] * 101) + " ?o }",
+        "ASK { " + "BIND(1 AS ?x) " * 0 + " ".join(f"BIND(1 AS ?x{i})" for i in range(650)) + "}",
+        "ASK { " + "MINUS { ?s ?p 1 } " * 550 + "}",
+        "ASK { " + "{} " * 1900 + "}",
+        "ASK { {} " + "UNION { ?s ?p ?o } " * 200 + "}",
+        "DESCRIBE " + "<http://e.org/a> " * 500,
+        "ASK { VALUES ?s { " + "1 " * 10_000 + "} }",
+        "SELECT " + " ".join(f"(1 AS ?x{i})" for i in range(700)) + " {}",
+    ],
+)
+def test_Q12_what_the_limits_allow_does_not_end_the_process(worker: QueryWorker, text: str) -> None:
+    worker.start()
+    process = worker.pid
+    worker.run(check(text), timeout_s=20)
+    assert worker.pid == process
+
+
+def test_Q14_a_query_is_stopped_at_its_deadline_and_its_memory_is_back(store: ox.Store) -> None:
+    with QueryWorker(store) as worker:
+        worker.start()
+        process = worker.pid
+        assert process is not None
+        started = time.monotonic()
+        with pytest.raises(QueryTimeoutError, match="stopped after 0.7 s") as late:
+            worker.run(check("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a"), timeout_s=0.7)
+        assert 0.7 <= time.monotonic() - started < 1.5
+        assert late.value.code == "E_TIMEOUT"
+        assert not _alive(process)
+        assert worker.run(COUNT).solutions[0]["n"] == Literal(602)
+        assert worker.pid != process
+
+
+def test_Q18_a_hostile_regular_expression_ends_by_the_deadline(worker: QueryWorker) -> None:
+    for pattern in ("^(a+)+$", "(x{999}){9}", "(a{1000}){1000}", "(("):
+        text = f"SELECT * {{ BIND('{'a' * 5000}b' AS ?x) FILTER REGEX(?x, '{pattern}') }}"
+        assert worker.run(CheckedQuery("SELECT", text), timeout_s=10).rows == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux enforces the limit of memory")
+def test_a_query_has_a_limit_of_memory(store: ox.Store) -> None:
+    greedy = check("SELECT (COUNT(*) AS ?n) { SELECT DISTINCT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } }")
+    with QueryWorker(store, memory_bytes=100 * 2**20) as worker:
+        with pytest.raises(LimitError, match="more memory") as limit:
+            worker.run(greedy, timeout_s=60)
+        assert not isinstance(limit.value, QueryTimeoutError)
+        assert worker.run(COUNT).rows == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux says which descriptors are open")
+def test_the_worker_of_a_graph_in_memory_cannot_connect(worker: QueryWorker) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"<http://127.0.0.1:{listener.getsockname()[1]}/>"
+        with pytest.raises(QueryError):
+            worker.run(CheckedQuery("SELECT", f"SELECT * {{ SERVICE {address} {{ ?s ?p ?o }} }}"), timeout_s=5)
+        listener.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
+    cancel = threading.Event()
+    with QueryWorker(store) as worker:
+        worker.start()
+        threading.Timer(0.3, cancel.set).start()
+        started = time.monotonic()
+        with pytest.raises(CancelledError):
+            worker.run(CROSS_JOIN, cancel=cancel)
+        assert time.monotonic() - started < 2
+        assert worker.pid is None
+
+
+_LONG = """
+import sys, pyoxigraph as ox
+from kgsparql.user_query import QueryWorker, check
+store = ox.Store(ox.Quad(ox.NamedNode(f"http://e.org/{i}"), ox.NamedNode("http://e.org/p"), ox.Literal(i)) for i in range(2000))
+with QueryWorker(store) as worker:
+    worker.start()
+    print(worker.pid, flush=True)
+    worker.run(check("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_the_worker_ends_with_its_session(sent: signal.Signals) -> None:
+    """By Ctrl-C, which goes to the whole process group, and when the session itself is killed."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", _LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        start_new_session=True,
+    ) as session:  # fmt: skip
+        assert session.stdout is not None
+        process = int(session.stdout.readline())
+        time.sleep(0.3)
+        assert _alive(process)
+        if sent is signal.SIGINT:
+            os.killpg(session.pid, sent)
+        else:
+            session.send_signal(sent)
+        session.wait(timeout=2)
+        assert session.stderr is not None
+        assert ("KeyboardInterrupt" in session.stderr.read()) is (sent is signal.SIGINT)
+    until = time.monotonic() + 2
+    while _alive(process) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _alive(process)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")
+    return not (state.exists() and state.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z")
+
+
+def test_the_process_is_kept_between_queries(worker: QueryWorker) -> None:
+    worker.run(COUNT)
+    process = worker.pid
+    seconds = []
+    for _ in range(20):
+        started = time.monotonic()
+        worker.run(COUNT)
+        seconds.append(time.monotonic() - started)
+    assert worker.pid == process
+    assert min(seconds) < 0.02
+
+
+def test_target_a_file_packed_or_not(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "data.ttl", tmp_path / "data.ttl.gz"
+    plain.write_text(TURTLE, encoding="utf-8")
+    packed.write_bytes(gzip.compress(TURTLE.encode()))
+    for path in (plain, str(packed)):
+        assert run(path, COUNT).solutions[0]["n"] == Literal(6)
+
+
+def test_target_several_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.ttl").write_text(f"<{EX}{name}> <{EX}p> _:b .", encoding="utf-8")
+    progress: list[tuple[str, int, int]] = []
+    with QueryWorker(
+        [tmp_path / "one.ttl", tmp_path / "two.ttl"], progress=lambda *done: progress.append(done)
+    ) as worker:
+        assert worker.run(COUNT).solutions[0]["n"] == Literal(2)
+        assert worker.run(check("SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }")).solutions[0][
+            "n"
+        ] == Literal(2)
+    assert progress, "loading is not reported"
+    assert all(done <= total for _, done, total in progress)
+
+
+def test_target_a_store_on_disk_is_opened_to_be_read(tmp_path: Path) -> None:
+    from kgsparql.graphs import load_store
+
+    (tmp_path / "data.ttl").write_text(TURTLE, encoding="utf-8")
+    directory = tmp_path / "store"
+    load_store([tmp_path / "data.ttl"], directory)
+    before = {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
+    with QueryWorker(directory) as first, QueryWorker(directory) as second:
+        for worker in (first, second):
+            assert worker.run(COUNT).solutions[0]["n"] == Literal(6)
+    assert {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()} == before
+
+
+def test_options_reach_the_loading(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("<a> <p> <b> .", encoding="utf-8")
+    options = {"format": "ttl", "base": EX}
+    result = run(tmp_path / "data", check("SELECT ?s { ?s ?p ?o }"), options=options)
+    assert result.solutions[0]["s"] == _ex("a")
+
+
+def test_targets_that_cannot_be_loaded_say_why(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.ttl"
+    bad.write_text("<http://e.org/a> <http://e.org/p> .\n", encoding="utf-8")
+    with pytest.raises(GraphLoadError, match=r"bad\.ttl"):
+        run(bad, COUNT)
+    with pytest.raises(InputError, match="missing"):
+        run(tmp_path / "missing.ttl", COUNT)
+    with pytest.raises(OptionError, match="standard input"):
+        QueryWorker("-")
+
+
+def test_syntax_errors_are_at_the_line_of_what_the_user_wrote(worker: QueryWorker) -> None:
+    text = "SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"
+    with pytest.raises(QuerySyntaxError, match=r"^line 3:1\d: ") as error:
+        worker.run(check(text))
+    assert error.value.detail["line"] == 3
+    assert len(error.value.message) < 240
+
+
+def test_errors_of_the_engine_are_query_errors(worker: QueryWorker) -> None:
+    with pytest.raises(QueryError, match="not supported") as error:
+        worker.run(check(f"ASK {{ FILTER(<{EX}f>(1)) }}"))
+    assert not isinstance(error.value, QuerySyntaxError | QueryCrashError)
+
+
+def test_all_formats_of_all_forms(worker: QueryWorker) -> None:
+    texts: dict[Form, str] = {
+        "SELECT": "SELECT ?s { ?s ?p ?o } LIMIT 2", "ASK": "ASK { ?s ?p ?o }", "DESCRIBE": f"DESCRIBE <{EX}a>",
+        "CONSTRUCT": "CONSTRUCT WHERE { ?s ?p ?o } LIMIT 2",
+    }  # fmt: skip
+    everything = {name for names in FORMATS.values() for name in names}
+    for form, names in FORMATS.items():
+        result = worker.run(check(texts[form]))
+        for name in everything - set(names):
+            with pytest.raises(OptionError) as error:
+                serialise(result, name)
+            assert all(possible in error.value.hint for possible in names)
+        for name in names:
+            assert serialise(result, name)
+
+
+def _select(*rows: str, variables: str = "?x\t?y") -> QueryResult:
+    return QueryResult("SELECT", "\n".join((variables, *rows, "")).encode(), len(rows))
+
+
+ROWS = _select(f'<{EX}a>\t"Ada, \\"L\\"\\nB"@en', '_:b\t5', f'\t"1"^^<{EX}t>')  # fmt: skip
+
+
+def test_W3C_formats_hold_the_same_solutions() -> None:
+    document = json.loads(serialise(ROWS, "json"))
+    assert document["head"]["vars"] == ["x", "y"]
+    first, second, third = document["results"]["bindings"]
+    assert first["y"] == {"type": "literal", "value": 'Ada, "L"\nB', "xml:lang": "en"}
+    assert second["x"]["type"] == "bnode"
+    assert set(third) == {"y"}
+    lines = list(csv.reader(io.StringIO(serialise(ROWS, "csv").decode(), newline="")))
+    assert lines[:2] == [["x", "y"], [EX + "a", 'Ada, "L"\nB']]
+    assert serialise(ROWS, "tsv") == ROWS.content
+    results = ET.fromstring(serialise(ROWS, "xml"))  # noqa: S314 - written two lines above
+    assert len(results.findall(".//{*}result")) == 3
+    for name, known in (("json", ox.QueryResultsFormat.JSON), ("xml", ox.QueryResultsFormat.XML)):
+        back = ox.parse_query_results(serialise(ROWS, name), format=known)
+        assert [list(solution) for solution in back] == [  # type: ignore[union-attr]
+            [solution.get("x"), solution.get("y")] for solution in ROWS.solutions
+        ]
+
+
+def test_ask_in_its_formats() -> None:
+    for value in (True, False):
+        result = QueryResult("ASK", str(value).lower().encode(), 1)
+        assert json.loads(serialise(result, "json"))["boolean"] is value
+        assert f"<boolean>{str(value).lower()}</boolean>".encode() in serialise(result, "xml")
+        assert serialise(result, "table") == f"{str(value).lower()}\n".encode()
+
+
+def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:
+    line = f'<{EX}a> <http://www.w3.org/2000/01/rdf-schema#label> "A\\u0000\\u001B" .\n'.encode()
+    result = QueryResult("CONSTRUCT", line * 3, 3)
+    assert serialise(result, "nt").count(b"\n") == 1
+    turtle = serialise(result, "ttl").decode()
+    assert "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ." in turtle
+    assert "rdfs:label" in turtle
+    assert "foaf" not in turtle
+    assert list(ox.parse(turtle, ox.RdfFormat.TURTLE)) == list(ox.parse(line, ox.RdfFormat.N_TRIPLES))
+
+
+def test_the_table_is_aligned_and_shortens_iris() -> None:
+    table = serialise(ROWS, "table", prefixes=PrefixMap({"ex": EX})).decode()
+    assert table.splitlines() == [
+        "?x    ?y",
+        "────  ───────────────",
+        'ex:a  "Ada, "L" B"@en',
+        "_:b   5",
+        '      "1"^^ex:t',
+    ]
+
+
+def test_the_table_counts_wide_and_combining_characters() -> None:
+    lines = serialise(_select('"東京"\t1', '"cafe\u0301"\t2', '"plain"\t3'), "table").decode().splitlines()
+    assert lines[2] == '"東京"   1'
+    assert lines[3] == '"cafe\u0301"   2'
+    assert lines[4] == '"plain"  3'
+
+
+def test_the_table_says_what_was_cut() -> None:
+    result = QueryResult("SELECT", ROWS.content, 3, complete=False)
+    assert serialise(result, "table").decode().splitlines()[-1] == "… solutions: 3 of more shown"
+
+
+def test_the_table_has_no_control_characters(store: ox.Store) -> None:
+    hostile = "\x1b[31mred\x07\x9b2J\u202eevil\u2066\x00\r\n\x08\ttab\ufeff"
+    literal = Literal(hostile)
+    unusual = ox.Store(
+        [
+            ox.Quad(_ex("\u0085x"), _ex("p"), literal),
+            ox.Quad(_ex("y"), _ex("p"), Literal(hostile, datatype=_ex("\u200bt"))),
+        ]
+    )
+    table = serialise(run(unusual, check("SELECT * { ?s ?p ?o }")), "table").decode()
+    assert "red" in table
+    for char in table:
+        assert char == "\n" or char.isprintable(), repr(char)
+
+
+def test_a_long_value_is_shortened_in_the_table_only() -> None:
+    result = _select('"' + "x" * 5000 + '"\t1')
+    assert all(len(line) < 120 for line in serialise(result, "table").decode().splitlines())
+    assert len(serialise(result, "csv")) > 5000

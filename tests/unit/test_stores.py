@@ -1,0 +1,421 @@
+"""Stores on disk: whole or absent, whatever happens (rows S of the catalogue)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+import kgsparql.graphs
+from kgsparql.errors import (
+    DiskFullError,
+    GraphLoadError,
+    InputError,
+    OptionError,
+    StoreError,
+    StoreLockedError,
+)
+from kgsparql.evidence import Source
+from kgsparql.graphs import describe_store, load_store, open_graph, open_store
+from kgsparql.graphs.locks import lock_path, writer_lock
+from kgsparql.graphs.parse_errors import is_disk_full
+from kgsparql.graphs.swapping import partial_path
+from kgsparql.query import Query
+from kgsparql.terms import IRI
+from tests.conftest import ROOT
+
+LOAD = (
+    "import sys\n"
+    "from kgsparql.graphs import load_store\n"
+    "try:\n"
+    "    load_store(sys.argv[1], sys.argv[2], progress=lambda *step: print(step[0], flush=True))\n"
+    "except KeyboardInterrupt:\n"
+    "    sys.exit(130)\n"
+)
+
+
+def triples(count: int, word: str = "v") -> bytes:
+    return b"".join(b'<http://e.org/%d> <http://e.org/p> "%s" .\n' % (n, word.encode()) for n in range(count))
+
+
+def nt(directory: Path, name: str, count: int, word: str = "v") -> Path:
+    path = directory / name
+    path.write_bytes(triples(count, word))
+    return path
+
+
+def contents(store: Path) -> list[str]:
+    """Every quad of a store, opened as any other program would."""
+    return sorted(str(quad) for quad in ox.Store.read_only(str(store)))
+
+
+def beside(store: Path) -> list[str]:
+    return sorted(entry.name for entry in store.parent.iterdir() if entry.name.startswith(store.name))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Where a store may be made, with a name that shells and globs would trip over."""
+    (tmp_path / "a store [ü] *").mkdir()
+    return tmp_path / "a store [ü] *" / "my store.db"
+
+
+def test_load_open_describe(tmp_path: Path, store: Path) -> None:
+    steps: list[tuple[str, int, int]] = []
+    path = nt(tmp_path, "fünf 5.nt", 5)
+    report = load_store(path, store, progress=lambda *step: steps.append(step))
+    assert [(s.triples, s.graph, s.source) for s in report.loaded] == [(5, None, str(path))]
+    assert {phase for phase, _, _ in steps} == {"reading", "writing"}
+    assert beside(store) == ["my store.db"]
+    assert describe_store(store) == report.manifest
+    graph = open_graph(store)
+    assert len(graph.select(Query("all", "SELECT * { ?s ?p ?o }"))) == 5
+    assert graph.name == str(store)
+    assert graph.fingerprint == open_store(store).fingerprint
+    with pytest.raises(RuntimeError):
+        graph.store.add(ox.Quad(IRI("http://e.org/x"), IRI("http://e.org/x"), IRI("http://e.org/x")))
+
+
+@pytest.mark.parametrize("suffix", ["nt", "ttl", "trig.gz"])
+def test_the_same_file_again_is_nothing_to_do(tmp_path: Path, store: Path, suffix: str) -> None:
+    data = b"_:a <http://e.org/p> _:b .\n"
+    path = tmp_path / f"again.{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
+    load_store(path, store)
+    before = contents(store), store.stat().st_ino
+    report = load_store([path, path], store)
+    assert (report.loaded, report.unchanged) == ((), (str(path),))
+    assert (contents(store), store.stat().st_ino) == before
+
+
+def test_another_file_is_added(tmp_path: Path, store: Path) -> None:
+    load_store(nt(tmp_path, "a.nt", 5), store)
+    report = load_store(nt(tmp_path, "b.nt", 7, "w"), store)
+    assert len(contents(store)) == 12
+    assert [s.triples for s in report.manifest.sources] == [5, 7]
+    assert beside(store) == ["my store.db"]
+
+
+def test_a_changed_source_is_refused_with_the_command_that_rebuilds(tmp_path: Path, store: Path) -> None:
+    path = nt(tmp_path, "a b.nt", 5)
+    load_store(path, store)
+    before = contents(store)
+    nt(tmp_path, "a b.nt", 6)
+    with pytest.raises(StoreError, match="changed since") as caught:
+        load_store(path, store)
+    assert f"kgsparql load '{path}' --store" in caught.value.hint
+    assert f"rm -r '{store}'" in caught.value.hint
+    assert contents(store) == before
+
+
+def test_a_source_with_its_own_graph_is_replaced(tmp_path: Path, store: Path) -> None:
+    changing = nt(tmp_path, "changing.nt", 5)
+    load_store([nt(tmp_path, "kept.nt", 3, "kept")], store)
+    load_store(changing, store, graph=True)
+    named = tmp_path / "quads.nq"
+    named.write_bytes(b'<http://e.org/a> <http://e.org/p> "q" <http://e.org/g> .\n')
+    load_store(named, store)
+    assert len(contents(store)) == 9
+    nt(tmp_path, "changing.nt", 2, "new")
+    report = load_store(changing, store, graph=True)
+    assert len(contents(store)) == 6
+    assert sum("new" in line and changing.as_uri() in line for line in contents(store)) == 2
+    assert [s.triples for s in report.manifest.sources] == [3, 1, 2]
+    assert open_graph(store).source(changing.as_uri()) == Source(str(store), changing.as_uri())
+
+
+def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
+    trig = tmp_path / "data.trig"
+    trig.write_bytes(triples(1) + b'GRAPH <http://e.org/g> { <http://e.org/a> <http://e.org/p> "in g" }')
+    load_store(trig, store, graph="http://e.org/mine")
+    assert [line.rpartition(" ")[2] for line in contents(store)] == ["<http://e.org/mine>", "<http://e.org/g>"]
+    assert describe_store(store).sources[0].graphs == ("http://e.org/g",)
+    with pytest.raises(OptionError, match="one named graph for 2 files"):
+        load_store([trig, nt(tmp_path, "b.nt", 1)], store, graph="http://e.org/mine")
+    trig.write_bytes(triples(2))
+    with pytest.raises(StoreError, match="changed"):  # its graph inside may hold what others brought
+        load_store(trig, store, graph="http://e.org/mine")
+
+
+def test_a_directory_is_loaded_whole(tmp_path: Path, store: Path) -> None:
+    (tmp_path / "files").mkdir()
+    nt(tmp_path / "files", "a.nt", 2, "a")
+    (tmp_path / "files" / "b.ttl.gz").write_bytes(gzip.compress(triples(3, "b")))
+    assert [s.triples for s in load_store(tmp_path / "files", store).loaded] == [2, 3]
+
+
+def test_standard_input_into_a_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4))))
+    report = load_store("-", store, format="nt")
+    assert [(s.source, s.triples) for s in report.loaded] == [("-", 4)]
+    assert beside(store) == ["my store.db"]
+
+
+def test_bad_statements_are_skipped_and_counted(tmp_path: Path, store: Path) -> None:
+    path = tmp_path / "bad.nt"
+    path.write_bytes(triples(3) + b"<bad>\n" + b"_:a <http://e.org/p> _:a .\n")
+    report = load_store(path, store, skip_bad=True)
+    assert [(s.triples, s.skipped) for s in report.loaded] == [(4, 1)]
+    assert "bad.nt:4:" in report.loaded[0].first_skipped
+    other = tmp_path / "other.nt"
+    other.write_bytes(b"_:a <http://e.org/p> _:b .\n")
+    load_store(other, store, skip_bad=True)
+    assert len({line.split()[0] for line in contents(store) if line.startswith("_:")}) == 2  # L30
+
+
+def test_a_bad_second_file_leaves_the_store_as_it_was(tmp_path: Path, store: Path) -> None:
+    good, bad = nt(tmp_path, "good.nt", 5), tmp_path / "bad.nt"
+    bad.write_bytes(triples(3) + b"<http://e.org/a> <http://e.org/p>")
+    with pytest.raises(GraphLoadError, match=r"bad\.nt:4:") as caught:
+        load_store([good, bad], store)
+    assert (caught.value.code, caught.value.detail["line"]) == ("E_PARSE", 4)
+    assert beside(store) == []
+    load_store(good, store)
+    before = contents(store)
+    with pytest.raises(GraphLoadError):
+        load_store([nt(tmp_path, "more.nt", 9, "more"), bad], store)
+    assert contents(store) == before
+    assert beside(store) == ["my store.db"]
+
+
+def test_errors_of_the_child_keep_their_class_and_code(tmp_path: Path, store: Path) -> None:
+    for name, data, code in (
+        ("page.ttl", b"<html></html>", "E_FORMAT"),
+        ("latin.nt", "<http://e.org/é>".encode("latin-1"), "E_ENCODING"),
+        ("long.nt", triples(1).replace(b"v", b"x" * (17 << 20)), "E_LIMIT"),
+        ("dtd.rdf", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "E_DTD"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=name) as caught:
+            load_store(tmp_path / name, store)
+        assert getattr(caught.value, "code", "") == code
+    with pytest.raises(InputError, match="no such file"):
+        load_store(tmp_path / "missing.nt", store)
+
+
+def test_other_directories_are_not_replaced(tmp_path: Path) -> None:
+    path = nt(tmp_path, "a.nt", 1)
+    with pytest.raises(StoreError, match="not empty"):
+        load_store(path, tmp_path)
+    with pytest.raises(StoreError, match="not a directory"):
+        load_store(path, path)
+    (tmp_path / "empty").mkdir()
+    load_store(path, tmp_path / "empty")
+    assert len(contents(tmp_path / "empty")) == 1
+    with pytest.raises(StoreError, match="not a store"):
+        open_store(tmp_path)
+
+
+def run_load(path: Path, store: Path) -> subprocess.Popen[str]:
+    code = [sys.executable, "-c", LOAD, str(path), str(store)]
+    return subprocess.Popen(code, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def child_is_gone(store: Path) -> None:
+    """The loading process shares the lock: when the lock is free, it is gone too."""
+    with writer_lock(store, wait_s=10):
+        pass
+
+
+@pytest.mark.parametrize("phase", ["reading", "writing"])
+def test_ctrl_c_during_a_load(tmp_path: Path, store: Path, phase: str) -> None:
+    load_store(nt(tmp_path, "small.nt", 5), store)
+    before = contents(store)
+    process = run_load(nt(tmp_path, "big.nt", 300_000, "big"), store)
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            if line.strip() == phase:
+                break
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert time.monotonic() - start < 2
+    assert contents(store) == before
+    assert beside(store) == ["my store.db"]
+
+
+def test_S01_S02_kill_at_any_moment(tmp_path: Path, store: Path) -> None:
+    small, big = nt(tmp_path, "small.nt", 5), nt(tmp_path, "big.nt", 60_000, "big")
+    load_store(small, store)
+    old = contents(store)
+    new = sorted([*old, *(line.decode().rstrip(" .\n") for line in triples(60_000, "big").splitlines())])
+    chance = random.Random(1)  # noqa: S311
+    whole = 0
+    for _ in range(20):
+        process = run_load(big, store)
+        assert process.stdout is not None
+        with process.stdout:
+            time.sleep(chance.uniform(0.05, 0.7))
+            process.kill()
+            process.wait(10)
+        child_is_gone(store)
+        found = contents(store)
+        assert found in (old, new)
+        if found == new:  # it was quicker than the kill: start again
+            whole += 1
+            shutil.rmtree(store)
+            load_store(small, store)
+    report = load_store(big, store)
+    assert contents(store) == new
+    assert len(report.loaded) == 1
+    assert whole < 20
+    assert beside(store) == ["my store.db"]
+
+
+def test_S02_killed_between_two_renames(tmp_path: Path, store: Path) -> None:
+    path = nt(tmp_path, "a.nt", 5)
+    load_store(path, store)
+    store.rename(store.with_name(f"{store.name}.previous-0123"))
+    partial_path(store).mkdir()
+    assert len(open_graph(store).store) == 5
+    load_store(nt(tmp_path, "b.nt", 5, "b"), store)
+    assert len(contents(store)) == 10
+    assert beside(store) == ["my store.db"]
+
+
+def test_S07_second_writer(tmp_path: Path, store: Path) -> None:
+    path = nt(tmp_path, "a.nt", 5)
+    load_store(path, store)
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom kgsparql.graphs.locks import writer_lock\n"
+        "with writer_lock(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert holder.stdout is not None
+    assert holder.stdin is not None
+    with holder.stdout, holder.stdin:
+        assert holder.stdout.readline() == b"held\n"
+        start = time.monotonic()
+        with pytest.raises(StoreLockedError, match=f"process {holder.pid}") as caught:
+            load_store(path, store)
+        assert time.monotonic() - start < 1
+        assert (caught.value.code, caught.value.retryable) == ("E_STORE_LOCKED", True)
+        assert caught.value.detail["pid"] == holder.pid
+        assert len(open_store(store).store) == 5  # readers go on
+        holder.kill()  # S08: what it leaves behind is not in the way
+        holder.wait(10)
+    assert lock_path(store).exists()
+    assert load_store(path, store).unchanged
+    assert not lock_path(store).exists()
+
+
+def test_S07_a_writer_that_knows_nothing_of_our_lock(tmp_path: Path, store: Path) -> None:
+    load_store(nt(tmp_path, "a.nt", 5), store)
+    held = ox.Store(str(store))
+    with pytest.raises(StoreLockedError, match="another program"):
+        load_store(nt(tmp_path, "b.nt", 5, "b"), store)
+    assert len(held) == 5
+
+
+def test_S05_disk_full(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    code = (
+        "import sys\nfrom kgsparql.graphs import load_store\nfrom kgsparql.errors import DiskFullError\n"
+        "from pathlib import Path\n"
+        "load_store(sys.argv[1], sys.argv[3])\n"
+        "try:\n    load_store(sys.argv[2], sys.argv[3])\n"
+        "except DiskFullError as error:\n"
+        "    print(error.code, sorted(p.name for p in Path(sys.argv[3]).parent.iterdir()))\n"
+    )
+    arguments = [str(nt(tmp_path, "a.nt", 5)), str(nt(tmp_path, "big.nt", 300_000)), str(small / "S")]
+    script = 'mount -t tmpfs -o size=12m tmpfs "$1" && shift && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(small), sys.executable, "-c", code, *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
+    except FileNotFoundError:
+        pytest.skip("no unshare here")
+    if "mount" in done.stderr or "unshare" in done.stderr:
+        pytest.skip("a small file system cannot be mounted here")
+    assert done.stdout.strip() == "E_DISK_FULL ['S']", done.stderr
+
+
+def test_S05_disk_full_is_known_by_number_and_by_text() -> None:
+    assert is_disk_full(OSError(28, "No space left on device"))
+    assert is_disk_full(OSError("IO error: No space left on device: While appending to file"))
+    assert not is_disk_full(OSError("IO error: While opening a file"))
+    assert DiskFullError.code == "E_DISK_FULL"
+
+
+def test_a_manifest_of_a_newer_version(tmp_path: Path, store: Path) -> None:
+    load_store(nt(tmp_path, "a.nt", 5), store)
+    manifest = store / "kgsparql.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 99}))
+    with pytest.raises(StoreError, match="newer") as caught:
+        open_store(store)
+    assert caught.value.code == "E_VERSION"
+    manifest.write_text("{")
+    with pytest.raises(StoreError, match="manifest"):
+        open_store(store)
+
+
+def test_a_store_that_another_program_made(tmp_path: Path) -> None:
+    made = ox.Store(str(tmp_path / "S"))
+    made.add(ox.Quad(IRI("http://e.org/x"), IRI("http://e.org/x"), IRI("http://e.org/x")))
+    made.flush()
+    del made
+    graph = open_graph(tmp_path / "S")
+    assert graph.ask(Query("any", "ASK { ?s ?p ?o }"))
+    assert describe_store(tmp_path / "S").sources == ()
+    assert len(graph.fingerprint) == 64
+
+
+@pytest.fixture
+def cached_from_1000_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kgsparql.graphs, "CACHE_FROM_BYTES", 1000)
+
+
+def opened(sources: Path | Sequence[Path], **options: bool) -> tuple[list[str], list[str]]:
+    notes: list[str] = []
+    graph = open_graph(sources, notes=notes.append, **options)  # type: ignore[arg-type]
+    return notes, sorted(str(quad) for quad in graph.store)
+
+
+@pytest.mark.usefixtures("cached_from_1000_bytes")
+def test_big_files_are_kept_in_the_cache(tmp_path: Path, own_cache: Path) -> None:
+    path = tmp_path / "big.nt.gz"
+    path.write_bytes(gzip.compress(triples(500)))
+    notes, quads = opened(path)
+    assert len(notes) == 1
+    assert "--no-cache" in notes[0]
+    assert str(own_cache) in notes[0]
+    assert opened(path) == ([], quads)
+    assert opened(path, cache=False) == ([], quads)
+    assert len(list((own_cache / "graphs").iterdir())) == 1
+    path.write_bytes(gzip.compress(triples(501)))
+    assert len(opened(path)[1]) == 501
+    assert open_graph(path).name == str(path)
+    assert opened(nt(tmp_path, "small.nt", 3))[0] == []
+
+
+@pytest.mark.usefixtures("cached_from_1000_bytes")
+def test_cached_files_are_cited_as_those_in_memory(tmp_path: Path) -> None:
+    files = [nt(tmp_path, "a.nt", 20, "a"), tmp_path / "b.trig"]
+    files[1].write_bytes(triples(20, "b") + b'GRAPH <http://e.org/g> { <http://e.org/a> <http://e.org/p> "in g" }')
+    cached, fresh = open_graph(files), open_graph(files, cache=False)
+    assert cached.name == fresh.name
+    for name in (None, files[0].as_uri(), files[1].as_uri(), "http://e.org/g"):
+        assert cached.source(name) == fresh.source(name)
+    assert {str(quad) for quad in cached.store} == {str(quad) for quad in fresh.store}
+
+
+def test_real_graph_into_a_store(store: Path) -> None:
+    path = ROOT / "../shared/data/nobel/graph.nt.gz"
+    if not path.exists():
+        pytest.skip("the Nobel data is not beside this checkout")
+    report = load_store(path, store)
+    assert report.loaded[0].triples == len(open_graph(path).store) == len(contents(store))

@@ -1,0 +1,98 @@
+"""Terms: safe text, keys for comparison, CURIEs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import IriError, PrefixError
+from kgsparql.terms import IRI, Literal, PrefixMap, iri, local_name, normalised, printable, validated
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("http://dbpedia.org/ontology/birthPlace", "birth place"),
+        ("http://example.org/new_york", "new york"),
+        ("http://example.org/caf%C3%A9", "café"),
+        ("http://example.org/HTTPServer", "HTTP server"),
+        ("http://www.wikidata.org/entity/Q42", "Q42"),
+        ("urn:isbn:123", "123"),
+        ("http://example.org/", "example.org"),
+        ("http://example.org/#", "example.org"),
+    ],
+)
+def test_L38_local_names_read_as_words(value: str, words: str) -> None:
+    assert local_name(IRI(value)) == words
+
+
+@pytest.mark.parametrize("text", ["http://e.org/a b", "http://e.org/{", 'http://e.org/"', "http://e.org/<", "relative", ""])
+def test_what_is_no_iri_is_refused(text: str) -> None:
+    with pytest.raises(IriError):
+        iri(text)
+
+
+def test_L36_nfc_and_nfd_have_one_key_and_iris_are_left_alone() -> None:
+    assert normalised("café") == normalised("cafe\u0301") == "cafe"
+    assert iri("http://e.org/caf\u00e9") != iri("http://e.org/cafe\u0301")
+
+
+@pytest.mark.parametrize("text", ["東京", "กรุงเทพ", "दिल्ली", "القاهرة", "U2", "🎈", "C++", "Москва"])
+def test_L39_keys_of_every_script_are_not_empty_and_stable(text: str) -> None:
+    assert normalised(text)
+    assert normalised(normalised(text)) == normalised(text)
+
+
+def test_normalised_keeps_vowel_signs() -> None:
+    assert normalised("दिल्ली") != normalised("दल्ल")
+
+
+def test_U03_nothing_unprintable_is_printed() -> None:
+    hostile = "a\x00b\x1b[31mc\u202ed\ud800e\u200bf\r\ng"
+    shown = printable(hostile)
+    assert shown == "ab[31mcdef g"
+    assert shown.encode("utf-8")
+
+
+def test_L16_long_text_is_cut() -> None:
+    assert len(printable("x" * 10_000_000)) == 300
+
+
+def test_language_tags_are_checked_again() -> None:
+    with pytest.raises(ValueError, match="language"):
+        Literal("x", language="en } DROP ALL")
+    assert validated(Literal("x", language="en-GB")) == Literal("x", language="en-gb")
+
+
+def test_curies() -> None:
+    prefixes = PrefixMap.default()
+    assert prefixes.expand("dbo:birthPlace") == IRI("http://dbpedia.org/ontology/birthPlace")
+    assert prefixes.compress(IRI("http://www.wikidata.org/entity/Q42")) == "wd:Q42"
+    assert prefixes.compress(IRI("http://www.wikidata.org/prop/direct/P31")) == "wdt:P31"
+    with pytest.raises(PrefixError, match="unknown prefix 'nope'"):
+        prefixes.expand("nope:a")
+    with pytest.raises(IriError):
+        prefixes.expand("no colon")
+
+
+def test_a_curie_that_would_not_parse_is_not_made() -> None:
+    assert PrefixMap({"e": "http://e.org/"}).compress(IRI("http://e.org/a/b")) == "<http://e.org/a/b>"
+
+
+def test_the_public_surface_is_what_it_says() -> None:
+    assert kgsparql.__all__ == sorted(kgsparql.__all__, key=lambda n: (not n.isupper(), n.islower(), n))
+    assert {name for names in kgsparql._MODULES.values() for name in names} == set(kgsparql.__all__)
+    for name in kgsparql.__all__:
+        assert getattr(kgsparql, name) is not None
+    with pytest.raises(AttributeError):
+        _ = kgsparql.nothing_of_the_kind
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import kgsparql, kgsparql.cli, sys; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"lancedb", "pyarrow", "torch", "openai", "sentence_transformers", "rdflib", "curies", "pydantic", "numpy"}
+    assert not heavy & set(eval(done.stdout))  # noqa: S307 - a list of names that this test printed

@@ -1,0 +1,332 @@
+"""What is refused before any parser sees it, and what is not: rows Q08 to Q12, Q15 and Q18 of the catalogue."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgsparql.errors import ForbiddenQueryError, InputError, KgsparqlError, LimitError, QuerySyntaxError
+from kgsparql.terms import PrefixMap
+from kgsparql.user_query import Limits, check
+from kgsparql.user_query.property_paths import free_path
+from kgsparql.user_query.tokens import tokenise
+
+from .user_query_corpus import DATASETS, LEGITIMATE, SECOND_READINGS, forbidden
+
+ROOT = Path(__file__).parents[2]
+DEEP = {
+    "groups": "ASK " + "{" * 5000 + "}" * 5000,
+    "parentheses": "ASK { FILTER(" + "(" * 5000 + "1" + ")" * 5000 + ") }",
+    "negations": "ASK { FILTER(" + "!" * 5000 + "1) }",
+    "alternatives": "ASK { <http://e.org/a> " + "|".join(["rdf:type"] * 20_000) + " ?o }",
+    "conditions": "ASK { FILTER(" + "||".join(["true"] * 50_000) + ") }",
+}
+"""Row Q12: each of these ends the process that parses it."""
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[int, list[str]]]:
+    """A port of this machine, and who connected to it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    callers: list[str] = []
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                caller, address = listener.accept()
+                callers.append(str(address))
+                caller.close()
+
+    thread = threading.Thread(target=accept)
+    thread.start()
+    yield listener.getsockname()[1], callers
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
+
+
+def _store() -> ox.Store:
+    store = ox.Store()
+    begin = ox.NamedNode("http://e.org/s"), ox.NamedNode("http://e.org/p")
+    for name in ("http://e.org/o", "http://e.org/c.d", "http://x:"):
+        store.add(ox.Quad(*begin, ox.NamedNode(name)))
+    store.add(ox.Quad(*begin, ox.Literal(True)))
+    return store
+
+
+def _asked(text: str) -> None:
+    """What happens when nobody checks a query."""
+    with contextlib.suppress(SyntaxError, ValueError, OSError, RuntimeError):
+        list(_store().query(text))  # type: ignore[arg-type]
+
+
+def test_Q08_Q10_Q11_every_forbidden_variant_is_refused() -> None:
+    texts = forbidden()
+    assert len(texts) >= 200
+    for text in texts:
+        with pytest.raises(ForbiddenQueryError) as refused:
+            check(text)
+        assert refused.value.code == "E_FORBIDDEN_QUERY"
+        assert "is not run here" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { service silent <http://e.org/> { ?s ?p ?o } }",
+        "SELECT * { SERVICE#x\n <http://e.org/> { ?s ?p ?o } }",
+        "SELECT * { ?v ?p ?o SERVICE ?v { ?s ?p ?o } }",
+        "SELECT * { S\\u0045RVICE <http://e.org/> { ?s ?p ?o } }",
+    ],
+)
+def test_Q08_service(text: str) -> None:
+    with pytest.raises(ForbiddenQueryError, match="SERVICE"):
+        check(text)
+
+
+@pytest.mark.parametrize("text", LEGITIMATE)
+def test_Q09_legitimate_queries_are_not_refused(text: str) -> None:
+    checked = check(text)
+    assert checked.form in {"SELECT", "ASK", "CONSTRUCT", "DESCRIBE"}
+
+
+def test_the_corpus_of_legitimate_queries_is_large_and_the_shipped_queries_pass() -> None:
+    assert len(set(LEGITIMATE)) >= 60
+    shipped = sorted((ROOT / "queries").glob("*.rq"))
+    assert shipped
+    for path in shipped:
+        check(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", SECOND_READINGS)
+def test_Q08_what_oxigraph_reads_otherwise_than_the_specification(text: str, server: tuple[int, list[str]]) -> None:
+    port, callers = server
+    text = text.format(port=port)
+    _asked(text)
+    assert callers, "this text is no threat: the engine did not call the server"
+    with pytest.raises((ForbiddenQueryError, QuerySyntaxError)):
+        check(text)
+
+
+@pytest.mark.parametrize("text", DATASETS)
+def test_Q11_from_and_its_second_readings(text: str) -> None:
+    assert isinstance(_store().query(text), ox.QueryBoolean | ox.QuerySolutions), "this text is no threat"
+    with pytest.raises(ForbiddenQueryError, match="FROM"):
+        check(text)
+
+
+def test_random_texts_never_reach_a_server(server: tuple[int, list[str]]) -> None:
+    port, callers = server
+    where = f"<http://127.0.0.1:{port}/>"
+    pieces = (
+        f"SERVICE|service|SERVICE:p|a:SERVICE|b:c.d.SERVICE|_:b.c.SERVICE|SILENT|{where}|s:|?v|{{|}}|(|)|[|]|.|;|,"
+        "|'|\"|'''|\"\"\"|#|\n|<|<'|<#|<?o#>|<?o'&&?p>'|>|FILTER|FILTER(?o<|VALUES ?q {|(1)|IN(|OPTIONAL{|UNION"
+        "|GRAPH a:b{|EXISTS{|&&|=|!|1.|'x'|@en|^^|\\u0053ERVICE|\\u0022|\\|<<|<<(|)>>|>>|a|*|/|true| |FROM|?s ?p ?o"
+    ).split("|")
+    begin = (
+        f"PREFIX a: <http://x:> PREFIX b: <http://y/> PREFIX SERVICE: <http://z/> PREFIX s: {where} PREFIX : {where} "
+    )
+    middles = (
+        f"SERVICE {where} {{?x ?y ?z}}",
+        "SERVICE:{?x ?y ?z}",
+        f"BIND({where} AS ?v) ?s ?p a:SERVICE?v{{?x ?y ?z}}",
+    )
+    choose = random.Random(0)  # noqa: S311 - the same texts every time
+    passed = 0
+    for _ in range(10_000):
+        first, last = ("".join(choose.choices(pieces, k=choose.randint(0, 4))) for _ in range(2))
+        text = f"{begin}SELECT * {{?s ?p ?o {first}{choose.choice(middles)}{last}}}"
+        with contextlib.suppress(InputError, QuerySyntaxError):
+            checked = check(text)
+            passed += 1
+            _asked(checked.text)
+        assert not callers, text
+    assert passed > 20, "nearly everything was refused, so this shows nothing"
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_Q12_deep_or_wide_queries_are_refused_and_this_process_lives(name: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(LimitError) as refused:
+        check(DEEP[name])
+    assert refused.value.code == "E_LIMIT"
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("name", ["groups", "parentheses", "conditions"])
+def test_Q12_without_the_check_they_end_a_process(name: str) -> None:
+    program = "import sys, pyoxigraph; pyoxigraph.Store().query(sys.stdin.read().replace('rdf:type', 'a'))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], input=DEEP[name], text=True, check=False, capture_output=True
+    )
+    assert ended.returncode < 0
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("ASK { ?s ?p " + "[ ?p " * 200 + "]" * 200 + " }", "depth"),
+        ("ASK { ?s ?p " + "(" * 200 + ")" * 200 + " }", "depth"),
+        ("ASK { FILTER(" + "- " * 200 + "1) }", "depth"),
+        ("ASK { ?s " + "^" * 200 + "a ?o }", "depth"),
+        ("ASK { ?s ?p " + "<<( ?s ?p " * 200 + "1" + " )>>" * 200 + " }", "depth"),
+        ("ASK { " + "OPTIONAL { ?s ?p ?o } " * 200 + "}", "optionals"),
+        ("ASK { {}" + "UNION {}" * 1000 + "}", "unions"),
+        ("ASK { ?s " + "/".join(["a"] * 500) + " ?o }", "steps"),
+        ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "data"),
+        ("ASK { FILTER(1 IN (" + ",".join("2" * 1 for _ in range(20_000)) + ")) }", "data"),
+        ("DESCRIBE " + "<http://e.org/a> " * 3000, "unbracketed"),
+        ("ASK { " + "BIND(1 AS ?x) " * 5000 + "}", "tokens"),
+        ("ASK { ?s ?p '" + "x" * 2_000_000 + "' }", "length"),
+    ],
+)
+def test_Q12_other_limits(text: str, limit: str) -> None:
+    with pytest.raises(LimitError) as refused:
+        check(text)
+    assert refused.value.detail["limit"] == limit
+
+
+def test_limits_are_options() -> None:
+    text = "ASK { VALUES ?s { 1 2 3 } }"
+    assert check(text, limits=Limits(data=3)).form == "ASK"
+    with pytest.raises(LimitError, match="more than 2 terms"):
+        check(text, limits=Limits(data=2))
+
+
+def test_checking_takes_time_in_proportion_to_the_text() -> None:
+    hostile = ("a.b" * 300_000, "<a" * 400_000, "'" * 900_000, "a:" + "." * 900_000, "#\n" * 450_000, "\\" * 900_000,
+               '"""' + '"" ' * 300_000, "?a<" * 300_000, "1" * 900_000, "@a-" * 300_000)  # fmt: skip
+    for text in hostile:
+        started = time.monotonic()
+        with pytest.raises(KgsparqlError):
+            check(text)
+        assert time.monotonic() - started < 2, text[:20]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { ?a owl:sameAs* ?b }",
+        "SELECT * { ?a owl:sameAs + ?b }",
+        "SELECT * { ?a (owl:sameAs|^owl:sameAs)* ?b }",
+        "SELECT * { ?a (rdfs:subClassOf*)/(owl:sameAs+) ?b }",
+        "SELECT * { ?a (rdfs:label|owl:sameAs*) ?b }",
+        "SELECT * { [] (a|!a)+ [] }",
+        "SELECT * { _:a owl:sameAs* _:b }",
+        "SELECT ?a ?b { { SELECT ?a ?b { ?a owl:sameAs* ?b } ORDER BY ?a } }",
+        "SELECT * { ?a owl:sameAs* ?b . ?b rdfs:subClassOf* ?c }",
+        "SELECT * { ?a owl:sameAs* $a }",
+        "CONSTRUCT { ?a rdfs:seeAlso ?b } WHERE { ?a owl:sameAs* ?b }",
+        "SELECT * { ?a owl:sameAs* ?b FILTER(?a = <http://e.org/a>) }",
+        "SELECT * { ?a ((owl:sameAs)*)? ?b ; ^rdfs:subClassOf* ?c }",
+        "ASK { OPTIONAL { ?a owl:sameAs* ?b } }",
+    ],
+)
+def test_Q15_unbounded_path_with_both_ends_free_is_refused(text: str) -> None:
+    with pytest.raises(ForbiddenQueryError, match="both ends free"):
+        check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { ?a owl:sameAs* <http://e.org/b> }",
+        "SELECT * { ?a a/owl:sameAs* ?b }",
+        "SELECT * { ?a owl:sameAs*/rdfs:label ?b }",
+        "SELECT * { ?a (owl:sameAs*/a|rdfs:label) ?b }",
+        "SELECT * { ?a owl:sameAs* ?b . ?b rdfs:label ?l }",
+        "SELECT * { VALUES (?a ?x) { (<http://e.org/a> 1) } ?a owl:sameAs* ?b . ?b rdfs:subClassOf* ?c }",
+        "SELECT * { BIND(<http://e.org/a> AS ?a) ?a owl:sameAs* ?b }",
+        "SELECT * { ?a owl:sameAs* ?b } VALUES ?b { <http://e.org/b> }",
+        "SELECT * { ?s a ?class ; owl:sameAs* ?b }",
+        "SELECT ?a { ?a owl:sameAs? ?b FILTER((?a) * 2 > ?b) }",
+    ],
+)
+def test_Q15_a_path_with_a_bound_end_is_not(text: str) -> None:
+    assert free_path(tokenise(text, Limits())) is None
+    check(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error"),
+    [
+        ("(a{1000}){1000}", LimitError),
+        ("((a{100}){100}){100}", LimitError),
+        ("[a-z]{99999}", LimitError),
+        ("a{0,99999999999999999999}", LimitError),
+        ("((", QuerySyntaxError),
+        ("a)", QuerySyntaxError),
+    ],
+)
+def test_Q18_regular_expressions(pattern: str, error: type[KgsparqlError]) -> None:
+    for call in (
+        "REGEX(?o, '{}')",
+        "regex(STR(?o), \"{}\", 'i')",
+        "REGEX(?o, CONCAT('{}', ''))",
+        "REPLACE(?o, '''{}''', '')='x'",
+    ):
+        with pytest.raises(error):
+            check(f"SELECT * {{ ?s ?p ?o FILTER({call.replace('{}', pattern)}) }}")
+    check(f"SELECT * {{ ?s ?p '{pattern}' }}")
+
+
+def test_known_prefixes_are_declared_when_they_are_used() -> None:
+    prefixes = PrefixMap.default().merged({"mine": "http://mine.org/"})
+    checked = check("SELECT * {\n  ?s rdfs:label ?o ; mine:p 'foaf:x' }", prefixes=prefixes)
+    lines = checked.text.splitlines()
+    assert lines[:2] == ["PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>", "PREFIX mine: <http://mine.org/>"]
+    assert checked.added == 2
+    assert lines[2] == "SELECT * {"
+
+
+def test_declared_prefixes_are_left_alone() -> None:
+    text = "PREFIX rdfs: <http://e.org/> SELECT * { ?s rdfs:label ?o }"
+    assert check(text).text == text
+
+
+def test_an_unknown_prefix_says_where_and_what_to_write() -> None:
+    with pytest.raises(QuerySyntaxError, match=r"line 2:4: the prefix nope: is not declared") as error:
+        check("ASK {\n?s nope:p ?o }")
+    assert "PREFIX nope:" in error.value.hint
+    assert (error.value.detail["line"], error.value.detail["column"]) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no query"),
+        ("# nothing", "there is no query"),
+        ("PREFIX ex: <http://e.org/>", "there is no query"),
+        ("WHERE { ?s ?p ?o }", "does not start with WHERE"),
+        ("{ ?s ?p ?o }", "does not start with {"),
+        ("ASK { ?s ?p ?o", "{ is never closed"),
+        ("ASK { ?s ?p ?o ) }", "} is expected for {"),
+        ("ASK { ?s ?p 'open }", "starts nothing"),
+        ("ASK { ?s ?p '''open }", "does not end"),
+        ("ASK { ?s ?p \x00 }", "starts nothing"),
+        ("ASK { ?s ?p \ud800 }", "starts nothing"),
+        ("ASK { ?s ?p '\\uD800' }", "no character has the code"),
+        ("EXPLAIN SELECT * { ?s ?p ?o }", "EXPLAIN is not a word of SPARQL"),
+        ("DEFINE input:inference 'x' ASK {}", "DEFINE is not a word of SPARQL"),
+    ],
+)
+def test_texts_that_are_not_queries(text: str, message: str) -> None:
+    with pytest.raises(QuerySyntaxError) as error:
+        check(text)
+    assert message in str(error.value)
+    assert error.value.exit_code == 4
+
+
+def test_a_quote_written_as_an_escape_does_not_end_its_string() -> None:
+    checked = check("SELECT ('a\\u0027b\\u0022c\\u005Cn' AS ?x) {}")
+    assert [solution["x"] for solution in _store().query(checked.text)] == [ox.Literal("a'b\"c\\n")]  # type: ignore[union-attr]
