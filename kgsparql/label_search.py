@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -37,15 +38,13 @@ class Vocabulary:
     @classmethod
     def of(cls, rows: Iterable[LabelRow]) -> Vocabulary:
         """The vocabulary of some labels; a key counts once, however many languages or things share it."""
-        counts: Counter[str] = Counter()
         keys: set[str] = set()
         types: set[str] = set()
         for row in rows:
-            if row.key not in keys:
-                keys.add(row.key)
-                counts.update(set(words(row.key)))
+            keys.add(row.key)
             if row.kind != "entity" and row.role != "alternative":
                 types.update(_type_stems(row))
+        counts = Counter(chain.from_iterable(set(words(key)) for key in keys))
         return cls(counts, len(keys), types)
 
     def idf(self, word: str) -> float:

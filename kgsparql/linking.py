@@ -29,6 +29,9 @@ MAX_NGRAMS = 20_000
 """N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
 USUAL_NGRAM = 8
 
+MAX_WINDOW = 4
+"""Content words that are compared with labels by meaning."""
+
 ALTERNATIVE = 0.97
 SCATTERED = 0.95
 PARTIAL = 0.6
@@ -128,6 +131,8 @@ class Linker:
         exact = list(reading.exact())
         yield from exact
         yield from reading.textual(exact)
+        if self.embedder is not None:
+            yield from reading.similar(exact, self.embedder)
 
     def _choose(self, reading: _Reading, found: Sequence[_Candidate]) -> tuple[LinkedEntity, ...]:
         """Greedy: the heaviest candidate takes its words; what else wanted any of them becomes its candidates."""
@@ -267,6 +272,29 @@ class _Reading:
             # One word out of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
             factor *= vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf
         return self._candidate(row, found, found.coverage * SCATTERED * factor, weight, vocabulary, "text")
+
+    def similar(self, exact: Sequence[_Candidate], embedder: Embedder) -> Iterator[_Candidate]:
+        """Labels that mean nearly the same as a few words of the question which no label has exactly."""
+        windows = list(self._windows({i for c in exact for i in c.fit.places}))
+        if not windows:
+            return
+        texts = [self.question[self.tokens[w[0]].start : self.tokens[w[-1]].end] for w in windows]
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for window, hits in zip(windows, self.search.nearest(embedder.embed(texts), limit=5), strict=True):
+            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            for row, cosine in hits:
+                found = Fit(frozenset(window), cosine, told * PARTIAL)
+                yield self._candidate(row, found, cosine, found.weight, vocabulary, "vector")
+
+    def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
+        """One to four content words with at most two others between, but for those an exact label has already."""
+        for first in range(len(self.content)):
+            for last in range(first, min(first + MAX_WINDOW, len(self.content))):
+                window = tuple(self.content[first : last + 1])
+                if window[-1] - window[0] >= len(window) + 2:
+                    break
+                if not known.issuperset(window):
+                    yield window
 
     def linked(self, candidate: _Candidate, rivals: Iterable[_Candidate] = ()) -> LinkedEntity:
         """A candidate as the caller sees it, with the best rivals of other entities."""

@@ -39,7 +39,7 @@ def _quads(answer: Answer) -> Iterator[Quad]:
     run = f"urn:kgsparql:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:32]}"
     question, given, evidence = IRI(run + "#question"), IRI(run + "#answer"), IRI(run + "#evidence")
     default = DefaultGraph()
-    rows = [
+    rows: list[tuple[IRI, IRI, IRI | Literal]] = [
         (question, _A, IRI(_SCHEMA + "Question")),
         (question, IRI(_SCHEMA + "text"), Literal(answer.question)),
         (question, IRI(_SCHEMA + "acceptedAnswer"), given),

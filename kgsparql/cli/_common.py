@@ -149,16 +149,26 @@ def languages(lang: str) -> tuple[str, ...]:
 
 
 def write(text: str, output: Path | None) -> None:
-    """The result, on stdout or into a file.
+    """The result, on stdout or into a file, in UTF-8 and ending with a line end.
 
     :raises InputError: if the file cannot be written.
     """
     ended = text if text.endswith("\n") or not text else text + "\n"
+    write_bytes(ended.encode("utf-8", "replace"), output)
+
+
+def write_bytes(data: bytes, output: Path | None) -> None:
+    """Bytes as they are, on stdout or into a file.
+
+    :raises InputError: if the file cannot be written.
+    """
     if output is None:
-        sys.stdout.write(ended.encode("utf-8", "replace").decode("utf-8"))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
         return
     try:
-        output.write_text(ended, encoding="utf-8")
+        output.write_bytes(data)
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,7 +50,7 @@ def query(
     shape = form or c.guessed_format(output) or formats[0]
     if shape not in formats:
         raise OptionError(f"no {printable(shape, 40)} for {checked.form}", hint=f"one of: {', '.join(formats)}")
-    options = {
+    options: dict[str, Any] = {
         "format": input_format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "cache": not no_cache,
     }  # fmt: skip
     with c.progress(quiet=quiet) as shown:
@@ -60,10 +60,7 @@ def query(
         with QueryWorker(target, options=kept, progress=shown, notes=lambda note: c.say(note, quiet=quiet)) as worker:
             result = worker.run(checked, timeout_s=timeout, max_rows=max_rows)
     data = serialise(result, shape)
-    if output is None:
-        sys.stdout.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
-    else:
-        c.write(data.decode(), output)
+    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if result.cut is not None:
         c.say(f"cut: {result.cut} (--max-rows keeps more)", quiet=quiet)
 

@@ -43,7 +43,8 @@ def shortest_paths(
     A path does not lead through a literal or a class, nor along a skipped predicate. The paths through terms of few
     triples come first, then lexical order. From an entity to itself there is the path without hops.
 
-    At most 1, 2 and 3 queries find a distance of up to 2, 3 and 4, then one for each hop more, and one for degrees.
+    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two. Where there are several
+    paths, one more asks for degrees.
 
     :param hub_limit: a term with more hops than this is not expanded, which is a cut unless it is an end.
     :param limit: how many paths are enumerated, in lexical order, before they are ordered; beyond is a cut.

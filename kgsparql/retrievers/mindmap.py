@@ -34,7 +34,7 @@ _SHARED_WORDS = 0.05
 """What a line counts for that has every content word of the question in its wording."""
 
 _OTHERS = 0.05
-"""What a line counts for that walks a predicate and then back, where the question asks for others that share something."""
+"""What a line that walks a predicate and then back counts for, where the question asks for others with the same."""
 
 _KIND = 0.5
 """What being of the kind that the question asks for counts for, beside fitting it."""
@@ -139,10 +139,7 @@ class MindMap(Retriever):
 
     def _line_item(self, line: Line, score: float, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
-        labels = session.labels(
-            t for way in shown.ways for x in way.triples for t in (x.subject, x.predicate, x.object)
-        )
-        text = line_text(shown, labels)
+        text = line_text(shown, session.labels(line_terms([shown])))
         cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
         query = Query.walk_triples(line.path, [_iri(line.start)], limit=self.ends_per_line)
         known = line.count if line.exact else None

@@ -176,7 +176,7 @@ def _missing(tokens: Sequence[Token], text: str, known: Mapping[str, str]) -> It
                     f"the prefix {printable(prefix, 40)}: is not declared",
                     text,
                     token.start,
-                    hint=f"begin the query with PREFIX {printable(prefix, 40)}: <http://…>",
+                    hint="declare it before the query, or write the IRI in full",
                 )
             declared.add(prefix)
             yield prefix, known[prefix]

@@ -133,30 +133,35 @@ class _Enough(Exception):  # noqa: N818 - it stops a serialiser, it is no error
 
 
 class _Lines:
-    """A file that keeps a bounded number of lines."""
+    """A file that keeps a bounded number of lines, all of them whole."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.content = bytearray()
         self.lines = 0
         self._most = most
         self._most_bytes = most_bytes
+        self._full = False
 
     def write(self, data: bytes) -> int:
-        count = data.count(b"\n")
-        if self.lines + count > self._most:
-            end = 0
-            for _ in range(self._most - self.lines):
-                end = data.index(b"\n", end) + 1
-            self.content += data[:end]
-            self.lines = self._most
-            raise _Enough
+        """Keep what may be kept; the serialiser flushes once more when it was stopped, and that is dropped."""
+        if self._full:
+            return len(data)
         self.content += data
-        self.lines += count
-        if len(self.content) > self._most_bytes:
-            end = self.content.rfind(b"\n") + 1
-            del self.content[end:]
+        self.lines += data.count(b"\n")
+        self._full = self.lines > self._most or len(self.content) > self._most_bytes
+        if self._full:
+            self._cut()
             raise _Enough
         return len(data)
+
+    def _cut(self) -> None:
+        """Drop the lines over either limit; of bytes one line may always be kept, for the names of the variables."""
+        end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
+        lines = self.content.count(b"\n", 0, end)
+        for _ in range(lines - self._most):
+            end = self.content.rfind(b"\n", 0, end - 1) + 1
+        del self.content[end:]
+        self.lines = min(lines, self._most)
 
     def flush(self) -> None:
         """There is nothing to flush."""

@@ -111,7 +111,7 @@ def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
         (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), 2, "language"),
         (("Who?", "-k", NOBEL, "-e", "nope:x"), 2, "unknown prefix"),
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), 2, "not a valid IRI"),
-        (("Who?", "-k", "nowhere.ttl"), 4, "nowhere.ttl"),
+        (("Who?", "-k", "nowhere.ttl"), 2, "nowhere.ttl"),
     ],
 )
 def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object, ...], code: int, says: str) -> None:

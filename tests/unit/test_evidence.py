@@ -84,12 +84,16 @@ def test_verification_asks_in_batches_of_200() -> None:
     triples = [Triple(A, P, Literal(str(i))) for i in range(401)]
     store.extend([pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples])
     events: list[Event] = []
-    checked = verify(Evidence([item(*triples)]), metered(OxigraphGraph(store, name="t", fingerprint="0"), events=events))
+    checked = verify(
+        Evidence([item(*triples)]), metered(OxigraphGraph(store, name="t", fingerprint="0"), events=events)
+    )
     assert checked.found == 401
     assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify"] * 3 + ["named_graphs"] * 3
 
 
-def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(
+    graph_of: Callable[..., OxigraphGraph],
+) -> None:
     graph = metered(graph_of(":a :p :b ."), Budget(max_queries=1))
     query = Query("any", "SELECT * { ?s ?p ?o }")
     graph.select(query)

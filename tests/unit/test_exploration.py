@@ -170,7 +170,7 @@ def test_neighbourhood_level_by_level(graph_of: Graphs) -> None:
     one = neighbourhood(graph, [ex("a")])
     assert {str(hop.triple).replace("http://example.org/", "") for hop in one.items} == {"<a> <p> <b>", "<b> <p> <a>"}
     two = neighbourhood(graph, [ex("a")], hops=2)
-    assert {hop.end for hop in two.items} == {ex("a"), ex("b"), ex("c"), ex("e")}
+    assert {hop.end for hop in two.items} == {ex("b"), ex("c"), ex("e")}
     four = neighbourhood(graph, [ex("a")], hops=4)
     assert {ex("d"), ex("f"), ex("g")} <= {hop.end for hop in four.items}
     assert len({hop.triple for hop in four.items}) == len(four.items)

@@ -49,7 +49,7 @@ def test_Q01_a_label_that_would_close_the_pattern_finds_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["'''", '"""', "\\", "a\nb\rc\td", "\\u0022", "\\", '\\"', "x\\", "\x00", "?label", HOSTILE]
+    "label", ["'''", '"""', "\\", "a\nb\rc\td", "\\u0022", '\\"', "x\\", "\x00", "?label", HOSTILE]
 )
 def test_Q02_a_label_with_quotes_and_escapes_is_found_exactly(label: str) -> None:
     graph = _labelled("other", label, label + " ")

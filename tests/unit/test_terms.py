@@ -29,7 +29,9 @@ def test_L38_local_names_read_as_words(value: str, words: str) -> None:
     assert local_name(IRI(value)) == words
 
 
-@pytest.mark.parametrize("text", ["http://e.org/a b", "http://e.org/{", 'http://e.org/"', "http://e.org/<", "relative", ""])
+@pytest.mark.parametrize(
+    "text", ["http://e.org/a b", "http://e.org/{", 'http://e.org/"', "http://e.org/<", "relative", ""]
+)
 def test_what_is_no_iri_is_refused(text: str) -> None:
     with pytest.raises(IriError):
         iri(text)
@@ -62,7 +64,7 @@ def test_L16_long_text_is_cut() -> None:
 
 
 def test_language_tags_are_checked_again() -> None:
-    with pytest.raises(ValueError, match="language"):
+    with pytest.raises(ValueError, match="subtag"):
         Literal("x", language="en } DROP ALL")
     assert validated(Literal("x", language="en-GB")) == Literal("x", language="en-gb")
 

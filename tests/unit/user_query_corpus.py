@@ -74,9 +74,9 @@ _DECLARED = (
 )
 _BOUND = f"?s ?p ?o BIND({SERVER} AS ?v)"
 SECOND_READINGS = [
-    f'SELECT * {{{{ ?s ?p ?o FILTER(?o<?b#>"""\n) SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #"""\n}}}}',
-    f"SELECT * {{{{ ?s ?p ?o FILTER(!BOUND(?no)||?o<'&&?b>') SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #'\n}}}}",
-    f"SELECT * {{{{ ?s ?p ?o FILTER(!BOUND(?no)||?o<'>' ) SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #'\n}}}}",
+    f'SELECT * {{{{ ?s ?p ?o FILTER(?o<?b#>"""\n) SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #""")\n}}}}',
+    f"SELECT * {{{{ ?s ?p ?o FILTER(!BOUND(?no)||?o<'&&?b>') SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #')\n}}}}",
+    f"SELECT * {{{{ ?s ?p ?o FILTER(!BOUND(?no)||?o<'>' ) SERVICE {SERVER} {{{{ ?x ?y ?z }}}} #')\n}}}}",
     f"{_DECLARED}SELECT * {{{{ {_BOUND} SERVICE:{{{{ ?x ?y ?z }}}} }}}}",
     f"{_DECLARED}SELECT * {{{{ {_BOUND} SERVICEs: {{{{ ?x ?y ?z }}}} }}}}",
     f"{_DECLARED}SELECT * {{{{ {_BOUND} SERVICESILENTs: {{{{ ?x ?y ?z }}}} }}}}",
@@ -116,7 +116,7 @@ LEGITIMATE = [
     "PREFIX service: <http://e.org/> SELECT * { service:a service:p service:b . }",
     "PREFIX from: <http://e.org/> ASK { from:a from:p ?o }",
     _EX + "SELECT * { ?s ex:service ?o ; ex:serviceType ?t ; ex:FROM ?f }",
-    _EX + "SELECT * { ?s ex:v1.2.0 ?o . ?o ex:load.insert.delete ?x }",
+    _EX + "SELECT * { ?s ex:v1.2 ?o . ?o ex:load.insert ?x }",
     "# SERVICE <http://e.org/> {\nSELECT * { ?s ?p ?o } # DROP ALL",
     "SELECT ?from ?service ?load { ?from ?service ?load }",
     "SELECT $insert { $insert ?drop ?named }",

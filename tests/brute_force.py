@@ -1,0 +1,98 @@
+"""What exploration is compared with: the same definitions, followed over a list of triples without any query."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+
+from kgsparql.paths import Directions, Hop, Path, PropertyPath, may_follow
+from kgsparql.terms import IRI, Literal, Term, Triple
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+
+CLASS_KINDS = {
+    "http://www.w3.org/2000/01/rdf-schema#Class",
+    "http://www.w3.org/2002/07/owl#Class",
+    "http://www.w3.org/2002/07/owl#Restriction",
+}
+
+
+def hops_from(
+    triples: Iterable[Triple],
+    *,
+    direction: Directions = "both",
+    skip: Collection[IRI] = UNWALKED,
+    literals: bool = False,
+) -> dict[Term, set[Hop]]:
+    """The hops that leave each term."""
+    hops: dict[Term, set[Hop]] = defaultdict(set)
+    for triple in triples:
+        if triple.predicate in skip or (isinstance(triple.object, Literal) and not literals):
+            continue
+        if direction != "inverse":
+            hops[triple.subject].add(Hop(triple))
+        if direction != "forward":
+            hops[triple.object].add(Hop(triple, "inverse"))
+    return hops
+
+
+def classes_of(triples: Iterable[Triple]) -> set[Term]:
+    """Objects of rdf:type, and what is declared a class."""
+    typing = [triple for triple in triples if triple.predicate == RDF_TYPE]
+    declared = {t.subject for t in typing if isinstance(t.object, IRI) and t.object.value in CLASS_KINDS}
+    return {t.object for t in typing} | declared
+
+
+def all_shortest_paths(
+    triples: Collection[Triple], start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both"
+) -> set[Path]:
+    """Breadth first from the start; every way to the end over the fewest hops, not through literals or classes."""
+    hops, classes = hops_from(triples, direction=direction), classes_of(triples)
+    if start == end:
+        return {Path(start)}
+    distance: dict[Term, int] = {start: 0}
+    arriving: dict[Term, set[Hop]] = defaultdict(set)
+    level: list[Term] = [start]
+    while level and end not in distance and distance[level[0]] < max_hops:
+        following: dict[Term, None] = {}
+        for term in level:
+            if term in classes and term != start:
+                continue
+            for hop in hops[term]:
+                if distance.setdefault(hop.end, distance[term] + 1) == distance[term] + 1:
+                    arriving[hop.end].add(hop)
+                    following[hop.end] = None
+        level = list(following)
+
+    def back(term: Term) -> Iterator[tuple[Hop, ...]]:
+        if term == start:
+            yield ()
+        for hop in arriving[term]:
+            for before in back(hop.start):
+                yield (*before, hop)
+
+    return {Path(start, way) for way in back(end)} if end in distance else set()
+
+
+def all_walks(
+    triples: Collection[Triple],
+    start: IRI,
+    *,
+    max_hops: int,
+    direction: Directions = "both",
+    through_literals: bool = False,
+) -> dict[PropertyPath, set[Term]]:
+    """The ends of every walk that may be walked, by its property path."""
+    hops = hops_from(triples, direction=direction, literals=True)
+    ends: dict[PropertyPath, set[Term]] = defaultdict(set)
+    walks: list[tuple[Hop, ...]] = [()]
+    for _ in range(max_hops):
+        walks = [
+            (*walk, hop)
+            for walk in walks
+            for hop in hops[walk[-1].end if walk else start]
+            if (through_literals or not walk or not isinstance(walk[-1].end, Literal))
+            and (not walk or may_follow(walk[-1], hop))
+        ]
+        for walk in walks:
+            ends[PropertyPath(tuple(hop.step for hop in walk))].add(walk[-1].end)
+    return ends

@@ -1,0 +1,327 @@
+"""Shortest paths, predicate paths, and walks along them, against brute force."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from unittest.mock import patch
+
+import pyoxigraph
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgsparql.errors import InputError
+from kgsparql.exploration import follow, meeting, predicate_paths, shortest_paths, walks
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import Directions, Hop, Path, PropertyPath
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.vocabulary import RDF_TYPE
+from tests.brute_force import all_shortest_paths, all_walks
+from tests.engines import CountingGraph, engine_from_quads
+
+Graphs = Callable[..., KnowledgeGraph]
+OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
+LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
+
+
+def ex(name: str) -> IRI:
+    return IRI(f"http://example.org/{name}")
+
+
+IRIS = [ex(f"n{i}") for i in range(7)]
+BLANK = [BlankNode("b0"), BlankNode("b1")]
+CLASSES = [ex("C"), ex("D")]
+PREDICATES = [ex("p"), ex("q"), ex("r")]
+
+subjects = st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES])
+plain = st.builds(Triple, subjects, st.sampled_from(PREDICATES), st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES]))
+literal = st.builds(
+    Triple, subjects, st.sampled_from([*PREDICATES, LABEL]), st.sampled_from([Literal("x"), Literal(1)])
+)
+typed = st.builds(Triple, subjects, st.just(RDF_TYPE), st.sampled_from([*CLASSES, OWL_CLASS]))
+multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), max_size=30, unique=True)
+ways = st.sampled_from(["both", "forward", "inverse"])
+
+
+def graph_from(triples: list[Triple], engine: str = "oxigraph") -> KnowledgeGraph:
+    return engine_from_quads(engine, [pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples])
+
+
+def by_names(path: Path) -> list[str]:
+    return [term.value.rsplit("/", 1)[-1] if isinstance(term, IRI) else "[]" for term in path.terms]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    triples=multigraphs,
+    start=st.sampled_from([*IRIS, CLASSES[0]]),
+    end=st.sampled_from([*IRIS, CLASSES[0]]),
+    direction=ways,
+    max_hops=st.integers(0, 6),
+    chunk_size=st.sampled_from([1, 2, 1000]),
+    max_pairs=st.sampled_from([0, 4, 1_000_000]),
+)
+def test_shortest_paths_equal_brute_force(
+    triples: list[Triple],
+    start: IRI,
+    end: IRI,
+    direction: Directions,
+    max_hops: int,
+    chunk_size: int,
+    max_pairs: int,
+) -> None:
+    """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks."""
+    graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
+    with patch.object(meeting, "MAX_PAIRS", max_pairs):
+        found = shortest_paths(graph, start, end, max_hops=max_hops, direction=direction)
+    expected = all_shortest_paths(triples, start, end, max_hops=max_hops, direction=direction)
+    assert len(set(found.items)) == len(found.items)
+    if not found.cuts:
+        assert set(found.items) == expected
+    else:
+        assert {cut.what for cut in found.cuts} == {"hops through nested blank nodes"}
+        assert all(set(path.triples) <= set(triples) for path in found.items)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(triples=multigraphs, start=st.sampled_from(IRIS), end=st.sampled_from(IRIS), direction=ways)
+def test_shortest_paths_are_the_same_on_rdflib(
+    triples: list[Triple], start: IRI, end: IRI, direction: Directions
+) -> None:
+    on_rdflib = shortest_paths(graph_from(triples, "rdflib"), start, end, direction=direction)
+    assert set(on_rdflib.items) == set(shortest_paths(graph_from(triples), start, end, direction=direction).items)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    triples=multigraphs,
+    start=st.sampled_from(IRIS),
+    end=st.sampled_from(IRIS),
+    direction=ways,
+    hub_limit=st.integers(1, 4),
+    limit=st.integers(1, 3),
+)
+def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
+    triples: list[Triple], start: IRI, end: IRI, direction: Directions, hub_limit: int, limit: int
+) -> None:
+    found = shortest_paths(graph_from(triples), start, end, direction=direction, hub_limit=hub_limit, limit=limit)
+    expected = all_shortest_paths(triples, start, end, direction=direction)
+    assert len(found.items) <= limit
+    for path in found.items:
+        assert (path.start, path.end) == (start, end)
+        assert set(path.triples) <= set(triples)
+        assert len(set(path.terms)) == len(path.terms)
+    if not found.cuts:
+        assert set(found.items) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(triples=multigraphs, start=st.sampled_from(IRIS), direction=ways, max_hops=st.integers(0, 4))
+def test_predicate_paths_equal_brute_force(
+    triples: list[Triple], start: IRI, direction: Directions, max_hops: int
+) -> None:
+    nested = any(isinstance(t.subject, BlankNode) and isinstance(t.object, BlankNode) for t in triples)
+    found = predicate_paths(graph_from(triples), start, max_hops=max_hops, direction=direction)
+    expected = all_walks(triples, start, max_hops=max_hops, direction=direction)
+    assert len(set(found.items)) == len(found.items)
+    if nested:
+        assert set(found.items) <= set(expected)
+    else:
+        assert set(found.items) == set(expected)
+        assert found.cuts == ()
+
+
+@settings(max_examples=100, deadline=None)
+@given(triples=multigraphs, start=st.sampled_from(IRIS))
+def test_follow_and_walks_equal_brute_force(triples: list[Triple], start: IRI) -> None:
+    graph = graph_from(triples)
+    for property_path, ends in all_walks(triples, start, max_hops=3, through_literals=True).items():
+        found = follow(graph, start, property_path)
+        assert set(found.items) == (ends - {start} or ends)
+        ways_there = walks(graph, start, property_path, found.items)
+        assert {path.end for path in ways_there.items} == set(found.items)
+        assert all(path.property_path == property_path for path in ways_there.items)
+        assert all(set(path.triples) <= set(triples) for path in ways_there.items)
+
+
+def test_paths_in_both_directions_and_in_one(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p :m . :b :p :m . :b :q :m . :a :r :x . :x :r :y . :y :r :b .")
+    both = shortest_paths(graph, ex("a"), ex("b")).items
+    assert [by_names(path) for path in both] == [["a", "m", "b"], ["a", "m", "b"]]
+    assert [path.hops[1].step.direction for path in both] == ["inverse", "inverse"]
+    assert [by_names(p) for p in shortest_paths(graph, ex("a"), ex("b"), direction="forward").items] == [list("axyb")]
+    assert [by_names(p) for p in shortest_paths(graph, ex("b"), ex("a"), direction="inverse").items] == [list("byxa")]
+    assert shortest_paths(graph, ex("b"), ex("a"), direction="forward").items == ()
+    assert shortest_paths(graph, ex("a"), ex("b"), direction="forward", max_hops=2).items == ()
+
+
+def test_from_an_entity_to_itself_no_hops_and_no_query(graph_of: Graphs) -> None:
+    graph = CountingGraph(graph_of(":a :p :a ."))
+    assert shortest_paths(graph, ex("a"), ex("a")).items == (Path(ex("a")),)
+    assert graph.queries == []
+
+
+def test_not_through_literals_classes_or_skipped_predicates(graph_of: Graphs) -> None:
+    graph = graph_of(
+        """:a :year 1999 ; a :Person ; :about :Topic ; :same :c . :b :year 1999 ; a :Person ; :about :Topic .
+           :thing a :Topic . :c :same :b ."""
+    )
+    assert [by_names(path) for path in shortest_paths(graph, ex("a"), ex("b")).items] == [["a", "c", "b"]]
+    assert shortest_paths(graph, ex("a"), ex("b"), skip=[ex("same"), RDF_TYPE]).items == ()
+    assert [by_names(path) for path in shortest_paths(graph, ex("a"), ex("Topic")).items] == [["a", "Topic"]]
+
+
+def test_paths_go_through_blank_nodes(graph_of: Graphs) -> None:
+    graph = graph_of(
+        """:alice :employment [ :organisation :acme ] . :bob :employment [ :organisation :acme ] .
+           :ann :address _:h . :ben :address _:h . :ben :knows :bob ."""
+    )
+    assert [by_names(p) for p in shortest_paths(graph, ex("alice"), ex("bob")).items] == [
+        ["alice", "[]", "acme", "[]", "bob"]
+    ]
+    assert [by_names(p) for p in shortest_paths(graph, ex("ann"), ex("bob")).items] == [["ann", "[]", "ben", "bob"]]
+    assert shortest_paths(graph, ex("ann"), ex("bob")).cuts == ()
+
+
+def test_paths_through_terms_of_few_triples_come_first(graph_of: Graphs) -> None:
+    crowd = " ".join(f":x{i} :p :busy ." for i in range(20))
+    graph = graph_of(f":a :p :busy , :quiet , :also . :busy :p :b . :quiet :p :b . :also :p :b . {crowd}")
+    assert [by_names(path)[1] for path in shortest_paths(graph, ex("a"), ex("b")).items] == ["also", "quiet", "busy"]
+
+
+def test_more_paths_than_the_limit_are_a_cut_with_their_number(graph_of: Graphs) -> None:
+    graph = graph_of(
+        " ".join(f":a :p :m{i} . :m{i} :p , :q :b ." for i in range(20)).replace(":p , :q :b", ":p :b ; :q :b")
+    )
+    found = shortest_paths(graph, ex("a"), ex("b"), limit=7)
+    assert len(found.items) == 7
+    assert [(cut.what, cut.limit, cut.known) for cut in found.cuts] == [("paths", 7, 40)]
+    assert {by_names(path)[1] for path in found.items} == {"m0", "m1", "m10", "m11"}
+
+
+@pytest.mark.parametrize(("far", "queries"), [("n1", 1), ("n2", 1), ("n3", 2), ("n4", 3), ("n5", 5), ("n6", 7)])
+def test_few_queries_for_each_distance(graph_of: Graphs, far: str, queries: int) -> None:
+    graph = CountingGraph(graph_of(" ".join(f":n{i} :p :n{i + 1} ." for i in range(8))))
+    assert len(shortest_paths(graph, ex("n0"), ex(far), max_hops=8).items) == 1
+    assert len(graph.queries) == queries
+
+
+def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(graph_of: Graphs) -> None:
+    crowd = " ".join(f":x{i} :p :hub ." for i in range(30))
+    graph = graph_of(
+        f"{crowd} :a :q :a1 . :a1 :q :a2 . :a2 :q :a3 . :a3 :q :hub . :hub :q :b1 . :b1 :q :b2 . :b2 :q :b ."
+    )
+    to_hub = shortest_paths(graph, ex("a"), ex("hub"), hub_limit=10)
+    assert ([by_names(path) for path in to_hub.items], to_hub.cuts) == ([["a", "a1", "a2", "a3", "hub"]], ())
+    from_hub = shortest_paths(graph, ex("hub"), ex("b"), hub_limit=10)
+    assert ([by_names(path) for path in from_hub.items], from_hub.cuts) == ([["hub", "b1", "b2", "b"]], ())
+    with patch.object(meeting, "MAX_PAIRS", 0):
+        through = shortest_paths(graph, ex("x1"), ex("b"), hub_limit=10)
+        assert through.items == ()
+        assert [str(cut) for cut in through.cuts] == ["hops of <http://example.org/hub>: 10 of 32 shown"]
+
+
+def test_between_two_hubs(graph_of: Graphs) -> None:
+    crowds = " ".join(f":x{i} :p :left . :y{i} :p :right ." for i in range(30))
+    near = shortest_paths(graph_of(f"{crowds} :m :p :left , :right ."), ex("left"), ex("right"), hub_limit=10)
+    assert ([by_names(path) for path in near.items], near.cuts) == ([["left", "m", "right"]], ())
+    far = shortest_paths(graph_of(f"{crowds} :x1 :p :y1 ."), ex("left"), ex("right"), hub_limit=10)
+    assert far.items == ()
+    assert {cut.where for cut in far.cuts} == {"<http://example.org/left>", "<http://example.org/right>"}
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(BlankNode("b"), ex("a")), (ex("a"), BlankNode("b")), (Literal("x"), ex("a"))]
+)
+def test_Q19_paths_start_and_end_at_iris(graph_of: Graphs, start: Term, end: Term) -> None:
+    graph = CountingGraph(graph_of(":a :p :b ."))
+    with pytest.raises(InputError):
+        shortest_paths(graph, start, end)
+    for look in (follow, walks):
+        with pytest.raises(InputError):
+            look(graph, BlankNode("b"), PropertyPath(()))
+    with pytest.raises(InputError):
+        predicate_paths(graph, BlankNode("b"))
+    assert graph.queries == []
+
+
+def test_Q20_an_absent_end_has_no_path(graph_of: Graphs) -> None:
+    found = shortest_paths(graph_of(":a :p :b ."), ex("absent"), ex("a"))
+    assert (found.items, found.cuts) == ((), ())
+
+
+def test_L43_loops_and_cycles_end(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p :a , :b . :b :p :a , :b . :p :p :p . :p a :p .")
+    assert [by_names(path) for path in shortest_paths(graph, ex("a"), ex("b")).items] == [["a", "b"], ["a", "b"]]
+    assert shortest_paths(graph, ex("a"), ex("c"), max_hops=50).items == ()
+    assert len(predicate_paths(graph, ex("a"), max_hops=4).items) == 30
+
+
+def test_predicate_paths_cap_their_frontier_and_say_so(graph_of: Graphs) -> None:
+    many = " ".join(f":a :p :b{i} . :b{i} :q :c{i} ." for i in range(30))
+    graph = graph_of(f"{many} :c9 :r :d .")
+    rare = PropertyPath.of(*(f"http://example.org/{name}" for name in "pqr"))
+    found = predicate_paths(graph, ex("a"), frontier=5)
+    assert rare not in found.items
+    assert {(cut.limit, cut.known) for cut in found.cuts} == {(5, 30)}
+    whole = predicate_paths(graph, ex("a"), frontier=30)
+    assert rare in whole.items
+    assert whole.cuts == ()
+
+
+def test_follow_keeps_the_start_only_when_it_is_the_only_answer(graph_of: Graphs) -> None:
+    graph = graph_of(":a :spouse :b . :b :spouse :a . :b :child :c . :a :child :c .")
+    there_and_back = PropertyPath.of("http://example.org/spouse", "http://example.org/spouse")
+    assert follow(graph, ex("a"), there_and_back).items == (ex("a"),)
+    parents = PropertyPath.of("http://example.org/child", "^http://example.org/child")
+    assert follow(graph, ex("a"), parents).items == (ex("b"),)
+    assert follow(graph, ex("a"), PropertyPath(())).items == (ex("a"),)
+
+
+def test_follow_and_walks_are_bounded_and_say_so(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p " + " , ".join(f":b{i}" for i in range(30)) + " .")
+    path = PropertyPath.of("http://example.org/p")
+    found = follow(graph, ex("a"), path, limit=10)
+    assert (len(found.items), [(cut.what, cut.limit) for cut in found.cuts]) == (10, [("ends", 10)])
+    some = walks(graph, ex("a"), path, limit=10)
+    assert (len(some.items), [(cut.what, cut.limit) for cut in some.cuts]) == (10, [("walks", 10)])
+    assert len(walks(graph, ex("a"), path, [ex("b3"), ex("b4"), ex("absent")]).items) == 2
+    assert walks(graph, ex("a"), path, []).items == ()
+
+
+def test_walks_to_a_blank_node(graph_of: Graphs) -> None:
+    graph = graph_of(":a :p [ :q 1 ] , :b .")
+    path = PropertyPath.of("http://example.org/p")
+    ends = follow(graph, ex("a"), path).items
+    assert [type(end) for end in ends] == [IRI, BlankNode]
+    assert [walk.end for walk in walks(graph, ex("a"), path, ends[1:]).items] == list(ends[1:])
+
+
+@pytest.mark.parametrize("inverses", [True, False])
+def test_emckg_equals_brute_force_with_and_without_inverses(shared_data: FilePath, inverses: bool) -> None:
+    data = gzip.decompress((shared_data / "emckg" / "graph.nt.gz").read_bytes())
+    triples = [quad.triple for quad in pyoxigraph.parse(data, pyoxigraph.RdfFormat.N_TRIPLES)]
+    if not inverses:
+        seen: set[tuple[Term, Term]] = set()
+        kept = []
+        for triple in triples:
+            if (triple.object, triple.subject) not in seen:
+                seen.add((triple.subject, triple.object))
+                kept.append(triple)
+        triples = kept
+    graph = graph_from(triples)
+    entities = sorted({t.subject for t in triples if isinstance(t.object, IRI)}, key=str)
+    chosen = random.Random(5)  # noqa: S311
+    for _ in range(20):
+        start, end = chosen.sample(entities, 2)
+        found = shortest_paths(graph, start, end)
+        expected = all_shortest_paths(triples, start, end)
+        assert set(found.items) == expected or (len(expected) > 1000 and found.cuts[0].known == len(expected))
+
+
+def test_hops_walked_the_other_way() -> None:
+    hop = Hop(Triple(ex("a"), ex("p"), ex("b")))
+    assert (hop.reversed.start, hop.reversed.end, hop.reversed.reversed) == (ex("b"), ex("a"), hop)

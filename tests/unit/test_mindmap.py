@@ -1,0 +1,212 @@
+"""MindMap's evidence on small graphs; each known mistake of other implementations that needs no model is a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice, product
+
+import pytest
+
+from kgsparql.answer import Retrieval
+from kgsparql.budget import Budget, Usage
+from kgsparql.choosing import RankerChooser
+from kgsparql.events import Event, QueryRun
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.paths import Hop, Path
+from kgsparql.query import Query
+from kgsparql.ranking import BM25Ranker
+from kgsparql.retrievers import load
+from kgsparql.retrievers._chains import chained_paths, round_robin
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Triple
+
+EX = "http://example.org/"
+Graph = Callable[..., OxigraphGraph]
+
+
+def ex(*names: str) -> tuple[IRI, ...]:
+    return tuple(IRI(EX + name) for name in names)
+
+
+def retrieve(
+    graph: OxigraphGraph, entities: Sequence[str], question: str = "what about it?", *,
+    events: list[Event] | None = None, budget: Budget | None = None, **options: object,
+) -> Retrieval:  # fmt: skip
+    usage, seen = Usage(budget or Budget()), [] if events is None else events
+    ranker = BM25Ranker()
+    session = Session(
+        question=question, graph=MeteredGraph(graph, usage, seen.append), linker=None, ranker=ranker,
+        choose=RankerChooser(ranker, seen.append), usage=usage, emit=seen.append, given=ex(*entities),
+    )  # fmt: skip
+    return load("mindmap", options).retrieve(session)
+
+
+def paths(found: Retrieval) -> list[Path]:
+    return [item.path for item in found.evidence if item.path is not None]
+
+
+def names(path: Path) -> str:
+    return "".join(term.value.removeprefix(EX) for term in path.terms if isinstance(term, IRI | BlankNode))
+
+
+CHAIN = ":a :p :x . :x :p :b . :b :q :y . :c :q :y ."
+
+
+def test_paths_chain_the_entities_in_their_order(graph_of: Graph) -> None:
+    assert [names(path) for path in paths(retrieve(graph_of(CHAIN), "abc"))] == ["axbyc"]
+
+
+def test_no_path_is_no_crash_and_starts_a_new_chain(graph_of: Graph) -> None:
+    """Known mistake 2."""
+    graph = graph_of(CHAIN + ":far :p :farther .")
+    assert paths(retrieve(graph, ["a", "far"])) == []
+    found = paths(retrieve(graph, ["far", "a", "b"]))
+    assert [names(path) for path in found] == ["axb"]
+
+
+def test_a_path_through_a_later_entity_takes_its_place(graph_of: Graph) -> None:
+    """Known mistake 3: candidates are compared by IRI, so a label with spaces does not matter."""
+    graph = graph_of(""":a :p :m . :m :p :b . :a :p :n . :n :p :b . :m rdfs:label "the middle one" .""")
+    found = paths(retrieve(graph, ["a", "b", "m"]))
+    assert [names(path) for path in found] == ["amb"]
+
+
+def test_the_start_moves_on_so_that_the_chain_is_no_star(graph_of: Graph) -> None:
+    """Known mistake 4."""
+    graph = graph_of(":a :p :b . :b :p :c . :c :p :d .")
+    assert [names(path) for path in paths(retrieve(graph, "abcd"))] == ["abcd"]
+
+
+def test_segments_are_combined_lazily() -> None:
+    """Known mistake 5: thirty segments of five paths are 5 ** 30 products."""
+    nodes = ex(*(f"n{i}" for i in range(31)))
+    predicates = ex(*"pqrst")
+    segments = [
+        tuple(Path(a, (Hop(Triple(a, predicate, b)),)) for predicate in predicates)
+        for a, b in zip(nodes, nodes[1:], strict=False)
+    ]
+    made = list(islice(chained_paths(segments), 50))
+    assert len(set(made)) == 50
+    assert all(len(path) == 30 for path in made)
+
+
+def test_combinations_are_whole_and_best_first() -> None:
+    a, b, c = ex(*"abc")
+    first = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q")]
+    second = [Path(b, (Hop(Triple(b, p, c)),)) for p in ex("r", "s", "t")]
+    made = list(chained_paths([tuple(first), tuple(second)]))
+    assert set(made) == {x.then(y) for x, y in product(first, second)}
+    ranks = [first.index(Path(a, path.hops[:1])) + second.index(Path(b, path.hops[1:])) for path in made]
+    assert ranks == sorted(ranks)
+
+
+def test_the_junction_is_not_repeated_and_the_path_stays_whole(graph_of: Graph) -> None:
+    """Known mistakes 6 and 7."""
+    found = retrieve(graph_of(CHAIN), "abc")
+    (item,) = [item for item in found.evidence if item.path is not None]
+    assert item.text == "a —p→ x —p→ b —q→ y ←q— c"
+    assert [cited.direction for cited in item.triples] == ["forward", "forward", "forward", "inverse"]
+
+
+def test_it_does_not_need_materialised_inverses(graph_of: Graph) -> None:
+    """Known mistake 8."""
+    graph = graph_of(":x :p :a . :x :p :b .")
+    assert [names(path) for path in paths(retrieve(graph, "ab"))] == ["axb"]
+
+
+def test_braces_in_graph_text_break_nothing(graph_of: Graph) -> None:
+    """Known mistake 10."""
+    graph = graph_of(':a :p :b . :b rdfs:label "{b} %s {0} {{" . :p rdfs:label "{p}" .')
+    found = retrieve(graph, "a")
+    assert "a —{p}→ {b} %s {0} {{" in [item.text for item in found.evidence]
+
+
+def test_every_entity_has_its_share_of_the_neighbour_lines(graph_of: Graph) -> None:
+    """Known mistake 12."""
+    turtle = "".join(f":{e} :p{i} :o{e}{i} . " for e in "abcd" for i in range(30))
+    found = retrieve(graph_of(turtle), "abcd", neighbour_lines=8)
+    lines = [item.text.split()[0] for item in found.evidence if item.kind == "neighbours"]
+    assert {entity: lines.count(entity) for entity in "abcd"} == dict.fromkeys("abcd", 2)
+
+
+def test_neighbours_are_those_of_this_question(graph_of: Graph) -> None:
+    """Known mistake 1: an entity with few neighbours does not inherit those of the question before."""
+    graph = graph_of(":rich :p :x, :y, :z . :poor :q :w .")
+    retrieve(graph, ["rich"])
+    found = retrieve(graph, ["poor"])
+    assert [item.text for item in found.evidence] == ["poor —q→ w"]
+
+
+def test_one_round_of_starts_before_any_has_two() -> None:
+    a, b = ex("a", "b")
+    one = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q", "r")]
+    two = [Path(b, (Hop(Triple(b, p, a)),)) for p in ex("p")]
+    assert round_robin([iter(one), iter(two)], 3) == [one[0], two[0], one[1]]
+    assert round_robin([], 3) == []
+
+
+def test_a_single_entity_is_looked_around_two_hops(graph_of: Graph) -> None:
+    graph = graph_of(":ann :worked_at :uni . :ben :worked_at :uni . :cas :worked_at :uni . :uni :city :bonn .")
+    found = retrieve(graph, ["ann"], "who worked at the same uni?")
+    assert next(iter(found.evidence)).text == "ann —worked at→ uni ←worked at— ben; cas"
+    assert {a.label for a in found.candidates[:2]} == {"ben", "cas"}
+    assert "ann" not in {a.label for a in found.candidates}
+
+
+def test_what_lies_behind_a_blank_node_is_shown_instead_of_it(graph_of: Graph) -> None:
+    graph = graph_of(":ann :employment [ :employer :uni ; :since 1999 ] .")
+    texts = [item.text for item in retrieve(graph, ["ann"]).evidence]
+    assert any("uni" in text for text in texts)
+    assert any("1999" in text for text in texts)
+
+
+def test_L43_loops_end(graph_of: Graph) -> None:
+    graph = graph_of(":a :p :a . :a :p :b . :b :p :a .")
+    assert [names(path) for path in paths(retrieve(graph, "ab"))] == ["ab"] * 2
+
+
+def test_the_limits_of_a_line_are_said(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    (line,) = retrieve(graph, ["a"], ends_per_line=10).evidence
+    assert len(line.triples) == 10
+    assert (line.cuts[0].limit, line.cuts[0].known) == (10, 70)
+
+
+def test_the_decision_tree_merges_what_begins_alike(graph_of: Graph) -> None:
+    graph = graph_of(":a :p :x . :x :q :b . :x :q :c .")
+    tree = retrieve(graph, ["a", "b", "c"]).tree
+    assert tree.splitlines()[0] == "a"
+    assert tree.count("—p→ x") == 1
+
+
+def test_Q20_an_entity_that_the_graph_does_not_have(graph_of: Graph) -> None:
+    found = retrieve(graph_of(CHAIN), ["nowhere"])
+    assert (len(found.evidence), found.candidates) == (0, ())
+
+
+@pytest.mark.parametrize("budget", range(12))
+def test_a_spent_budget_keeps_what_was_found(graph_of: Graph, budget: int) -> None:
+    events: list[Event] = []
+    found = retrieve(graph_of(CHAIN), "abc", budget=Budget(max_queries=budget), events=events)
+    assert isinstance(found, Retrieval)
+    limited = [e for e in events if isinstance(e, QueryRun) and e.name not in {"labels", "labels_linked", "types"}]
+    assert len(limited) <= budget + 1
+
+
+def test_the_same_bytes_twice(graph_of: Graph) -> None:
+    turtle = "".join(f":n{i} :p :n{(7 * i) % 40} . :n{i} :q :n{(3 * i + 1) % 40} ." for i in range(40))
+    first, second = (retrieve(graph_of(turtle), ["n1", "n5", "n9"]) for _ in range(2))
+    assert [(i.marker, i.text, i.score, i.query.text) for i in first.evidence] == [
+        (i.marker, i.text, i.score, i.query.text) for i in second.evidence
+    ]
+    assert first.candidates == second.candidates
+    assert first.tree == second.tree
+
+
+def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
+    graph = graph_of(CHAIN + ":a :r :z . :z :r :b .")
+    for entities in ("abc", "a", "b"):
+        for item in retrieve(graph, entities).evidence:
+            seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
+            assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
