@@ -61,6 +61,7 @@ class Retrieval:
     :param candidates: possible answers, the best first.
     :param sufficient: whether the method thought it enough; ``None`` if it does not judge.
     :param draft: what the method's own sufficiency call already wrote.
+    :param notes: what a limit cut off, and whatever else the reader should know.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -68,6 +69,7 @@ class Retrieval:
     sufficient: bool | None = None
     draft: Draft | None = None
     tree: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

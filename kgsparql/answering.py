@@ -44,7 +44,8 @@ def checked_question(text: str) -> str:
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Evidence for the question, verified, without an answer."""
     retrieval = _retrieved(retriever, session)
-    return replace(retrieval, evidence=_verified(retrieval.evidence, session).evidence)
+    evidence = _verified(retrieval.evidence, session).evidence
+    return replace(retrieval, evidence=evidence, notes=tuple(session.notes))
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:

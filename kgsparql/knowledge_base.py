@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.manifest import StoredSource
     from kgsparql.label_index import LabelIndex
     from kgsparql.linking import LinkedEntity, Linker
+    from kgsparql.ranking import Ranker
     from kgsparql.retriever import Retriever
 
 __all__ = ["Asking", "KnowledgeBase", "open"]
@@ -143,18 +144,15 @@ class KnowledgeBase:
 
     def session(self, question: str, asking: Asking) -> Session:
         """A session for one question."""
-        from kgsparql.ranking import ranker_for
-
         text = checked_question(question)
         usage = Usage(asking.budget, cancel=asking.cancel)
         emit = Numbering(asking.emit, lambda: usage.seconds)
-        ranker = ranker_for(self.embedder)
         return Session(
             question=text,
             graph=MeteredGraph(self.graph, usage, emit),
             linker=None if asking.entities else self.linker,
-            ranker=ranker,
-            choose=RankerChooser(ranker, emit),
+            ranker=self.ranker,
+            choose=RankerChooser(self.ranker, emit),
             usage=usage,
             emit=emit,
             given=asking.entities,
@@ -174,6 +172,13 @@ class KnowledgeBase:
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """What compares texts with questions; it remembers texts from one question to the next."""
+        from kgsparql.ranking import ranker_for
+
+        return ranker_for(self.embedder)
 
     @cached_property
     def index(self) -> LabelIndex:

@@ -21,6 +21,9 @@ __all__ = ["LabelSearch", "MemoryLabels", "Vocabulary"]
 TYPE_WORDS = 2
 """Content words of a class or predicate label beyond which they may be names, as in `MP of the Sejm of Poland ID`."""
 
+SMALL_LETTERS = 0.02
+"""Share of labels that must begin with a small letter before a capital is taken to mean anything."""
+
 
 class Vocabulary:
     """How many labels have each word, and which words are those of types and predicates.
@@ -28,24 +31,30 @@ class Vocabulary:
     :param counts: word to the number of distinct keys that have it.
     :param labels: the number of distinct keys.
     :param type_stems: stems of the words of class and predicate labels.
+    :param capitals_tell: some labels begin with a small letter, so that a capital marks a name.
     """
 
-    def __init__(self, counts: Mapping[str, int], labels: int, type_stems: Collection[str] = ()) -> None:
+    def __init__(
+        self, counts: Mapping[str, int], labels: int, type_stems: Collection[str] = (), *, capitals_tell: bool = False
+    ) -> None:
         self.counts = counts
         self.labels = labels
         self.type_stems = frozenset(type_stems)
+        self.capitals_tell = capitals_tell
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow]) -> Vocabulary:
         """The vocabulary of some labels; a key counts once, however many languages or things share it."""
         keys: set[str] = set()
         types: set[str] = set()
+        small = 0
         for row in rows:
             keys.add(row.key)
+            small += row.kind == "entity" and row.text[0].islower()
             if row.kind != "entity" and row.role != "alternative":
                 types.update(_type_stems(row))
         counts = Counter(chain.from_iterable(set(words(key)) for key in keys))
-        return cls(counts, len(keys), types)
+        return cls(counts, len(keys), types, capitals_tell=small > SMALL_LETTERS * len(keys))
 
     def idf(self, word: str) -> float:
         """How much a word says about which label is meant; more than 0."""

@@ -68,7 +68,8 @@ class LanceLabels:
         for some in _chunks(sorted(set(wanted))):
             found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
             counts.update((row["word"], row["labels"]) for row in found)
-        return Vocabulary(counts, self._manifest["keys"], self._manifest["type_stems"])
+        known = self._manifest
+        return Vocabulary(counts, known["keys"], known["type_stems"], capitals_tell=known["capitals_tell"])
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         found: list[LabelRow] = []
@@ -185,6 +186,7 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
         "texts": len({row.text for row in rows}),
         "keys": vocabulary.labels,
         "type_stems": sorted(vocabulary.type_stems),
+        "capitals_tell": vocabulary.capitals_tell,
         "vectors": {},
     }
 

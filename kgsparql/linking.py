@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ __all__ = ["THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector"]
 
-THRESHOLD = 0.5
+THRESHOLD = 0.6
 """Score below which nothing is linked, whatever it was found by."""
 
 MAX_LINKS = 10
@@ -36,9 +37,11 @@ ALTERNATIVE = 0.97
 SCATTERED = 0.95
 PARTIAL = 0.6
 TYPE_WORD = 0.3
-COMMON_WORD = 0.5
+COMMON_WORD = 0.65
 LOWER_CASE = 0.6
 EXACT_CASE = 1.02
+
+_CLAUSE = re.compile(r"[,.;:?!…、。？！；](?:\s|$)|[、。？！；]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +163,18 @@ class _Reading:
         self.languages = languages
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
-        self.is_cased = question != question.upper() and any(self._is_capital(i) for i in range(1, len(self.tokens)))
+        self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
         self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
         self._content = frozenset(self.content)
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
+
+    def _is_marked(self, i: int) -> bool:
+        """Whether the capital of a word tells something: `I`, and the first word of a sentence, have one anyway."""
+        between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
+        is_long = self.tokens[i].end - self.tokens[i].start > 1
+        return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
 
     def _is_acronym(self, i: int) -> bool:
         """`US` and `WHO` are not the stop words `us` and `who`, in a question that is not all capitals."""
@@ -219,7 +228,7 @@ class _Reading:
             is_type, score = True, score * TYPE_WORD
         elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
             score *= TYPE_WORD  # a count, not the number's own entity
-        elif self.is_cased and not any(self._is_capital(i) for i in places):
+        elif self.is_cased and vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
             weight *= LOWER_CASE
             if row.text[0].isupper() and (len(places) == 1 or matched == "text"):
                 score *= COMMON_WORD
@@ -275,26 +284,32 @@ class _Reading:
 
     def similar(self, exact: Sequence[_Candidate], embedder: Embedder) -> Iterator[_Candidate]:
         """Labels that mean nearly the same as a few words of the question which no label has exactly."""
-        windows = list(self._windows({i for c in exact for i in c.fit.places}))
+        windows = list(self._windows({i for c in exact if not c.is_type for i in c.fit.places}))
         if not windows:
             return
         texts = [self.question[self.tokens[w[0]].start : self.tokens[w[-1]].end] for w in windows]
-        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        numbers = {token.text for token in self.tokens}
+        best: dict[LabelRow, tuple[float, tuple[int, ...]]] = {}
         for window, hits in zip(windows, self.search.nearest(embedder.embed(texts), limit=5), strict=True):
-            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
             for row, cosine in hits:
-                found = Fit(frozenset(window), cosine, told * PARTIAL)
-                yield self._candidate(row, found, cosine, found.weight, vocabulary, "vector")
+                # To a model, 2009 is much the same as 2016.
+                if all(w in numbers for w in row.key.split() if any(map(str.isdecimal, w))):
+                    best[row] = max(best.get(row, (0.0, ())), (round(min(cosine, 1.0), 4), window))
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for row, (cosine, window) in best.items():
+            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            found = Fit(frozenset(window), cosine, told * PARTIAL)
+            yield self._candidate(row, found, cosine, found.weight, vocabulary, "vector")
 
     def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
-        """One to four content words with at most two others between, but for those an exact label has already."""
+        """One to four content words of one clause, at most two others between, none that an exact label has."""
         for first in range(len(self.content)):
             for last in range(first, min(first + MAX_WINDOW, len(self.content))):
                 window = tuple(self.content[first : last + 1])
-                if window[-1] - window[0] >= len(window) + 2:
+                text = self.question[self.tokens[window[0]].start : self.tokens[window[-1]].end]
+                if window[-1] in known or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
                     break
-                if not known.issuperset(window):
-                    yield window
+                yield window
 
     def linked(self, candidate: _Candidate, rivals: Iterable[_Candidate] = ()) -> LinkedEntity:
         """A candidate as the caller sees it, with the best rivals of other entities."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import NotFoundError, OptionError
-from kgsparql.terms import IRI, Term, printable
+from kgsparql.terms import IRI, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.evidence import Cut
@@ -104,7 +104,7 @@ def show(
         name = printable(labels[group.step.predicate], 80)
         arrow = f"—{name}→" if group.step.direction == "forward" else f"←{name}—"
         total = f"{group.count:,}" if group.exact else f"{group.count:,}+"
-        ends = "; ".join(printable(labels[t], 80) for t in group.neighbours)
+        ends = "; ".join(_shown(t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         c.write(f"  {arrow} {ends}{more}", None)
     _say_cuts(found.cuts, quiet=quiet)
@@ -151,6 +151,11 @@ def paths(
     if len(found.items) > limit:
         c.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)", quiet=quiet)
     _say_cuts(found.cuts, quiet=quiet)
+
+
+def _shown(term: Term, labels: Mapping[Term, str]) -> str:
+    language = term.language if isinstance(term, Literal) else None
+    return printable(labels[term], 80) + (f"@{language}" if language else "")
 
 
 def _check(form: str) -> None:

@@ -42,7 +42,7 @@ def ask_all(
     keys: Iterable[K],
     *,
     key_of: Callable[[Solution], object],
-    bound: int = BOUND,
+    bound: int | Callable[[int], int] = BOUND,
     weight: Callable[[Solution], int] = lambda _: 1,
     chunk_size: int | None = None,
 ) -> Asked[K]:
@@ -52,6 +52,7 @@ def ask_all(
     chunk, and only a key that alone reaches the bound needs other questions.
 
     :param query_of: the query for some keys that returns at most so many solutions, and one more, in each of its arms.
+    :param bound: of a query's solutions; or a function from how many keys it is about.
     :param key_of: the key that a solution is about.
     :param weight: how much of the bound a solution uses up: its count, where solutions are counts.
     """
@@ -61,15 +62,16 @@ def ask_all(
     asked: Asked[K] = Asked()
     while todo:
         chunk = todo.popleft()
-        found = graph.select(query_of(chunk, bound))
-        if found.complete and sum(map(weight, found)) <= bound:
+        at_most = bound if isinstance(bound, int) else bound(len(chunk))
+        found = graph.select(query_of(chunk, at_most))
+        if found.complete and sum(map(weight, found)) <= at_most:
             asked.solutions.extend(found)
             continue
         heaviest, rest = _divided(chunk, found, key_of, weight)
         if heaviest is None:
             half = len(chunk) // 2
             todo.extendleft((chunk[half:], chunk[:half]))
-        elif not rest or _weight_of(heaviest, found, key_of, weight) > bound:
+        elif not rest or _weight_of(heaviest, found, key_of, weight) > at_most:
             asked.over[heaviest] = [s for s in found if key_of(s) == heaviest]
             if rest:
                 todo.appendleft(rest)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import far_end, order_key, skipping, union_of
-from kgsparql.exploration.counting import predicates
-from kgsparql.exploration.found import NeighbourGroup
+from kgsparql.exploration.asking import BOUND, ask_all, far_end, order_key, skipping, union_of
+from kgsparql.exploration.counting import predicates, step_key
+from kgsparql.exploration.found import NeighbourGroup, PredicateCount
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Step, directions
 from kgsparql.query import MAX_ARMS, Query
@@ -17,8 +17,8 @@ from kgsparql.terms import IRI, Term
 
 __all__ = ["Group", "Selection", "Steps", "entity_of", "groups_of", "hub_groups"]
 
-ORDERED = 1_000
-"""The largest group of a hub that the engine is asked to order; ordering 100,000 takes half a second."""
+WHOLE = 2_000
+"""Neighbours of a hub that are fetched to order its small groups: faster than to have the engine order them."""
 
 Group: TypeAlias = tuple[IRI, Step]
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
@@ -90,7 +90,7 @@ def groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
 def hub_groups(
     graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: Selection, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    """The groups of entities that have too many neighbours to fetch: counted first, then some of each.
+    """The groups of entities that may have too many neighbours to fetch: counted first, then some of each.
 
     :param hubs: those entities, each with the neighbours that were seen.
     """
@@ -98,23 +98,38 @@ def hub_groups(
     counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
     counts = {(count.entity, count.step): count for count in counted.items}
     counts = {group: count for group, count in counts.items() if chosen.allows(group)}
-    seen = _members(solution for some in hubs.values() for solution in some)
+    totals = dict.fromkeys(hubs, 0)
+    for (entity, _), count in counts.items():
+        totals[entity] += count.count if count.exact else BOUND + 1
+    whole = [entity for entity, total in totals.items() if total <= BOUND]
+    asked = ask_all(graph, chosen.query, whole, key_of=entity_of, chunk_size=1)
+    groups = groups_of(asked.solutions)
+    larger = {group: count for group, count in counts.items() if group[0] not in whole or group[0] in asked.over}
+    seen = _members(solution for entity, some in hubs.items() if entity not in whole for solution in some)
+    for group, ends in _some_of_each(graph, larger, seen, limit).items():
+        groups[group] = NeighbourGroup(*group, tuple(ends), larger[group].count, larger[group].exact)
+    return groups, list(counted.cuts)
+
+
+def _some_of_each(
+    graph: KnowledgeGraph, counts: Mapping[Group, PredicateCount], seen: Mapping[Group, Sequence[Term]], limit: int
+) -> dict[Group, list[Term]]:
+    """The first of each small group, in order, while that needs few neighbours in all; any of each other group."""
     members: dict[Group, list[Term]] = {}
     arms = []
-    for group, count in counts.items():
-        few = count.exact and count.count <= ORDERED
-        if not few and len(seen.get(group, ())) >= limit:
-            members[group] = seen[group][:limit]
+    fetched = 0
+    for group, count in sorted(counts.items(), key=lambda item: (item[1].count, step_key(item[0][1]))):
+        fetched += count.count
+        small = fetched <= WHOLE and count.exact
+        if not small and len(seen.get(group, ())) >= limit:
+            members[group] = list(seen[group][:limit])
         else:
-            arm = Query.load(f"group_{group[1].direction}{'_ordered' if few else ''}")
-            arms.append(arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)]).limit(limit))
+            arm = Query.load(f"group_{group[1].direction}")
+            arm = arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)])
+            arms.append(arm.limit(count.count if small else limit))
     for start in range(0, len(arms), MAX_ARMS):
         members |= _members(graph.select(Query.union(arms[start : start + MAX_ARMS])))
-    groups = {}
-    for group, count in counts.items():
-        ends = tuple(sorted(members.get(group, ()), key=order_key))
-        groups[group] = NeighbourGroup(*group, ends, count.count, count.exact)
-    return groups, list(counted.cuts)
+    return {group: sorted(ends, key=order_key)[:limit] for group, ends in members.items()}
 
 
 def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import ask_all, entities_of, order_key
+from kgsparql.exploration.asking import BOUND, ask_all, entities_of, order_key
 from kgsparql.exploration.counting import step_key
 from kgsparql.exploration.found import Found, NeighbourGroup
 from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, groups_of, hub_groups
@@ -31,8 +31,8 @@ def neighbours(
 ) -> Found[NeighbourGroup]:
     """The neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
-    A few queries for all entities. Neighbours are in the order of their text; of a hub's group with more than a
-    thousand, the engine gives any. A neighbour that is a blank node comes with what lies behind it.
+    A few queries for all entities. Neighbours are in the order of their text, but of the large groups of a hub (an
+    entity of more than 10,000 neighbours) the engine gives any. One that is a blank node comes with what lies behind.
 
     :param direction: of the hops when no ``steps`` are given, and of the second hop through a blank node.
     :param steps: only these, for all entities or (a mapping) for each its own; ``skip`` then does not apply to them.
@@ -47,6 +47,7 @@ def neighbours(
         chosen.query,
         starts,
         key_of=entity_of,
+        bound=lambda number: min(BOUND, 2_000 + 200 * number),  # fetching 10,000 from a hub would be in vain
         chunk_size=max(1, graph.chunk_size // chosen.pairs_per_entity),
     )
     groups = groups_of(asked.solutions)

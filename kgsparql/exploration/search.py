@@ -117,10 +117,15 @@ class Side:
         for term in self.frontier:
             if isinstance(term, BlankNode):
                 if term not in self.behind:
-                    beside = next(iter(self.arriving[term])).start
-                    self.cuts[Cut("hops through nested blank nodes", 2, None, str(beside))] = None
+                    self.cuts[Cut("hops through nested blank nodes", 2, None, str(self._named_before(term)))] = None
                 hops.extend(self.behind.get(term, ()))
         return hops
+
+    def _named_before(self, term: Term) -> Term:
+        """The last term with a name on the way to a blank node."""
+        while isinstance(term, BlankNode):
+            term = next(iter(self.arriving[term])).start
+        return term
 
     def _with_mediators(self, graph: KnowledgeGraph, rules: Rules, hops: list[Hop]) -> list[Hop]:
         """The hops, those to a blank node asked for again together with what lies behind it."""

@@ -14,7 +14,7 @@ from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.choosing import Candidate
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
-from kgsparql.paths import Path
+from kgsparql.paths import Path, Step
 from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
@@ -24,6 +24,7 @@ from kgsparql.retrievers._tree import decision_tree
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
+from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["MindMap"]
 
@@ -74,14 +75,17 @@ class MindMap(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths first (P), then neighbour lines (N); candidates from both."""
-        entities = [link.term for link in session.link()]
+        links = session.link()
+        entities = [link.term for link in links]
+        classes = [link.term for link in links if link.kind == "class"]
         items: list[EvidenceItem] = []
         with session.within_budget():
             items += self._path_items(entities, session)
         with session.within_budget():
             near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
-            session.note_cuts(near.cuts)
-            around = lines_around(near.items)
+            members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=self.frontier)
+            session.note_cuts((*near.cuts, *members.cuts))
+            around = lines_around((*near.items, *members.items))
             if not items and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
                 items += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
@@ -163,8 +167,7 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     """Terms of the evidence that the question did not name, by the best item each is in and by their kind.
 
     The best item, not the sum of all: a sum puts first what lies on every way, such as the university between two
-    colleagues (on the bundled questions it answers 64 and 24 % of one- and two-hop questions, the best item 79 and
-    59 %: ``benchmarks/mindmap.py``).
+    colleagues (``benchmarks/mindmap.py`` prints both).
     """
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}
@@ -180,6 +183,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms])]
     fits = session.fit(expected_kind(session.question), kinds)
     total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
+    if terms and max(total.values()) <= 0:
+        session.notes.append("nothing in the evidence fits the words of the question: the order says nothing")
     for term in sorted(terms, key=lambda t: (-total[t], labels[t], str(t))):
         yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
 

@@ -78,7 +78,9 @@ def test_Q16_neighbours_of_a_hub(graph: CountingGraph) -> None:
     assert (by_step["^<rare>"].neighbours, by_step["^<rare>"].count) == ((ex("only"),), 1)
     assert (by_step["^<p07>"].count, by_step["^<p07>"].exact) == (EDGES // PREDICATES, True)
     assert all(len(group.neighbours) == min(10, group.count) for group in found.items)
-    assert by_step["<out>"].neighbours == tuple(sorted((ex(f"n{i}") for i in range(500)), key=lambda term: term.value)[:10])
+    assert by_step["<out>"].neighbours == tuple(
+        sorted((ex(f"n{i}") for i in range(500)), key=lambda term: term.value)[:10]
+    )
     assert sum(group.count for group in found.items) == EDGES + 501
     cuts = [cut for cut in found.cuts if cut.where == f"{ex('hub')} ^{ex('p07')}"]
     assert [(cut.what, cut.limit, cut.known) for cut in cuts] == [("neighbours", 10, EDGES // PREDICATES)]

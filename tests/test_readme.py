@@ -1,0 +1,51 @@
+"""What the README shows is what the commands print. ``UPDATE_README=1 pytest tests/test_readme.py`` rewrites it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from kgsparql.cli import app
+from tests.conftest import ROOT
+
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```console\n\$ kgsparql (?P<command>[^\n]+)\n(?P<shown>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = [match["command"] for match in BLOCK.finditer(README.read_text(encoding="utf-8"))]
+
+
+def printed(command: str) -> str:
+    done = CliRunner().invoke(app, shlex.split(command))
+    assert done.exit_code == 0, done.stderr
+    return re.sub(r" · \d+\.\d\d s$", " · 0.05 s", done.stdout, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_readme_shows_what_the_command_prints(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = README.read_text(encoding="utf-8")
+    (match,) = [m for m in BLOCK.finditer(text) if m["command"] == command]
+    now = printed(command).replace("\r\n", "\n")
+    if os.environ.get("UPDATE_README"):
+        README.write_text(text[: match.start("shown")] + now + text[match.end("shown") :], encoding="utf-8")
+    else:
+        assert match["shown"] == now
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(COMMANDS) >= 4
+
+
+def test_the_python_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
+    assert "Pierre Curie" in capsys.readouterr().out
+
+
+def test_the_table_of_commands_is_whole() -> None:
+    listed = set(re.findall(r"^\| `kgsparql (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE))
+    assert listed == {info.callback.__name__ for info in app.registered_commands if info.callback}

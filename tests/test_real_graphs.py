@@ -1,0 +1,196 @@
+"""The whole way on real graphs, where they lie beside the checkout."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+
+import kgsparql
+from kgsparql.exploration import labels, neighbours
+from kgsparql.graphs import OxigraphGraph, load_store, open_graph
+from kgsparql.paths import Path as GraphPath
+from kgsparql.terms import IRI, Literal
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
+from tests.engines import CountingGraph
+
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+
+
+def questions(folder: Path) -> list[dict[str, Any]]:
+    with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("embedder", ["auto", "none"])
+def test_feynmans_colleagues(shared_data: Path, run: Run, embedder: str) -> None:  # noqa: F811
+    graph = shared_data / "nobel" / "graph.nt.gz"
+    done = run("ask", FEYNMAN, "-k", graph, "--no-model", "-f", "json", "--embedder", embedder)
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [link["label"] for link in answer["linked"]] == ["Richard P. Feynman"]
+    first = [
+        {t[f"{role}_label"] for t in item["triples"] for role in ("subject", "object")}
+        for item in answer["evidence"][:5]
+        if item["kind"] == "path"
+    ]
+    caltech = "California Institute of Technology (Caltech)"
+    assert any({"Richard P. Feynman", caltech, "Murray Gell-Mann"} <= item for item in first)
+    assert "Richard P. Feynman" not in {a["label"] for a in answer["answers"]}
+    assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
+
+
+def test_the_nobel_file_as_it_was_published(shared_data: Path, run: Run, tmp_path: Path) -> None:  # noqa: F811
+    dirty = shared_data / "nobel" / "as_published_invalid.ttl"
+    for command in (("ask", "Who?", "-k", dirty), ("load", dirty, "--store", tmp_path / "S")):
+        done = run(*command)
+        assert done.exit_code == 4
+        assert "as_published_invalid.ttl:15:" in done.stderr
+        assert done.stdout == ""
+    assert not (tmp_path / "S").exists()
+
+
+def adjacency(graph: OxigraphGraph) -> dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]]:
+    """Every edge that a path may use, from both its ends."""
+    classes = {quad.object for quad in graph.store.quads_for_pattern(None, RDF_TYPE, None)}
+    near: dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]] = defaultdict(lambda: defaultdict(list))
+    for s, p, o, _ in graph.store:
+        if p not in UNWALKED and isinstance(s, IRI) and isinstance(o, IRI) and not {s, o} & classes:
+            near[s][o].append((s, p, o))
+            if s != o:
+                near[o][s].append((s, p, o))
+    return near
+
+
+def brute_force(
+    near: dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]], start: IRI, end: IRI, max_hops: int
+) -> set[tuple[tuple[IRI, IRI, IRI], ...]]:
+    """All shortest paths, as sequences of triples, by walking every level whole."""
+    ways: dict[IRI, list[tuple[tuple[IRI, IRI, IRI], ...]]] = {start: [()]}
+    visited = {start}
+    for _ in range(max_hops):
+        following: dict[IRI, list[tuple[tuple[IRI, IRI, IRI], ...]]] = defaultdict(list)
+        for term, some in ways.items():
+            for other, edges in near[term].items():
+                if other not in visited:
+                    following[other] += [(*way, edge) for way in some for edge in edges]
+        if end in following:
+            return set(following[end])
+        visited |= following.keys()
+        ways = following
+    return set()
+
+
+def triples(path: GraphPath) -> tuple[tuple[IRI, IRI, IRI], ...]:
+    return tuple((t.subject, t.predicate, t.object) for t in path.triples)  # type: ignore[misc]
+
+
+@pytest.fixture(params=["inverses as they are", "inverses removed"])
+def emckg(request: pytest.FixtureRequest, shared_data: Path) -> OxigraphGraph:
+    store = pyoxigraph.Store()
+    with gzip.open(shared_data / "emckg" / "graph.nt.gz") as data:
+        kept: set[tuple[object, object]] = set()
+        for quad in pyoxigraph.parse(data, format=pyoxigraph.RdfFormat.N_TRIPLES):
+            if request.param == "inverses removed" and (quad.object, quad.subject) in kept:
+                continue
+            kept.add((quad.subject, quad.object))
+            store.add(pyoxigraph.Quad(quad.subject, quad.predicate, quad.object))
+    return open_graph(store, name="emckg")
+
+
+def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_data: Path) -> None:
+    """MindMap, known mistake 8 among others: nothing depends on the inverses being there."""
+    near = adjacency(emckg)
+    pairs = [q["topic_entities"][:2] for q in questions(shared_data / "emckg") if len(q["topic_entities"]) >= 2][:20]
+    assert len(pairs) == 20
+    knowledge = kgsparql.KnowledgeBase(emckg, embedder="none")
+    everything = {"paths_kept": 1000, "paths_per_pair": 1000}
+    lengths, compared = set(), 0
+    for pair in pairs:
+        start, end = (IRI(entity["iri"]) for entity in pair)
+        found = knowledge.retrieve("What connects them?", entities=(start, end), options=everything)
+        paths = [item.path for item in found.evidence if item.path is not None and len(item.path)]
+        expected, made = brute_force(near, start, end, max_hops=5), {triples(path) for path in paths}
+        assert made <= expected
+        assert made == expected or (len(made) == 1000 < len(expected))
+        compared += made == expected
+        lengths |= {len(path) for path in paths}
+    assert len(lengths) > 1
+    assert compared >= 15
+
+
+def test_the_same_bytes_twice_on_emckg(emckg: OxigraphGraph, shared_data: Path) -> None:
+    for question in questions(shared_data / "emckg")[:20]:
+        first, second = (
+            kgsparql.KnowledgeBase(emckg, embedder="none").ask(question["question"]).to_json() for _ in range(2)
+        )
+        first["usage"] = second["usage"] = None
+        assert json.dumps(first) == json.dumps(second)
+
+
+@pytest.mark.parametrize(
+    ("graph", "question", "topic"),
+    [
+        ("emckg/graph.nt.gz", "I think I might have Turner syndrome.", "Turner syndrome"),
+        ("metaqa/graph.nt.gz", "what does Chunchuna Villafañe act in", "Chunchuna Villafañe"),
+        ("ck25/graph.nt.gz", "What is the telephone of Baldwin Dirksen?", "Baldwin Dirksen"),
+        ("wikidata_qald10/graph.nt.gz", "Who founded Aerosvit?", ""),
+        ("music/graph.nt.gz", "Who is the artist of the album Heroes?", ""),
+        ("orkg/graph.nt.gz", "Which papers are about software architecture?", ""),
+        ("orkg/graph_literals.nt.gz", "Which papers are about software architecture?", ""),
+    ],
+)
+def test_every_citation_on_real_graphs_is_found_again(shared_data: Path, graph: str, question: str, topic: str) -> None:
+    answer = kgsparql.open(shared_data / graph, embedder="none").ask(question)
+    assert answer.status in {"answered", "no_entity"}
+    if topic:
+        assert topic.casefold() in {link.label.casefold() for link in answer.linked}
+        assert len(answer.evidence)
+    for item in answer.evidence:
+        assert all(cited.verified for cited in item.triples)
+
+
+@pytest.fixture(scope="module")
+def oewn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    file = Path(__file__).parents[2] / "shared" / "data" / "oewn" / "graph.nt.gz"
+    if not file.is_file():
+        pytest.skip("the folder of real graphs is not beside this checkout")
+    store = tmp_path_factory.mktemp("oewn") / "S"
+    load_store(file, store)
+    yield store
+
+
+@pytest.mark.slow
+def test_neighbours_of_200_oewn_entities_cost_a_handful_of_queries(oewn: Path) -> None:
+    graph = CountingGraph(open_graph([str(oewn)]))
+    subjects = sorted(
+        {s["s"].value for s in graph.graph.select(kgsparql.Query("all", "SELECT DISTINCT ?s { ?s a ?c }"))}
+    )  # type: ignore[union-attr]
+    entities = [IRI(value) for value in random.Random(1).sample(subjects, 200)]
+    graph.queries.clear()
+    found = neighbours(graph, entities, direction="both")
+    named = labels(graph, [t for group in found.items for t in (group.entity, *group.neighbours)])
+    assert {group.entity for group in found.items} == set(entities)
+    assert all(label.text for label in named.values())
+    assert len(graph.queries) <= 10, [query.name for query in graph.queries]
+
+
+@pytest.mark.slow
+def test_oewn_is_asked(oewn: Path) -> None:
+    answer = kgsparql.open(oewn, embedder="none").ask("What is a kind of dog?")
+    assert answer.status == "answered"
+    assert any(link.label == "dog" for link in answer.linked)
+    assert all(c.verified for item in answer.evidence for c in item.triples)
+
+
+def test_literal_answers_are_literals(shared_data: Path) -> None:
+    answer = kgsparql.open(shared_data / "ck25" / "graph.nt.gz").ask("What is the telephone of Baldwin Dirksen?")
+    assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
