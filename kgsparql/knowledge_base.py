@@ -79,6 +79,7 @@ class KnowledgeBase:
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param languages: language tags of labels, the preferred first.
+    :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     """
 
@@ -88,13 +89,13 @@ class KnowledgeBase:
         *,
         languages: tuple[str, ...] = ("en",),
         embedder: str | Embedder | None = "auto",
-        prefixes: PrefixMap | None = None,
+        prefixes: Mapping[str, str] | None = None,
         note: Callable[[str], None] = _ignore,
         progress: Callable[[str, int, int | None], None] | None = None,
     ) -> None:
         self.graph = graph
         self.languages = languages
-        self.prefixes = prefixes or PrefixMap.default()
+        self.prefixes = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
         self._embedder = embedder
         self._note = note
         self.progress = progress

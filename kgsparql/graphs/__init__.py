@@ -15,7 +15,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.loader import recipe_of
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.stores import LoadReport, load_store
 
 __all__ = [
@@ -121,6 +121,7 @@ def _in_memory(
         name=name or ", ".join(file.name for file in files),
         fingerprint=hashlib.sha256(json.dumps([recipe, recipe_of(options)]).encode()).hexdigest(),
         sources=sources_of_files(files, graphs) if several else {},
+        prefixes={p: name for file in reversed(files) for p, name in prefixes_of(file, options).items()},
     )
 
 

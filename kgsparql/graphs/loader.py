@@ -19,7 +19,7 @@ from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLocke
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
-from kgsparql.graphs.parsing import BlankNodes, opened, quads
+from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
 from kgsparql.terms import IRI, printable
 
 __all__ = ["main", "recipe_of"]
@@ -145,5 +145,5 @@ def _load(store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOpti
         source=job["source"], sha256=file.tally.sha256, graph=job["graph"],
         graphs=tuple(sorted(met - {job["graph"]})),
         triples=len(store) - size_before, skipped=file.skipped, first_skipped=file.first_skipped,
-        recipe=recipe_of(options),
+        recipe=recipe_of(options), prefixes=prefixes_of(file, options),
     )  # fmt: skip

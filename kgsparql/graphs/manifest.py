@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ class StoredSource:
     :param triples: how many were new to the store.
     :param skipped: statements left out because they were not valid.
     :param recipe: the options that change what is read: format, base, encoding, skip_bad.
+    :param prefixes: those the file declares at its head.
     """
 
     source: str
@@ -38,6 +39,7 @@ class StoredSource:
     skipped: int = 0
     first_skipped: str = ""
     recipe: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class Manifest:
     def fingerprint(self) -> str:
         """A hash of what was loaded, in hexadecimal; paths do not matter."""
         return content_hash(self.sources)
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes of all sources; of one prefix with several meanings, the first."""
+        return {prefix: name for source in reversed(self.sources) for prefix, name in source.prefixes.items()}
 
     def write(self, directory: Path) -> None:
         """Put the manifest into a store."""

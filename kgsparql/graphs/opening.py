@@ -72,7 +72,7 @@ def open_store(
         ) from error  # fmt: skip
     fingerprint: str | Callable[[], str] = manifest.fingerprint if manifest.sources else lambda: _files_hash(path)
     shown = str(directory) if name is None else name
-    return OxigraphGraph(store, name=shown, fingerprint=fingerprint, sources=sources)
+    return OxigraphGraph(store, name=shown, fingerprint=fingerprint, sources=sources, prefixes=manifest.prefixes)
 
 
 def _files_hash(path: Path) -> str:

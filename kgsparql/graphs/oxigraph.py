@@ -28,6 +28,7 @@ class OxigraphGraph:
     :param name: what the user called it, and what citations say.
     :param fingerprint: a hash of the content, or a function that computes it when it is asked for.
     :param sources: how to cite a named graph, for those that are not cited as ``name`` and their IRI.
+    :param prefixes: those its files declare.
 
     >>> store = ox.Store()
     >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
@@ -45,11 +46,13 @@ class OxigraphGraph:
         name: str,
         fingerprint: str | Callable[[], str],
         sources: Mapping[str, Source] | None = None,
+        prefixes: Mapping[str, str] | None = None,
     ) -> None:
         self.store = store
         self.name = name
         self._fingerprint = fingerprint
         self._sources = dict(sources or {})
+        self.prefixes = dict(prefixes or {})
 
     @cached_property
     def fingerprint(self) -> str:

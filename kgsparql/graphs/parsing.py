@@ -16,7 +16,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, rea
 from kgsparql.graphs.parse_errors import load_error
 from kgsparql.terms import IRI, BlankNode, Literal, Triple
 
-__all__ = ["BlankNodes", "opened", "quads"]
+__all__ = ["BlankNodes", "opened", "prefixes_of", "quads"]
 
 _LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
@@ -100,6 +100,23 @@ def quads(
                 continue
             target = graph if in_default and graph is not None else _renamed(name, rename)
             yield ox.Quad(_renamed(subject, rename), quad.predicate, _renamed(object_, rename), target)
+
+
+def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
+    """The prefixes declared at the head of a file, in its first 64 kB; none where the format or source has none.
+
+    What is wrong with the file is not said here: whoever reads it whole says it, with its place.
+    """
+    if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
+        return {}
+    with reader_of(RdfFile(file.name, file.path), options) as reader:
+        parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
+        try:
+            for _ in parser:
+                pass
+        except SyntaxError:
+            return dict(parser.prefixes)  # the block ends where it ends
+        return dict(parser.prefixes)
 
 
 def _renamed(term: Any, rename: Callable[[BlankNode], BlankNode]) -> Any:

@@ -127,9 +127,10 @@ def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object,
 def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) -> None:
     graph = tmp_path / "evil.ttl"
     label = r"Evil\u001b[31m\u202eName"
+    named = "<http://www.w3.org/2000/01/rdf-schema#label>"
     graph.write_text(
-        f'<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "{label}" ; '
-        '<http://e.org/knows> <http://e.org/b> . <http://e.org/b> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u0007b" .'
+        f'<http://e.org/a> {named} "{label}" ; <http://e.org/knows> <http://e.org/b> . '
+        f'<http://e.org/b> {named} "B\\u0007b" .'
     )
     for form in ("text", "md"):
         done = run("ask", "Whom does Evil[31mName know? \x1b[2J", "-k", graph, "-e", "http://e.org/a", "-f", form)

@@ -1,0 +1,217 @@
+"""``find``, ``show``, ``paths``, ``query``, ``load``, ``index`` and ``info`` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES, ROOT
+
+NOBEL = FIXTURES / "nobel.ttl"
+CORNERS = FIXTURES / "corner_cases.trig"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    file = tmp_path / "small.ttl"
+    file.write_text(
+        '@prefix ex: <http://ex.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n'
+        'ex:a rdfs:label "Ann"@en ; ex:knows ex:b . ex:b rdfs:label "Ben"@en ; ex:age 42 .\n'
+    )  # fmt: skip
+    return file
+
+
+def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, small: Path) -> None:
+    shown = [run("show", name, "-k", small).stdout for name in ("Ann", "ex:a", "http://ex.org/a", "<http://ex.org/a>")]
+    assert shown == ["ex:a ! Ann\n  —knows→ Ben\n  —label→ Ann@en\n"] * 4
+
+
+def test_prefixes_of_the_files_are_known_in_a_store_too(run: Run, small: Path, tmp_path: Path) -> None:
+    assert run("load", small, "--store", tmp_path / "S").exit_code == 0
+    assert "ex:b ! Ben" in run("show", "ex:b", "-k", tmp_path / "S").stdout
+
+
+def test_show_says_what_it_left_out(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "hub.nt"
+    file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
+    done = run("show", "http://e/hub", "-k", file, "-n", "3")
+    assert "(300 in all)" in done.stdout
+    assert "3 of 300 shown" in done.stderr
+    data = json.loads(run("show", "http://e/hub", "-k", file, "-n", "3", "-f", "json").stdout)
+    assert [(g["count"], g["exact"], len(g["neighbours"])) for g in data["groups"]] == [(300, True, 3)]
+
+
+def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
+    done = run("show", "Springfield", "-k", CORNERS)
+    assert done.exit_code == 3
+    assert done.stdout == ""
+    assert done.stderr.count("springfield-") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("show", "Nobody At All"), 3, "kgsparql find"),
+        (("show", "http://nowhere.example/x"), 3, "not in the graph"),
+        (("show", "nope:x"), 2, "unknown prefix"),
+        (("show", "Marie Curie", "-f", "xml"), 2, "text, json"),
+        (("paths", "Marie Curie", "Nobody At All"), 3, "Nobody At All"),
+        (("paths", "Marie Curie", "Niels Bohr", "--max-hops", "1"), 3, "--max-hops"),
+        (("query", "SELECT * { ?s ?p }"), 4, "line 1"),
+        (("query", "INSERT DATA { <http://a> <http://b> <http://c> }"), 2, "E_FORBIDDEN_QUERY"),
+        (("query", "missing.rq"), 2, "missing.rq"),
+        (("query", "ASK { ?s ?p ?o }", "-f", "csv"), 2, "json"),
+        (("find", "qqqqqqqqqqqqqq"), 3, "nothing like"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
+    done = run(*arguments, "-k", NOBEL)
+    assert done.exit_code == code, done.stdout + done.stderr
+    assert says in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_paths_in_both_formats(run: Run) -> None:
+    text = run("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL).stdout
+    assert "Marie Curie —spouse→ Pierre Curie" in text.splitlines()
+    data = json.loads(run("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL, "-f", "json").stdout)
+    assert {hop["end_label"] for path in data for hop in path["hops"]} == {"Pierre Curie"}
+
+
+def test_looking_around_imports_nothing_heavy(small: Path, tmp_path: Path) -> None:
+    rq = tmp_path / "q.rq"
+    rq.write_text("ASK { ?s ?p ?o }")
+    for arguments in (["show", "Ann"], ["paths", "Ann", "Ben"], ["query", str(rq)], ["info"]):
+        code = (
+            "import sys; from kgsparql.cli import app\n"
+            "try: app(sys.argv[1:])\n"
+            "except SystemExit as end: assert end.code in (0, None), end.code\n"
+            "print({'lancedb', 'torch', 'openai', 'sentence_transformers'} & sys.modules.keys())"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments, "-k", str(small)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == "set()", done.stdout
+
+
+def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
+    select = "SELECT ?year { dbr:Marie_Curie dbo:award/dbo:year ?year } ORDER BY ?year"
+    for name in ("json", "xml", "tsv"):
+        done = run("query", select, "-k", NOBEL, "-f", name)
+        form = pyoxigraph.QueryResultsFormat.from_extension({"json": "srj", "xml": "srx"}.get(name, name))
+        assert form is not None
+        found = pyoxigraph.parse_query_results(done.stdout.encode(), format=form)
+        assert [s["year"].value for s in found] == ["1903", "1911"]  # type: ignore[union-attr]
+    file = tmp_path / "years.csv"
+    assert run("query", select, "-k", NOBEL, "-o", file).exit_code == 0
+    assert file.read_bytes() == b"year\r\n1903\r\n1911\r\n"
+    turtle = run("query", "CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o } LIMIT 3", "-k", NOBEL).stdout
+    assert len(list(pyoxigraph.parse(turtle.encode(), format=pyoxigraph.RdfFormat.TURTLE))) == 3
+
+
+def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
+    began = time.monotonic()
+    cross = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+    done = run("query", cross, "-k", NOBEL, "--timeout", "1")
+    assert done.exit_code == 2
+    assert "E_TIMEOUT" in done.stderr
+    assert time.monotonic() - began < 10
+
+
+def test_query_and_graph_from_stdin(run: Run, small: Path) -> None:
+    done = run("query", "-", "-k", small, "-f", "json", stdin="ASK { ?s ?p 42 }")
+    assert json.loads(done.stdout)["boolean"] is True
+    done = run("query", "ASK { ?s ?p 42 }", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
+    assert json.loads(done.stdout)["boolean"] is True
+
+
+def test_info_lists_sources_and_counts(run: Run, small: Path, tmp_path: Path) -> None:
+    store = tmp_path / "S"
+    run("load", small, CORNERS, "--store", store)
+    data = json.loads(run("info", "-k", store, "-f", "json").stdout)
+    assert [Path(source["source"]).name for source in data["sources"]] == ["small.ttl", "corner_cases.trig"]
+    assert data["triples"] == sum(source["triples"] for source in data["sources"]) - 2, "one triple is in three graphs"
+    assert "rdfs:label" in {entry["curie"] for entry in data["predicates"]}
+
+
+def test_several_files_are_cited_by_name(run: Run, small: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.ttl"
+    other.write_text('<http://ex.org/b> <http://ex.org/likes> <http://ex.org/c> .')  # fmt: skip
+    done = run("ask", "Whom does Ben like?", "-k", small, "-k", other, "-f", "json", "--embedder", "none")
+    answer = json.loads(done.stdout)
+    sources = {
+        t["predicate"]: {s["graph"] for s in t["sources"]} for item in answer["evidence"] for t in item["triples"]
+    }
+    assert sources["<http://ex.org/likes>"] == {str(other)}
+    assert sources["<http://ex.org/age>"] == {str(small)}
+
+
+def test_sources_from_the_environment_one_per_line(run: Run, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_KG", f"{small}\n{CORNERS}\n")
+    assert run("show", "Ann").exit_code == 0
+    assert run("show", "Springfield").exit_code == 3
+
+
+def test_load_again_does_nothing_and_skips_are_counted(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.nt"
+    bad.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
+    refused = run("load", bad, "--store", tmp_path / "S")
+    assert refused.exit_code == 4
+    assert "bad.nt:2:" in refused.stderr
+    assert not (tmp_path / "S").exists()
+    done = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
+    assert "2 triples, 1 bad statements skipped" in done.stderr
+    again = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
+    assert "unchanged" in again.stderr
+
+
+def test_index_is_built_once_and_used(run: Run, small: Path) -> None:
+    done = run("index", "-k", small, "--embedder", "none")
+    assert done.exit_code == 0, done.stderr
+    assert "labels" in done.stderr
+    found = run("find", "ann", "-k", small, "--embedder", "none")
+    assert found.stdout.startswith("ex:a ! Ann")
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout.startswith("kgsparql 0.")
+    assert run().exit_code in {0, 2}
+    for command in ("ask", "find", "show", "paths", "query", "load", "index", "info"):
+        assert run(command, "--help").exit_code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    query = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgsparql", "query", query, "-k", str(NOBEL)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, stderr = process.communicate(timeout=10)
+    assert time.monotonic() - began < 2
+    assert process.returncode == 130, stderr
+    assert stderr.strip() == "interrupted"
+
+
+def test_output_that_nobody_reads_is_no_error() -> None:
+    command = f"{sys.executable} -m kgsparql show 'Marie Curie' -k {NOBEL} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        [shutil.which("bash") or "/bin/bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "Marie Curie" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr
