@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,6 +85,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def name(self) -> str:
+        """As :meth:`Embedder.name`."""
         if self._model.directory is None:
             self._encoder  # noqa: B018 - after loading, the model is in the cache, with weights that can be named
             self._model = find_model(self._model.label) or self._model
@@ -93,9 +93,11 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
+        """As :meth:`Embedder.dimension`."""
         return self._model.dimension or int(self._encoder.get_embedding_dimension())
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         with self._lock:  # one tokenizer, which does not like to be borrowed twice
@@ -112,7 +114,7 @@ class SentenceTransformerEmbedder:
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
-            logging.disable_progress_bar()
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
         except Exception as error:
             raise EmbeddingError(
@@ -137,19 +139,28 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
+        """As :meth:`Embedder.name`."""
         return f"{self._model}@{self._base_url.split('://', 1)[1].rpartition('@')[2]}"
 
     @property
     def dimension(self) -> int:
+        """As :meth:`Embedder.dimension`."""
         if self._dimension is None:
             self.embed(["a"])
         return self._dimension or 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         parts = [self._batch(texts[at : at + self.batch_size]) for at in range(0, len(texts), self.batch_size)]
         return np.concatenate(parts)
+
+    def close(self) -> None:
+        """Close the connection; the next text opens another."""
+        client = self.__dict__.pop("_client", None)
+        if client is not None:
+            client.close()
 
     @cached_property
     def _client(self) -> Any:

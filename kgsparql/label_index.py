@@ -18,7 +18,8 @@ from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.label_rows import LabelRow, Progress, description_rows, label_rows
 from kgsparql.label_search import LabelSearch, MemoryLabels
-from kgsparql.label_tables import LanceLabels, embed_texts, vector_table, write_descriptions, write_labels
+from kgsparql.label_tables import LanceLabels, write_descriptions, write_labels
+from kgsparql.label_vectors import embed_texts, vector_table
 from kgsparql.tables import Tables
 from kgsparql.terms import IRI
 

@@ -17,6 +17,8 @@ TYPE_WORD = 0.3
 """What the word of a class or predicate counts, beside other words: `film`, `city`, `time zone`."""
 _STOP_WEIGHT = 0.1
 """Stop words count a little, so that `The Last Man` is a better match than `Last Man` where both are there."""
+_MISSING_STOP = 0.5
+"""... and where they are not, the label is a little less what was asked: `This Is Not a Film` for `film`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def fit(
             weight += _weight(word, vocabulary, stops) * likeness
     if not places:
         return None
+    asked = {token.text for token in question}
+    total += sum(_MISSING_STOP for word in label if word in stops and word not in asked)
     return Fit(frozenset(places), found / total, weight)
 
 

@@ -232,7 +232,7 @@ def _is_name(name: str) -> bool:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Millions of small values are made and all are kept: looking for garbage among them takes a quarter of the time."""
+    """Millions of small values are made and all are kept: looking for garbage there takes a quarter of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -19,7 +19,7 @@ from kgsparql.words import STOP_WORDS, stem, trigrams, words
 __all__ = ["LabelSearch", "MemoryLabels", "Vocabulary"]
 
 TYPE_WORDS = 2
-"""Content words of a class or predicate label beyond which they may be names, as in `MP of the Sejm of Poland ID`."""
+"""Content words of a class or predicate label beyond which some may be names: `MP of the Sejm of Poland ID`."""
 
 SMALL_LETTERS = 0.02
 """Share of labels that must begin with a small letter before a capital is taken to mean anything."""
@@ -67,7 +67,7 @@ class Vocabulary:
 
 
 def _type_stems(row: LabelRow) -> list[str]:
-    """Stems of a short class or predicate label; of `location.location.time_zones` only the last part says what it is."""
+    """Stems of a short class or predicate label; of `location.location.time_zones` only the last part tells."""
     key = normalised(row.text.rsplit(".", 1)[-1]) if row.role == "derived" else row.key
     told = [word for word in words(key) if word not in STOP_WORDS["en"]]
     return [stem(word) for word in told] if len(told) <= TYPE_WORDS else []
@@ -131,18 +131,23 @@ class MemoryLabels:
         return _Postings((key, trigrams(key)) for key in self._by_key)
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
+        """As :meth:`LabelSearch.vocabulary`."""
         return self._vocabulary
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
         return [row for key in sorted(set(keys)) for row in self._by_key.get(key, ())]
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
         return self._rows(self._words.best(wanted, limit), limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
         return self._rows(self._trigrams.best(trigrams(key), limit), limit)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`."""
         raise NotImplementedError("labels in memory have no vectors")
 
     def _rows(self, keys: Iterable[str], limit: int) -> list[LabelRow]:
@@ -166,6 +171,7 @@ class _Postings:
         self._weight = 2.2 / (1 + 1.2 * (0.25 + 0.75 * sizes / max(mean, 1e-9)))
 
     def best(self, terms: Iterable[str], limit: int) -> list[str]:
+        """As :meth:`LabelSearch.best`."""
         scores = np.zeros(len(self._keys))
         for term in sorted(set(terms)):
             places = self._places.get(term)

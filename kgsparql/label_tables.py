@@ -1,9 +1,7 @@
-"""Labels in LanceDB: the rows, the words they are made of, and a vector for each distinct text."""
+"""Labels in LanceDB: the rows, the words they are made of, and the vectors of their texts."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,22 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.embedding import Embedder
-from kgsparql.errors import CancelledError, StoreError
-from kgsparql.label_rows import Description, LabelRow, Progress
+from kgsparql.errors import StoreError
+from kgsparql.label_rows import Description, LabelRow
 from kgsparql.label_search import Vocabulary
+from kgsparql.label_vectors import EXACT_VECTORS
 from kgsparql.tables import Tables, one_of, translated
 from kgsparql.terms import normalised
 
-__all__ = ["EXACT_VECTORS", "LanceLabels", "embed_texts", "vector_table", "write_descriptions", "write_labels"]
-
-EXACT_VECTORS = 100_000
-"""Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
-where an HNSW index takes a minute to build and answers in 9 ms."""
+__all__ = ["LanceLabels", "write_descriptions", "write_labels"]
 
 _KEYS_AT_ONCE = 5_000
-_EMBED_AT_ONCE = 256
-_KEEP_EVERY = 2_048
 _COLUMNS = list(LabelRow._fields)
 
 
@@ -44,6 +36,7 @@ class LanceLabels:
 
     @property
     def has_vectors(self) -> bool:
+        """As :meth:`LabelSearch.has_vectors`."""
         return self._vectors_entry is not None
 
     @cached_property
@@ -64,6 +57,7 @@ class LanceLabels:
         return table
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """As :meth:`LabelSearch.vocabulary`."""
         counts: dict[str, int] = {}
         for some in _chunks(sorted(set(wanted))):
             found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
@@ -72,15 +66,18 @@ class LanceLabels:
         return Vocabulary(counts, known["keys"], known["type_stems"], capitals_tell=known["capitals_tell"])
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
         found: list[LabelRow] = []
         for some in _chunks(sorted(set(keys))):
             found += self._label_rows(self._labels.search().where(one_of("key", some)))
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
         return self._matching(" ".join(wanted), "key", limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
         return self._matching(key, "text", limit)
 
     def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
@@ -88,7 +85,9 @@ class LanceLabels:
 
         if not text.strip():
             return []
-        query = self._labels.search(MatchQuery(text, column), query_type="fts").limit(2 * limit)
+        # No fuzziness: the parts of words are already what forgives typing errors.
+        match = MatchQuery(text, column)  # type: ignore[call-arg]
+        query = self._labels.search(match, query_type="fts").limit(2 * limit)
         with translated(self._tables.directory):
             found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
         # More than are wanted, so that among equals the same ones are kept every time.
@@ -96,6 +95,7 @@ class LanceLabels:
         return [LabelRow(*(row[column] for column in _COLUMNS)) for row in found[:limit]]
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`."""
         found = self._exact_nearest(vectors, limit) if self._is_small else self._indexed_nearest(vectors, limit)
         texts = {text for hits in found for text, _ in hits}
         rows: dict[str, list[LabelRow]] = {text: [] for text in texts}
@@ -169,7 +169,7 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
         f"words_{tag}", pa.table(counts, schema=pa.schema([("word", pa.string()), ("labels", pa.int32())]))
     )
     if rows:
-        plain = {"stem": False, "remove_stop_words": False, "with_position": False}
+        plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
         with translated(tables.directory):
             labels.create_index("key", config=BTree())
             # Parts of words for what is mistyped, on the texts; whole words, on the keys.
@@ -202,92 +202,6 @@ def write_descriptions(tables: Tables, rows: Sequence[Description], tag: str) ->
         with translated(tables.directory):
             table.create_index("iri", config=BTree())
     return {"descriptions": f"descriptions_{tag}"}
-
-
-def vector_table(embedder: str, texts: Iterable[str]) -> str:
-    """The name of the table that holds an embedder's vectors of exactly these texts."""
-    digest = hashlib.sha256(embedder.encode())
-    for text in texts:
-        digest.update(b"\0" + text.encode("utf-8", "replace"))
-    return f"vectors_{digest.hexdigest()[:24]}"
-
-
-def embed_texts(
-    tables: Tables,
-    texts: Sequence[str],
-    embedder: Embedder,
-    *,
-    progress: Progress | None = None,
-    cancel: threading.Event | None = None,
-) -> dict[str, Any]:
-    """Embed each text once and keep its vector, going on where an earlier run stopped; gives the manifest's entry.
-
-    What was embedded before a Ctrl-C is kept; a kill costs at most the last 2,048 texts.
-
-    :param texts: distinct, in a fixed order.
-    :raises CancelledError: if ``cancel`` is set before all is embedded.
-    """
-    name = vector_table(embedder.name, texts)
-    table, done = _begun(tables, name, texts)
-    pending: list[NDArray[np.float32]] = []
-    kept = done
-    try:
-        while done < len(texts):
-            if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
-            pending.append(embedder.embed(texts[done : done + _EMBED_AT_ONCE]))
-            done += len(pending[-1])
-            if done - kept >= _KEEP_EVERY:
-                table, kept = _keep(tables, name, table, texts, pending, kept), done
-                pending = []
-            if progress is not None:
-                progress("embedding labels", done, len(texts))
-    finally:
-        if pending:
-            table = _keep(tables, name, table, texts, pending, kept)
-    if table is not None and len(texts) > EXACT_VECTORS:
-        _add_vector_index(tables, table)
-    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
-
-
-def _begun(tables: Tables, name: str, texts: Sequence[str]) -> tuple[Any, int]:
-    """The table of an earlier run and how many texts it has, if they are the first of these."""
-    table = tables.open(name)
-    if table is None:
-        return None, 0
-    with translated(tables.directory):
-        numbers = table.search().select(["number"]).limit(len(texts) + 1).to_arrow()["number"].to_numpy()
-    done = len(numbers)
-    if done > len(texts) or not np.array_equal(np.sort(numbers), np.arange(done)):
-        return None, 0
-    return table, done
-
-
-def _keep(
-    tables: Tables, name: str, table: Any, texts: Sequence[str], pending: list[NDArray[np.float32]], kept: int
-) -> Any:
-    import pyarrow as pa
-
-    vectors = np.concatenate(pending)
-    data = pa.table({
-        "number": pa.array(range(kept, kept + len(vectors)), pa.int64()),
-        "text": pa.array(texts[kept : kept + len(vectors)], pa.string()),
-        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
-    })  # fmt: skip
-    if table is None:
-        return tables.create(name, data)
-    with translated(tables.directory):
-        table.add(data)
-    return table
-
-
-def _add_vector_index(tables: Tables, table: Any) -> None:
-    from lancedb.index import HnswSq
-
-    with translated(tables.directory):
-        table.optimize()
-        if not table.list_indices():
-            table.create_index("vector", config=HnswSq(distance_type="cosine"))
 
 
 def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:

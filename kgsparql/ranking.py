@@ -45,13 +45,15 @@ class EmbeddingRanker:
 
     @property
     def name(self) -> str:
+        """As :meth:`Ranker.name`."""
         return self.embedder.name
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
         known = self._vectors
-        new = sorted({text for text in (question, *texts)} - known.keys())
+        new = sorted({question, *texts} - known.keys())
         if len(known) + len(new) > self._remembered:
             known.clear()
             new = sorted({question, *texts})
@@ -74,6 +76,7 @@ class BM25Ranker:
     b = 0.75
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
         documents = [Counter(_terms(text)) for text in texts]

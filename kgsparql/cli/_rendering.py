@@ -11,6 +11,9 @@ from kgsparql.terms import printable
 
 __all__ = ["FORMATS", "render"]
 
+_CLOSE = 0.9
+"""From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
+
 FORMATS = ("text", "md", "json", "jsonl", "trig")
 
 
@@ -52,7 +55,8 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
         yield "Linked"
         for link in answer.linked:
             mention = f"{link.mention.text!r} → " if link.mention.text else ""
-            others = f"; or {', '.join(str(c.term) for c in link.candidates[:3])}" if link.candidates else ""
+            close = [c for c in link.candidates if c.score >= _CLOSE * link.score][:3]
+            others = f"; or {', '.join(str(c.term) for c in close)}" if close else ""
             yield f"      {mention}{printable(link.label, 80)} {link.term} ({link.matched} {link.score:.2f}{others})"
     if answer.notes:
         yield ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 import pytest
 
@@ -82,10 +82,7 @@ def test_segments_are_combined_lazily() -> None:
     """Known mistake 5: thirty segments of five paths are 5 ** 30 products."""
     nodes = ex(*(f"n{i}" for i in range(31)))
     predicates = ex(*"pqrst")
-    segments = [
-        tuple(Path(a, (Hop(Triple(a, predicate, b)),)) for predicate in predicates)
-        for a, b in zip(nodes, nodes[1:], strict=False)
-    ]
+    segments = [tuple(Path(a, (Hop(Triple(a, predicate, b)),)) for predicate in predicates) for a, b in pairwise(nodes)]
     made = list(islice(chained_paths(segments), 50))
     assert len(set(made)) == 50
     assert all(len(path) == 30 for path in made)

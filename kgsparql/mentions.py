@@ -1,0 +1,234 @@
+"""Every label that some words of a question may mean."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.embedding import Embedder
+from kgsparql.label_matching import Fit, exact_fit, fit
+from kgsparql.label_rows import LabelRow
+from kgsparql.label_search import LabelSearch, Vocabulary
+from kgsparql.words import is_unspaced, stem, stop_words, tokens, words
+
+__all__ = ["Candidate", "Matched", "Reading"]
+
+Matched: TypeAlias = OneOf["given", "exact", "text", "vector"]
+
+MAX_NGRAMS = 20_000
+"""N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
+USUAL_NGRAM = 8
+MAX_WINDOW = 4
+"""Content words that are compared with labels by meaning."""
+
+ALTERNATIVE = 0.97
+SCATTERED = 0.95
+PARTIAL = 0.6
+TYPE_WORD = 0.3
+COMMON_WORD = 0.75
+LOWER_CASE = 0.6
+EXACT_CASE = 1.02
+
+_CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A label that may be what some words of a question mean.
+
+    :param score: in [0, 1]: how much of the label was found, or how near its meaning is.
+    :param weight: how much of the question it explains; what the longest, most telling match has most of.
+    """
+
+    row: LabelRow
+    fit: Fit
+    score: float
+    weight: float
+    matched: Matched
+    is_type: bool
+    language_rank: int
+
+    @property
+    def order(self) -> tuple[float, bool, int, int, str, str]:
+        """Most specific first; then the asked language, the better connected, the IRI."""
+        row = self.row
+        return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
+
+
+class Reading:
+    """One question, read: its words, and what the index says about them."""
+
+    def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
+        self.question = question
+        self.search = search
+        self.languages = languages
+        self.tokens = tokens(question)
+        self.stops = stop_words((*languages, "en"))
+        self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
+        self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
+        self._content = frozenset(self.content)
+
+    def _is_capital(self, i: int) -> bool:
+        return self.question[self.tokens[i].start].isupper()
+
+    def _is_marked(self, i: int) -> bool:
+        """Whether the capital of a word tells something: `I`, and the first word of a sentence, have one anyway."""
+        between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
+        is_long = self.tokens[i].end - self.tokens[i].start > 1
+        return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
+
+    def _is_acronym(self, i: int) -> bool:
+        """`US` and `WHO` are not the stop words `us` and `who`, in a question that is not all capitals."""
+        token = self.tokens[i]
+        return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
+
+    def exact(self) -> Iterator[Candidate]:
+        """Every label that is, word for word, a part of the question."""
+        spans = defaultdict(list)
+        for start, end in self._ngrams():
+            spans[self._key(start, end)].append((start, end))
+        rows = self.search.exact(spans.keys())
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for row in rows:
+            for start, end in spans[row.key]:
+                yield self._exact_candidate(row, start, end, vocabulary)
+
+    def _ngrams(self) -> Iterator[tuple[int, int]]:
+        longest = max(USUAL_NGRAM, MAX_NGRAMS // len(self.tokens))
+        content = set(self.content)
+        for start in range(len(self.tokens)):
+            has_content = False
+            for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
+                has_content = has_content or end - 1 in content
+                if has_content and not self._is_fragment(start, end):
+                    yield start, end
+
+    def _is_fragment(self, start: int, end: int) -> bool:
+        """Whether it is one character out of a run of a script without spaces: too little to go by."""
+        if end - start > 1 or not is_unspaced(self.tokens[start].text[0]):
+            return False
+        return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
+
+    def _key(self, start: int, end: int) -> str:
+        first, *others = self.tokens[start:end]
+        return first.text + "".join(t.text if t.joined else f" {t.text}" for t in others)
+
+    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> Candidate:
+        found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
+        mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
+        case_tells = self.is_cased or vocabulary.capitals_tell
+        weight = found.weight * (EXACT_CASE if case_tells and mention == row.text else 1.0)
+        return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
+
+    def _candidate(
+        self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
+    ) -> Candidate:
+        places = [i for i in found.places if i in self._content]
+        weight = found.weight
+        score *= 1.0 if row.role == "label" else ALTERNATIVE
+        is_type = row.kind != "entity"
+        is_short = len(places) == 1 or matched == "text"
+        if not is_type and is_short and self._only_types(places, row.key, vocabulary):
+            is_type, score = True, score * TYPE_WORD
+        elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
+            score *= TYPE_WORD  # a count, not the number's own entity
+        elif self.is_cased and vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
+            weight *= LOWER_CASE
+            if row.text[0].isupper() and is_short:
+                score *= COMMON_WORD
+        rank = self._language_rank(row.language)
+        return Candidate(row, found, score, weight * score, matched, is_type, rank)
+
+    def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
+        """Whether what was matched, or the whole label it is nearly, is made of names of classes or predicates."""
+        asked = [self.tokens[i].text for i in places]
+        told = [word for word in words(key) if word not in self.stops]
+        return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (asked, told) if some)
+
+    def _language_rank(self, language: str) -> int:
+        for rank, wanted in enumerate(self.languages):
+            if language == wanted or language.startswith(f"{wanted}-"):
+                return rank
+        return len(self.languages) + bool(language)
+
+    def textual(self, exact: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Labels that share words, or nearly share them, with the question; what is already exact is left out."""
+        lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
+        done = {frozenset(c.fit.places) for c in exact}
+        for run in self._runs():
+            if frozenset(run) not in done:
+                lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
+        exact_rows = {c.row for c in exact}
+        rows = [row for row in _merged(lists, limit=100) if row not in exact_rows]
+        wanted = {word for row in rows for word in row.key.split()} | {token.text for token in self.tokens}
+        vocabulary = self.search.vocabulary(wanted)
+        for row in rows:
+            found = fit(row.key, self.tokens, self.content, vocabulary, self.stops)
+            if found is not None:
+                yield self._text_candidate(row, found, vocabulary)
+
+    def _runs(self) -> Iterator[list[int]]:
+        """Content words that stand side by side."""
+        run: list[int] = []
+        for i in self.content:
+            if run and i != run[-1] + 1:
+                yield run
+                run = []
+            run.append(i)
+        if run:
+            yield run
+
+    def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> Candidate:
+        between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
+        factor = SCATTERED if between else 1.0
+        is_whole = found.coverage > 0.999
+        found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
+        if not is_whole and len(found.places) == 1:
+            # One word out of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
+            factor *= min(1.0, vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf)
+        return self._candidate(row, found, found.coverage * SCATTERED * factor, vocabulary, "text")
+
+    def similar(self, exact: Sequence[Candidate], embedder: Embedder) -> Iterator[Candidate]:
+        """Labels that mean nearly the same as a few words of the question which no label has exactly."""
+        windows = list(self._windows({i for c in exact if not c.is_type for i in c.fit.places}))
+        if not windows:
+            return
+        texts = [self.question[self.tokens[w[0]].start : self.tokens[w[-1]].end] for w in windows]
+        numbers = {token.text for token in self.tokens}
+        best: dict[LabelRow, tuple[float, tuple[int, ...]]] = {}
+        for window, hits in zip(windows, self.search.nearest(embedder.embed(texts), limit=5), strict=True):
+            for row, cosine in hits:
+                # To a model, 2009 is much the same as 2016.
+                if all(w in numbers for w in row.key.split() if any(map(str.isdecimal, w))):
+                    best[row] = max(best.get(row, (0.0, ())), (round(min(cosine, 1.0), 4), window))
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for row, (cosine, window) in best.items():
+            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            found = Fit(frozenset(window), cosine, told * PARTIAL)
+            yield self._candidate(row, found, cosine, vocabulary, "vector")
+
+    def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
+        """One to four content words of one clause, at most two others between, none that an exact label has."""
+        for first in range(len(self.content)):
+            for last in range(first, min(first + MAX_WINDOW, len(self.content))):
+                window = tuple(self.content[first : last + 1])
+                text = self.question[self.tokens[window[0]].start : self.tokens[window[-1]].end]
+                if window[-1] in known or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
+                    break
+                yield window
+
+
+def _merged(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]:
+    """Rows of several ranked lists, those that are high in many first.
+
+    Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
+    """
+    scores: dict[LabelRow, float] = defaultdict(float)
+    for rows in lists:
+        for rank, row in enumerate(rows, 1):
+            scores[row] += 1 / (60 + rank)
+    return sorted(scores, key=lambda row: (-round(scores[row], 9), row))[:limit]

@@ -1,0 +1,35 @@
+"""An embedder small enough for every test: counts of hashed trigrams. It can be slow, and can write down its work."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.embedding import checked
+from kgsparql.terms import normalised
+from kgsparql.words import trigrams
+
+
+class HashedEmbedder:
+    dimension = 64
+
+    def __init__(self, name: str = "hashed", *, log: Path | None = None, delay_s: float = 0.0) -> None:
+        self.name = name
+        self._log = log
+        self._delay_s = delay_s
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        time.sleep(self._delay_s)
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for i, text in enumerate(texts):
+            for gram in trigrams(normalised(text)):
+                vectors[i, zlib.crc32(gram.encode()) % self.dimension] += 1
+        if self._log is not None:
+            with self._log.open("a", encoding="utf-8") as stream:
+                stream.writelines(f"{text}\n" for text in texts)
+        return checked(vectors, len(texts), self.dimension, self.name)

@@ -1,0 +1,154 @@
+"""The Python front door: whatever holds a graph can be opened, asked, streamed and stopped."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+import rdflib
+
+import kgsparql
+from kgsparql.errors import AmbiguousLabelError, CancelledError, GraphLoadError, InputError, NotFoundError, PrefixError
+from kgsparql.events import KINDS, Event, Finished, QueryRun
+from kgsparql.interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
+from kgsparql.terms import IRI, BlankNode, Literal, Triple
+from tests.conftest import FIXTURES
+
+NOBEL = FIXTURES / "nobel.ttl"
+ASKED = "Where was Marie Curie born?"
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+def opened(kind: str) -> kgsparql.KnowledgeBase:
+    if kind == "rdflib":
+        return kgsparql.open(rdflib.Graph().parse(data=NOBEL.read_bytes(), format="turtle"), embedder="none")
+    if kind == "store":
+        store = pyoxigraph.Store()
+        store.load(path=str(NOBEL))
+        return kgsparql.open(store, embedder="none")
+    return kgsparql.open(NOBEL if kind == "path" else str(NOBEL), embedder="none")
+
+
+@pytest.mark.parametrize("kind", ["path", "text", "rdflib", "store"])
+def test_whatever_holds_the_graph_the_answer_is_the_same(kind: str, nobel: kgsparql.KnowledgeBase) -> None:
+    answer, expected = opened(kind).ask(ASKED), nobel.ask(ASKED)
+    assert [a.label for a in answer.answers] == [a.label for a in expected.answers]
+    assert [item.text for item in answer.evidence] == [item.text for item in expected.evidence]
+    assert answer.answers[0].label == "Warsaw"
+
+
+def test_a_directory_is_all_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text("<http://e/a> <http://e/p> <http://e/b> .")
+    (tmp_path / "b.nt").write_text("<http://e/b> <http://e/p> <http://e/c> .")
+    found = kgsparql.open(tmp_path).paths(IRI("http://e/a"), IRI("http://e/c"))
+    assert [len(path) for path in found.items] == [2]
+
+
+def test_retrieve_is_evidence_verified_without_an_answer(nobel: kgsparql.KnowledgeBase) -> None:
+    found = nobel.retrieve(ASKED)
+    assert found.draft is None
+    assert all(cited.verified for item in found.evidence for cited in item.triples)
+
+
+def test_events_are_numbered_and_the_last_carries_the_answer(nobel: kgsparql.KnowledgeBase) -> None:
+    events = list(nobel.stream(ASKED))
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    assert [event.at_s for event in events] == sorted(event.at_s for event in events)
+    assert {type(event) for event in events} <= set(KINDS)
+    (last,) = [event for event in events if isinstance(event, Finished)]
+    assert last is events[-1]
+    assert last.to_json()["answer"]["question"] == ASKED
+    assert sum(isinstance(event, QueryRun) for event in events) == last.answer.usage["queries"]
+
+
+def test_the_kinds_of_events_are_a_closed_list() -> None:
+    assert {kind.__name__ for kind in KINDS} == {kind.__name__ for kind in Event.__subclasses__()}
+    assert len({kind.kind for kind in KINDS}) == len(KINDS)
+    for kind in KINDS:
+        assert kind().to_json()["kind"] == kind.kind
+
+
+def test_closing_the_stream_stops_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+    cancel = threading.Event()
+    stream = nobel.stream(ASKED, cancel=cancel)
+    next(stream)
+    stream.close()
+    assert cancel.is_set()
+
+
+def test_a_stopped_question_raises(nobel: kgsparql.KnowledgeBase) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CancelledError):
+        nobel.ask(ASKED, cancel=cancel)
+    with pytest.raises(CancelledError):
+        list(nobel.stream(ASKED, cancel=cancel))
+
+
+def test_names_resolve_to_iris(nobel: kgsparql.KnowledgeBase) -> None:
+    curie = IRI("http://dbpedia.org/resource/Marie_Curie")
+    for name in ("Marie Curie", "dbr:Marie_Curie", curie.value, str(curie), " Marie Curie "):
+        assert nobel.resolve(name) == curie
+    with pytest.raises(PrefixError):
+        nobel.resolve("nope:x")
+    with pytest.raises(NotFoundError):
+        nobel.resolve("Nobody")
+    with pytest.raises(AmbiguousLabelError) as caught:
+        kgsparql.open(FIXTURES / "corner_cases.trig").resolve("Springfield")
+    assert len(caught.value.detail["candidates"]) == 3
+
+
+def test_L43_and_two_graphs_with_one_fact_do_not_double_anything() -> None:
+    knowledge = kgsparql.open(FIXTURES / "corner_cases.trig", embedder="none")
+    for entity in ("cycle-a", "same-as-a", "self-loop", "hub"):
+        term = IRI(f"https://kgsparql.example/corner/{entity}")
+        answer = knowledge.ask("What is near?", entities=(term,))
+        texts = [item.text for item in answer.evidence]
+        assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize(
+    "term", [IRI("http://e.org/a"), BlankNode("b"), Literal("x"), Literal("x", language="de"), Literal("007", datatype=IRI("http://e.org/agent"))]
+)  # fmt: skip
+def test_terms_survive_rdflib(term: IRI | BlankNode | Literal) -> None:
+    assert from_rdflib(to_rdflib(term)) == term
+
+
+def test_what_rdflib_allows_and_rdf_does_not_is_refused() -> None:
+    graph = rdflib.Graph()
+    graph.add((rdflib.URIRef("http://e.org/a b"), rdflib.RDF.type, rdflib.Literal("x")))
+    with pytest.raises(GraphLoadError, match="not a valid IRI"):
+        list(quads_from_rdflib(graph))
+    graph = rdflib.Graph()
+    graph.add((rdflib.Literal("x"), rdflib.RDF.type, rdflib.Literal("x")))
+    with pytest.raises(GraphLoadError, match="not an RDF statement"):
+        list(quads_from_rdflib(graph))
+    with pytest.raises(InputError, match="triple terms"):
+        to_rdflib(Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), IRI("http://e.org/b")))
+
+
+def test_evidence_goes_back_to_rdflib(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask(ASKED)
+    graph = triples_to_rdflib(answer.evidence.triples)
+    assert len(graph) == len(answer.evidence.triples)
+
+
+def test_options_of_the_method_are_checked(nobel: kgsparql.KnowledgeBase) -> None:
+    assert len([i for i in nobel.ask(ASKED, options={"paths_kept": 1}).evidence if i.kind == "path"]) == 1
+    with pytest.raises(kgsparql.KgsparqlError, match="no option"):
+        nobel.ask(ASKED, options={"nope": 1})
+
+
+def test_L28_a_graph_without_triples_is_said(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.ttl"
+    empty.write_text("# nothing\n")
+    notes: list[str] = []
+    answer = kgsparql.open(empty, embedder="none", note=notes.append).ask(ASKED)
+    assert answer.status == "no_entity"
+    assert any("no triples" in note for note in notes)

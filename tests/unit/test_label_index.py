@@ -1,0 +1,416 @@
+"""The label index: which rows a graph gives, what is kept, what survives a kill, what is refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyoxigraph
+import pytest
+
+from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.label_index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
+from kgsparql.label_rows import LabelRow, description_rows, label_rows
+from kgsparql.label_search import LabelSearch, MemoryLabels
+from kgsparql.label_tables import LanceLabels
+from kgsparql.label_vectors import KEEP_EVERY
+from kgsparql.tables import MANIFEST, Tables
+from kgsparql.terms import IRI, normalised
+from tests.unit.hashed_embedder import HashedEmbedder
+
+MakeGraph = Callable[..., OxigraphGraph]
+
+PLACES = """
+:bonn a :City ; rdfs:label "Bonn"@de , "Bonn"@en ; skos:altLabel "Bonna" ; rdfs:comment "A city on the Rhine." .
+:oneill rdfs:label "Eugene O'Neill" ; :born :nyc .
+:nyc rdfs:label "New York City" ; skos:altLabel "New York" , "NYC" .
+:back rdfs:label "back\\\\slash \\"quoted\\" ' OR 1=1 --" .
+:born rdfs:label "born in" .
+"""
+
+
+def many(count: int, *, name: str = "many") -> OxigraphGraph:
+    """A graph of labels that all differ."""
+    store = pyoxigraph.Store()
+    label = pyoxigraph.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+    store.bulk_extend(
+        pyoxigraph.Quad(
+            pyoxigraph.NamedNode(f"http://example.org/{i}"),
+            label,
+            pyoxigraph.Literal(f"thing {i} of {i * 7919 % 1000}"),
+        )
+        for i in range(count)
+    )
+    return OxigraphGraph(store, name=name, fingerprint=f"{name}-{count}")
+
+
+def texts_of(rows: list[LabelRow], iri: str) -> list[tuple[str, str]]:
+    return [(row.text, row.role) for row in rows if row.iri == f"http://example.org/{iri}"]
+
+
+@pytest.fixture
+def kept(graph_of: MakeGraph, tmp_path: Path) -> LabelIndex:
+    return build_label_index(graph_of(PLACES), tmp_path / "index", embedder=HashedEmbedder())
+
+
+# Rows
+
+
+def test_rows_say_role_language_kind_and_degree(graph_of: MakeGraph) -> None:
+    rows = label_rows(graph_of(PLACES))
+    found = {(r.iri.removeprefix("http://example.org/"), r.text, r.role, r.language, r.kind, r.degree) for r in rows}
+    assert ("bonn", "Bonn", "label", "de", "entity", 5) in found
+    assert ("bonn", "Bonna", "alternative", "", "entity", 5) in found
+    assert ("nyc", "NYC", "alternative", "", "entity", 4) in found
+    assert ("born", "born in", "label", "", "predicate", 1) in found
+    assert ("City", "City", "derived", "", "class", 0) in found
+    assert len({row[:4] for row in rows}) == len(rows)
+
+
+def test_L36_composed_and_decomposed_spellings_have_one_key() -> None:
+    assert normalised("café") == normalised("cafe\u0301") == "cafe"
+
+
+def test_normalising_ascii_has_no_rules_of_its_own() -> None:
+    for char in map(chr, range(128)):
+        assert normalised(f"A{char}b") == normalised(f"A{char}b é").removesuffix(" e")
+
+
+def test_L37_an_escaped_and_a_plain_iri_are_two_entities(graph_of: MakeGraph) -> None:
+    rows = label_rows(graph_of(":caf%C3%A9 :p 1 . :café :p 1 ."))
+    assert {(r.iri.rpartition("/")[2], r.text) for r in rows if r.kind == "entity"} == {
+        ("caf%C3%A9", "café"), ("café", "café"),
+    }  # fmt: skip
+
+
+def test_L38_without_labels_names_come_from_iris_and_say_so(graph_of: MakeGraph) -> None:
+    rows = label_rows(graph_of(":Marie_Curie :bornIn :Q36 ."))
+    assert texts_of(rows, "Marie_Curie") == [("Marie Curie", "derived")]
+    assert texts_of(rows, "bornIn") == [("born in", "derived")]
+    assert texts_of(rows, "Q36") == [("Q36", "derived")]
+
+
+def test_L38_beside_labels_only_names_that_mean_something_are_derived(graph_of: MakeGraph) -> None:
+    rows = label_rows(
+        graph_of(':a rdfs:label "A thing" ; :in :United_States , :Q30 , :m.0k3p1 , <http://x.org/a.jpg> .')
+    )
+    assert texts_of(rows, "United_States") == [("United States", "derived")]
+    assert {row.iri for row in rows if row.role == "derived"} == {
+        "http://example.org/United_States",
+        "http://www.w3.org/2000/01/rdf-schema#label",
+    }
+
+
+def test_L42_empty_long_and_iri_texts(graph_of: MakeGraph) -> None:
+    rows = label_rows(
+        graph_of(
+            f""":a rdfs:label "" , "  \\t" , "http://example.org/a" , "!!!" , "{"x" * 5000}" , "good" . :b :p 1 ."""
+        )
+    )
+    assert sorted(text for text, _ in texts_of(rows, "a")) == ["good", "x" * 300]
+    assert all(row.text.strip() and row.key for row in rows)
+
+
+def test_numbers_and_dates_are_no_names(graph_of: MakeGraph) -> None:
+    rows = label_rows(graph_of(':a rdfs:label 12 , "2020-01-01"^^xsd:date , "ok" , "gut"@de .'))
+    assert sorted(text for text, _ in texts_of(rows, "a")) == ["gut", "ok"]
+
+
+def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGraph) -> None:
+    rows = label_rows(
+        graph_of(
+            ':a :name "Ann" ; :jobTitle "x" ; :title "Dr." . :b :name "Bob" ; :title "Dr." . '
+            ':c :title "Dr." ; rdfs:label "Cy" ; :name "Cyril" .'
+        )
+    )
+    assert texts_of(rows, "a") == [("Ann", "label")]
+    assert texts_of(rows, "c") == [("Cy", "label"), ("Cyril", "alternative")]
+    assert not any(row.text == "Dr." for row in rows)
+
+
+def test_further_label_predicates_may_be_named(graph_of: MakeGraph) -> None:
+    graph = graph_of(':a :heisst "Anna" ; :p 1 .')
+    rows = label_rows(graph, label_predicates=[IRI("http://example.org/heisst")])
+    assert texts_of(rows, "a") == [("Anna", "label")]
+
+
+def test_wikidata_properties_share_their_labels_with_the_predicates_that_are_used(graph_of: MakeGraph) -> None:
+    rows = label_rows(
+        graph_of(
+            '@prefix wikibase: <http://wikiba.se/ontology#> . :P19 rdfs:label "place of birth"@en ; '
+            'wikibase:directClaim :direct-P19 . :Q1 rdfs:label "Q one" ; :direct-P19 :Q2 .'
+        )
+    )
+    assert {(r.iri[19:], r.kind) for r in rows if r.text == "place of birth"} == {
+        ("P19", "predicate"), ("direct-P19", "predicate"),
+    }  # fmt: skip
+
+
+def test_L43_a_predicate_that_is_a_subject_a_type_loop_and_a_sameas_cycle(graph_of: MakeGraph) -> None:
+    rows = label_rows(
+        graph_of(
+            ':p rdfs:label "has part" . :a :p :a ; a :a ; <http://www.w3.org/2002/07/owl#sameAs> :b . '
+            ':b <http://www.w3.org/2002/07/owl#sameAs> :a ; rdfs:label "Bee" .'
+        )
+    )
+    assert [(row.iri[19:], row.kind) for row in rows if row.text == "has part"] == [("p", "predicate")]
+    assert [row.kind for row in rows if row.text == "Bee"] == ["entity"]
+
+
+def test_descriptions_are_apart(graph_of: MakeGraph, kept: LabelIndex) -> None:
+    assert [d.text for d in description_rows(graph_of(PLACES))] == ["A city on the Rhine."]
+    assert isinstance(kept.search, LanceLabels)
+    assert [d.text for d in kept.search.descriptions(["http://example.org/bonn"])] == ["A city on the Rhine."]
+    assert not kept.search.like("city on the rhine", limit=5) or all(
+        "Rhine" not in row.text for row in kept.search.like("city on the rhine", limit=5)
+    )
+
+
+# Searching: memory and LanceDB keep one promise
+
+
+@pytest.fixture(params=["memory", "lance"])
+def search(request: pytest.FixtureRequest, graph_of: MakeGraph, kept: LabelIndex) -> LabelSearch:
+    return kept.search if request.param == "lance" else MemoryLabels(label_rows(graph_of(PLACES)))
+
+
+def test_exact_keys(search: LabelSearch) -> None:
+    found = search.exact(["bonn", "nyc", "no such"])
+    assert [(row.text, row.language) for row in found] == [("Bonn", "de"), ("Bonn", "en"), ("NYC", "")]
+    assert search.exact([]) == []
+
+
+def test_T13_keys_are_data(search: LabelSearch) -> None:
+    hostile = ["x' OR 1=1 --", "') OR ('1'='1", "\\' OR 1=1", "%", "*"]
+    assert search.exact(hostile) == []
+    key = normalised('back\\slash "quoted" \' OR 1=1 --')
+    assert [row.iri for row in search.exact([key])] == ["http://example.org/back"]
+    assert [row.text for row in search.exact(["eugene o neill"])] == ["Eugene O'Neill"]
+    assert [row.text for row in search.like("o'neill", limit=1)] == ["Eugene O'Neill"]
+
+
+def test_words_and_parts_of_words(search: LabelSearch) -> None:
+    assert search.with_words(["city", "york"], limit=2)[0].text == "New York City"
+    assert {row.text for row in search.like("euegne oneil", limit=1)} == {"Eugene O'Neill"}
+    assert search.with_words(["zzz"], limit=5) == []
+
+
+def test_the_vocabulary_counts_labels_and_knows_type_words(search: LabelSearch) -> None:
+    vocabulary = search.vocabulary(["york", "city", "bonn", "nothing"])
+    assert [vocabulary.counts.get(w, 0) for w in ("york", "city", "bonn", "nothing")] == [2, 2, 1, 0]
+    assert vocabulary.idf("nothing") > vocabulary.idf("bonn") > vocabulary.idf("york") > 0
+    assert {"city", "born"} <= vocabulary.type_stems
+
+
+def test_nearest_texts(kept: LabelIndex) -> None:
+    embedder = HashedEmbedder()
+    assert kept.search.has_vectors
+    (hits,) = kept.search.nearest(embedder.embed(["new york cities"]), limit=2)
+    assert [row.text for row, _ in hits] == ["New York City", "New York"]
+    expected = float(embedder.embed(["new york cities"])[0] @ embedder.embed(["New York City"])[0])
+    assert hits[0][1] == pytest.approx(expected, abs=1e-5)
+
+
+# Keeping
+
+
+def test_few_labels_are_never_written(graph_of: MakeGraph, tmp_path: Path) -> None:
+    index = label_index(graph_of(PLACES), tmp_path / "index")
+    assert isinstance(index.search, MemoryLabels)
+    assert not (tmp_path / "index").exists()
+
+
+def test_few_labels_are_embedded_at_once(graph_of: MakeGraph, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    graph = graph_of(PLACES)
+    index = label_index(graph, tmp_path / "index", embedder=HashedEmbedder(log=log))
+    assert (index.embedder, index.search.has_vectors) == ("hashed", True)
+    texts = log.read_text().splitlines()
+    assert len(texts) == len(set(texts)) == index.texts  # Bonn, twice in the graph, once here
+    label_index(graph, tmp_path / "index", embedder=HashedEmbedder(log=log))
+    assert log.read_text().splitlines() == texts
+
+
+def test_many_labels_are_searched_by_text_until_all_have_vectors(tmp_path: Path) -> None:
+    graph = many(25_000)
+    directory = index_directory(graph, tmp_path)
+    index = label_index(graph, directory, embedder=HashedEmbedder())
+    assert isinstance(index.search, LanceLabels)
+    assert (index.rows, index.embedder, index.search.has_vectors) == (25_001, None, False)
+    stop = threading.Event()
+
+    def progress(what: str, done: int, _: int | None) -> None:
+        if what == "embedding labels" and done >= 5_000:
+            stop.set()
+
+    with pytest.raises(CancelledError):
+        build_label_index(graph, directory, embedder=HashedEmbedder(), progress=progress, cancel=stop)
+    half = label_index(graph, directory, embedder=HashedEmbedder())
+    assert not half.search.has_vectors
+    whole = build_label_index(graph, directory, embedder=HashedEmbedder())
+    assert whole.search.has_vectors
+
+
+def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: Path) -> None:
+    graph, log, stop = many(3_000), tmp_path / "log", threading.Event()
+
+    def progress(what: str, done: int, _: int | None) -> None:
+        if what == "embedding labels" and done > 2_500:
+            stop.set()
+
+    with pytest.raises(CancelledError):
+        build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log), progress=progress, cancel=stop)
+    before = len(log.read_text().splitlines())
+    assert 2_500 < before < 3_000
+    index = build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log))
+    texts = log.read_text().splitlines()
+    assert len(texts) == len(set(texts)) == index.texts == 3_001
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from kgsparql.label_index import build_label_index
+from tests.unit.hashed_embedder import HashedEmbedder
+from tests.unit.test_label_index import many
+log = Path(sys.argv[2])
+build_label_index(many(6_000), Path(sys.argv[1]), embedder=HashedEmbedder(log=log, delay_s=0.05))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
+def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for at_texts in (1, 2_500, 4_700):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "killed"), str(log)])
+        while process.poll() is None and (not log.exists() or len(log.read_text().splitlines()) < at_texts):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert process.returncode == -signal.SIGKILL
+    graph = many(6_000)
+    killed = build_label_index(graph, tmp_path / "killed", embedder=HashedEmbedder(log=log))
+    clean = build_label_index(graph, tmp_path / "clean", embedder=HashedEmbedder())
+    assert _content(tmp_path / "killed") == _content(tmp_path / "clean")
+    assert killed.search.exact(["thing 5 of 595"]) == clean.search.exact(["thing 5 of 595"]) != []
+    embedded = len(log.read_text().splitlines())
+    assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
+    assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.lance")) == [
+        "descriptions", "labels", "vectors", "words",
+    ]  # fmt: skip
+
+
+def _content(directory: Path) -> list[object]:
+    tables = Tables(directory)
+    manifest = tables.manifest()
+    assert manifest is not None
+    vectors = tables.open(manifest["vectors"]["hashed"]["table"]).to_arrow().sort_by("number")  # type: ignore[union-attr]
+    labels = tables.open(manifest["labels"]).to_arrow().sort_by([("iri", "ascending"), ("text", "ascending")])  # type: ignore[union-attr]
+    matrix = np.stack(vectors["vector"].to_numpy())
+    return [labels.to_pylist(), vectors["text"].to_pylist(), matrix.tobytes()]
+
+
+# Refusing
+
+
+def test_S09_an_index_of_another_content_is_refused(graph_of: MakeGraph, tmp_path: Path) -> None:
+    build_label_index(graph_of(PLACES), tmp_path / "i", embedder=None)
+    changed = graph_of(PLACES + ':c rdfs:label "Cologne" .')
+    with pytest.raises(IndexStaleError) as caught:
+        label_index(changed, tmp_path / "i")
+    assert "kgsparql index" in caught.value.hint
+    rebuilt = build_label_index(changed, tmp_path / "i", embedder=None)
+    assert [row.text for row in rebuilt.search.exact(["cologne"])] == ["Cologne"]
+
+
+def test_S09_another_recipe_is_another_index(graph_of: MakeGraph, tmp_path: Path) -> None:
+    graph = graph_of(PLACES)
+    build_label_index(graph, tmp_path / "i", embedder=None)
+    with pytest.raises(IndexStaleError):
+        open_label_index(graph, tmp_path / "i", label_predicates=[IRI("http://example.org/born")])
+
+
+def test_S10_vectors_of_another_model_are_refused(graph_of: MakeGraph, kept: LabelIndex) -> None:
+    graph = graph_of(PLACES)
+    assert kept.directory is not None
+    with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
+        label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
+    both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
+    assert both.embedder == "other"
+    assert open_label_index(graph, kept.directory, embedder=HashedEmbedder()) is not None
+
+
+@pytest.mark.parametrize("damage", ["no manifest", "half a manifest", "no table"])
+def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path, damage: str) -> None:
+    graph, directory = graph_of(PLACES), tmp_path / "i"
+    build_label_index(graph, directory, embedder=None)
+    if damage == "no table":
+        for file in next(directory.glob("labels_*.lance")).rglob("*.manifest"):
+            file.unlink()
+    else:
+        text = (directory / MANIFEST).read_text()
+        (directory / MANIFEST).unlink()
+        if damage == "half a manifest":
+            (directory / MANIFEST).write_text(text[: len(text) // 2])
+        assert open_label_index(graph, directory) is None
+    again = build_label_index(graph, directory, embedder=None)
+    assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
+    assert len(list(directory.glob("labels_*.lance"))) == 1
+
+
+def test_S14_the_second_of_two_builders_is_told_who_is_first(graph_of: MakeGraph, tmp_path: Path) -> None:
+    graph = graph_of(PLACES)
+    with writer_lock(tmp_path / "i"), pytest.raises(StoreLockedError) as caught:
+        build_label_index(graph, tmp_path / "i", embedder=None)
+    assert caught.value.detail["pid"] is not None
+    results: list[object] = []
+
+    def build() -> None:
+        try:
+            results.append(build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(delay_s=0.2)))
+        except StoreLockedError as error:
+            results.append(error.code)
+
+    threads = [threading.Thread(target=build) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert "E_STORE_LOCKED" in results
+    opened = open_label_index(graph, tmp_path / "i", embedder=HashedEmbedder())
+    assert opened is not None
+    assert len(opened.search.exact(["nyc"])) == 1
+
+
+def test_a_newer_index_is_not_read(graph_of: MakeGraph, tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text(json.dumps({"version": 99}))
+    with pytest.raises(StoreError) as caught:
+        open_label_index(graph_of(PLACES), tmp_path)
+    assert caught.value.code == "E_VERSION"
+
+
+def test_where_nothing_can_be_kept_the_labels_stay_in_memory(graph_of: MakeGraph, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    index = label_index(graph_of(PLACES), tmp_path / "file" / "index", embedder=HashedEmbedder())
+    assert isinstance(index.search, MemoryLabels)
+    assert "not kept" in index.note
+
+
+def test_ck25_people_are_found_by_their_names(shared_data: Path) -> None:
+    import gzip
+
+    store = pyoxigraph.Store()
+    with gzip.open(shared_data / "ck25" / "graph.nt.gz") as stream:
+        lines = [line for line in stream if b"rdf-schema#label" not in line]
+    store.load(b"".join(lines), pyoxigraph.RdfFormat.N_TRIPLES)
+    search = MemoryLabels(label_rows(OxigraphGraph(store, name="ck25", fingerprint="")))
+    assert [row.role for row in search.exact(["baldwin dirksen"])] == ["label"]

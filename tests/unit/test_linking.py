@@ -1,0 +1,228 @@
+"""Linking: the longest match, what it is weighed against, and what is never linked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyoxigraph
+import pytest
+
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.label_index import LabelIndex, build_label_index
+from kgsparql.label_matching import similarity
+from kgsparql.label_rows import label_rows
+from kgsparql.label_search import MemoryLabels
+from kgsparql.linking import Linker
+from tests.unit.hashed_embedder import HashedEmbedder
+
+MakeGraph = Callable[..., OxigraphGraph]
+
+TITLE = (
+    "Reducing Development Overheads with a Generic and Model-Centric Architecture for Online Games: "
+    "a Study of the State of the Practice in Twenty Companies of Four Countries"
+)
+WORLD = f"""
+:curie a :Person ; rdfs:label "Marie Curie" ; skos:altLabel "Maria Sklodowska" ; :won :phys03 ; :born :warsaw .
+:pierre a :Person ; rdfs:label "Pierre Curie" ; :won :phys03 .
+:franklin a :Person ; rdfs:label "Benjamin Franklin" .
+:phys03 a :Prize ; rdfs:label "Nobel 1903 physics" .
+:phys04 a :Prize ; rdfs:label "Nobel 1904 physics" .
+:chem11 a :Prize ; rdfs:label "Nobel 1911 chemistry" .
+:physics rdfs:label "physics" .
+:lastman a :Film ; rdfs:label "The Last Man" .
+:lastmanearth a :Film ; rdfs:label "The Last Man on Earth" ; :directedBy :director .
+:who a :Band ; rdfs:label "The Who" .
+:director rdfs:label "director" .
+:paper rdfs:label "{TITLE}" .
+:warsaw rdfs:label "Warsaw"@en , "Warszawa"@pl , "Варшава"@ru , "華沙"@zh , "ワルシャワ"@ja , "วอร์ซอ"@th , "وارسو"@ar .
+:tokyo rdfs:label "東京"@ja , "도쿄"@ko . :kyoto rdfs:label "京都"@ja .
+:pizza rdfs:label "🍕" . :hindi rdfs:label "दिल्ली"@hi . :cafe rdfs:label "Café de Flore" .
+:verizon rdfs:label "Verizon Communications" . :two rdfs:label "2" .
+:directedBy rdfs:label "director" . :born rdfs:label "born in" .
+:sp1 rdfs:label "Springfield" . :sp2 rdfs:label "Springfield" ; :in :us . :sp3 rdfs:label "Springfield" .
+:us rdfs:label "US" .
+"""
+
+
+def linker_of(graph: OxigraphGraph, **options: object) -> Linker:
+    return Linker(LabelIndex(MemoryLabels(label_rows(graph))), **options)  # type: ignore[arg-type]
+
+
+def names(linker: Linker, question: str) -> list[str]:
+    return [entity.term.value.removeprefix("http://example.org/") for entity in linker.link(question)]
+
+
+@pytest.fixture
+def linker(graph_of: MakeGraph) -> Linker:
+    return linker_of(graph_of(WORLD))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where was Marie Curie born?", ["curie"]),
+        ("where was marie curie born", ["curie"]),
+        ("Where was Maria Skłodowska born?", ["curie"]),
+        ("Where was maria sklodowska born?", ["curie"]),
+        ("Who directed The Last Man on Earth?", ["lastmanearth"]),
+        ("Did Marie Curie know Pierre Curie?", ["curie", "pierre"]),
+        ("Who won the Nobel Prize in physics in 1903?", ["phys03"]),
+        ("Who is Benjamim Franklin?", ["franklin"]),
+        ("Where is verizon?", []),
+        (f"In which venue was '{TITLE}' published?", ["paper"]),
+        ("What is the Cafe de Flore?", ["cafe"]),
+        ("Who?", []),
+        ("who is in the and of", []),
+        ("???", []),
+        ("", []),
+    ],
+)
+def test_what_a_question_names(linker: Linker, question: str, expected: list[str]) -> None:
+    assert sorted(names(linker, question)) == sorted(expected)
+
+
+def test_a_mention_says_where_it_is(linker: Linker) -> None:
+    question = "So, where was  Marie Curie born?"
+    (link,) = linker.link(question)
+    assert question[link.mention.start : link.mention.end] == link.mention.text == "Marie Curie"
+    assert (link.score, link.matched, link.label, link.kind) == (1.0, "exact", "Marie Curie", "entity")
+
+
+def test_an_alternative_label_scores_a_little_less(linker: Linker) -> None:
+    (link,) = linker.link("Maria Sklodowska")
+    assert 0.9 < link.score < 1
+
+
+def test_L36_both_spellings_of_an_accent_link(linker: Linker) -> None:
+    assert names(linker, "Café de Flore") == names(linker, "Cafe\u0301 de Flore") == ["cafe"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Варшава находится в какой стране?", "warsaw"), ("أين تقع وارسو", "warsaw"),
+        ("東京はどこですか", "tokyo"), ("京都はどこですか", "kyoto"), ("ワルシャワの人口は", "warsaw"),
+        ("華沙在哪裡?", "warsaw"), ("วอร์ซออยู่ที่ไหน", "warsaw"), ("도쿄는 어디에 있나요?", "tokyo"),
+        ("दिल्ली कहाँ है?", "hindi"), ("what is 🍕 ?", "pizza"), ("Gdzie leży Warszawa?", "warsaw"),
+    ],
+)  # fmt: skip
+def test_L39_questions_in_other_scripts(linker: Linker, question: str, expected: str) -> None:
+    assert names(linker, question) == [expected]
+
+
+def test_L40_the_asked_language_breaks_ties(graph_of: MakeGraph) -> None:
+    graph = graph_of(
+        ':a rdfs:label "Gift"@de . :b rdfs:label "Gift"@en . :c rdfs:label "Gift" . :d rdfs:label "Gift"@fr .'
+    )
+    assert names(linker_of(graph, languages=("de", "en")), "What is Gift?") == ["a"]
+    english = linker_of(graph, languages=("en",)).link("What is Gift?")[0]
+    assert [english.term.value[-1], *(c.term.value[-1] for c in english.candidates)] == ["b", "c", "a", "d"]
+
+
+def test_ties_go_to_the_better_connected_and_the_others_are_kept(linker: Linker) -> None:
+    (link,) = linker.link("How many people live in Springfield?")
+    assert link.term.value.endswith("sp2")
+    assert [c.term.value[-3:] for c in link.candidates] == ["sp1", "sp3"]
+    assert {c.score for c in link.candidates} == {link.score}
+
+
+def test_L41_a_thousand_of_one_name_are_reported_in_a_fixed_order(graph_of: MakeGraph) -> None:
+    graph = graph_of(" ".join(f':s{i:04} rdfs:label "Springfield" .' for i in range(1000)))
+    first = linker_of(graph).link("Where is Springfield?")
+    assert first == linker_of(graph).link("Where is Springfield?")
+    assert first[0].term.value.endswith("s0000")
+    assert [c.term.value[-5:] for c in first[0].candidates] == [f"s{i:04}" for i in range(1, 21)]
+
+
+def test_a_type_word_is_flagged_and_gives_way(linker: Linker) -> None:
+    assert names(linker, "Who is the director of The Last Man?") == ["lastman"]
+    film = linker.link("director")
+    assert [(e.kind, e.mention.is_type) for e in film] == [("predicate", True)]
+
+
+def test_classes_are_linked_when_nothing_else_is(graph_of: MakeGraph) -> None:
+    graph = graph_of(
+        ':Margherita <http://www.w3.org/2000/01/rdf-schema#subClassOf> :NamedPizza ; rdfs:label "Margherita Pizza" .'
+    )
+    (link,) = linker_of(graph).link("What is a Margherita pizza?")
+    assert (link.kind, link.mention.is_type) == ("class", True)
+    assert names(linker_of(graph, kinds=("class",)), "What is a Margherita pizza?") == ["Margherita"]
+
+
+def test_an_acronym_is_not_a_stop_word(linker: Linker) -> None:
+    assert names(linker, "Which places are in the US?") == ["us"]
+    assert names(linker, "tell us about it") == []
+
+
+def test_a_number_is_not_another_number(linker: Linker) -> None:
+    assert names(linker, "Who won the Nobel Prize in physics in 1905?") == ["physics"]
+    assert names(linker, "Which 2 people?") == []
+
+
+def test_nothing_is_linked_twice(linker: Linker) -> None:
+    assert names(linker, "Warsaw, Warszawa, Варшава and Warsaw") == ["warsaw"]
+
+
+def test_the_threshold_applies_however_it_was_found(graph_of: MakeGraph) -> None:
+    graph = graph_of(WORLD)
+    assert names(linker_of(graph, threshold=0.4), "Where is verizon?") == ["verizon"]
+    assert all(e.score >= 0.95 for e in linker_of(graph, threshold=0.95).link("Benjamim Franklin and Marie Curie"))
+
+
+def test_find_lists_what_is_only_alike(linker: Linker) -> None:
+    assert linker.find("Sprin")[0].label == "Springfield"
+    assert linker.find("marie curie")[0].term.value.endswith("/curie")
+    assert linker.find("zzzzzz") == []
+
+
+def test_a_long_question_is_read_to_its_end(linker: Linker) -> None:
+    question = "well " * 700 + "who is Marie Curie"
+    assert names(linker, question) == ["curie"]
+
+
+@pytest.mark.parametrize(("a", "b"), [("share", "sharkey"), ("1903", "1904"), ("cat", "car"), ("won", "wan")])
+def test_words_that_are_not_typing_errors_of_each_other(a: str, b: str) -> None:
+    assert similarity(a, b) == 0
+
+
+def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
+    graph = graph_of(WORLD)
+    kept = Linker(build_label_index(graph, tmp_path / "i", embedder=None))
+    memory = linker_of(graph)
+    for question in (
+        "Who won the Nobel Prize in physics in 1903?",
+        "Benjamim Franklin",
+        "東京はどこですか",
+        "Springfield",
+    ):
+        found, same = kept.link(question), memory.link(question)
+        assert [(e.term, e.score, e.mention) for e in found] == [(e.term, e.score, e.mention) for e in same] != []
+
+
+def test_vectors_find_what_words_do_not(graph_of: MakeGraph, tmp_path: Path) -> None:
+    graph = graph_of(':a rdfs:label "Photosynthesis" . :b rdfs:label "Cartography" . :n rdfs:label "Photo 1904" .')
+    embedder = HashedEmbedder()
+    index = build_label_index(graph, tmp_path / "i", embedder=embedder)
+    assert Linker(index).link("What is photosynth about it?") == ()
+    (link,) = Linker(index, embedder).link("What is photosynth about it?")
+    assert (link.term.value[-1], link.matched, link.mention.text) == ("a", "vector", "photosynth")
+    assert 0.7 <= link.score < 1
+    assert [e.matched for e in Linker(index, embedder).link("What is Cartography?")] == ["exact"]
+
+
+@pytest.mark.parametrize(("folder", "least"), [("nobel", 99), ("ck25", 99), ("wikidata_qald10", 88)])
+def test_top_1_on_real_questions(shared_data: Path, folder: str, least: int) -> None:
+    store = pyoxigraph.Store()
+    with gzip.open(shared_data / folder / "graph.nt.gz") as stream:
+        store.bulk_load(stream, pyoxigraph.RdfFormat.N_TRIPLES)
+    linker = linker_of(OxigraphGraph(store, name=folder, fingerprint=""))
+    lines = (shared_data / folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    asked = [q for q in map(json.loads, lines) if q["topic_entities"]][:120]
+    right = 0
+    for question in asked:
+        gold = {entity["iri"] for entity in question["topic_entities"]}
+        right += bool(gold & {entity.term.value for entity in linker.link(question["question"])[:1]})
+    assert 100 * right / len(asked) >= least
