@@ -146,14 +146,16 @@ class KnowledgeBase:
     def session(self, question: str, asking: Asking) -> Session:
         """A session for one question."""
         text = checked_question(question)
+        linker, ranker = None if asking.entities else self.linker, self.ranker
+        # The clock starts here: making an index is not the question's cost.
         usage = Usage(asking.budget, cancel=asking.cancel)
         emit = Numbering(asking.emit, lambda: usage.seconds)
         return Session(
             question=text,
             graph=MeteredGraph(self.graph, usage, emit),
-            linker=None if asking.entities else self.linker,
-            ranker=self.ranker,
-            choose=RankerChooser(self.ranker, emit),
+            linker=linker,
+            ranker=ranker,
+            choose=RankerChooser(ranker, emit),
             usage=usage,
             emit=emit,
             given=asking.entities,

@@ -7,7 +7,7 @@ import importlib
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ __all__ = [
     "open_label_index",
 ]
 
-RECIPE = "labels-1"
+RECIPE = "labels-2"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time (0.5 s), because importing LanceDB alone takes 1 to 1.5 s."""
@@ -99,9 +99,8 @@ def label_index(
     found = open_label_index(graph, directory, embedder=embedder, label_predicates=label_predicates)
     if found is not None and (found.embedder is not None or found.rows > MEMORY_ROWS):
         return found
-    rows = label_rows(
-        graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=_import_early
-    )
+    with _EarlyImport() as announce:
+        rows = label_rows(graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=announce)
     texts = len({row.text for row in rows})
     if embedder is not None and rows and texts <= EMBED_AT_ONCE:
         wanted = embedder
@@ -233,10 +232,22 @@ class _Builder:
         tables.publish(manifest)
 
 
-def _import_early(rows: int) -> None:
-    """Import LanceDB while the graph is being read, if so many labels will need it."""
-    if rows > MEMORY_ROWS:
-        threading.Thread(target=importlib.import_module, args=("lancedb",), daemon=True).start()
+class _EarlyImport:
+    """Imports LanceDB while the graph is being read, if so many labels will need it: a second less to wait."""
+
+    def __init__(self) -> None:
+        self._importing = threading.Thread(target=importlib.import_module, args=("lancedb",), daemon=True)
+
+    def __enter__(self) -> Callable[[int], None]:
+        def announce(rows: int) -> None:
+            if rows > MEMORY_ROWS:
+                self._importing.start()
+
+        return announce
+
+    def __exit__(self, *_: object) -> None:
+        if self._importing.ident is not None:
+            self._importing.join()  # two threads in one circular import would see half a module
 
 
 def _tag() -> str:

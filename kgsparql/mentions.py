@@ -120,7 +120,7 @@ class Reading:
     def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> Candidate:
         found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
-        case_tells = self.is_cased or vocabulary.capitals_tell
+        case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
         weight = found.weight * (EXACT_CASE if case_tells and mention == row.text else 1.0)
         return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
 

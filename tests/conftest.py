@@ -22,14 +22,19 @@ PREFIXES = """
 """
 
 
+@pytest.fixture(scope="session")
+def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all tests of a process: a label index is made once, as for a user."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the user's cache, a graph named in the environment, or a model hub."""
-    directory = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(directory))
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache_directory))
     monkeypatch.delenv("KGSPARQL_KG", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    return directory
+    return cache_directory
 
 
 @pytest.fixture

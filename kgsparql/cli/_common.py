@@ -6,7 +6,8 @@ import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
 
@@ -108,6 +109,14 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
             # The reader of our output has gone (head, less): say nothing, and keep Python from flushing at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from error
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if kwargs.get("debug"):
+                raise
+            kind = type(error).__name__
+            show_error(KgsparqlError(f"{kind}: {error}", hint="a bug in kgsparql; --debug shows where"))
+            raise typer.Exit(KgsparqlError.exit_code) from error
 
     return run
 
@@ -213,6 +222,7 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
         raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
 
 
+@contextmanager
 def opened(
     named: list[str],
     *,
@@ -224,12 +234,12 @@ def opened(
     skip_bad: bool = False,
     cache: bool = True,
     quiet: bool = False,
-) -> KnowledgeBase:
-    """The knowledge base of these sources, with progress and notes on stderr."""
+) -> Iterator[KnowledgeBase]:
+    """The knowledge base of these sources, with progress and notes on stderr as long as the ``with`` lasts."""
     from kgsparql.knowledge_base import open as open_knowledge
 
     with progress(quiet=quiet) as shown:
-        return open_knowledge(
+        yield open_knowledge(
             *named, format=input_format, base=base, encoding=encoding, skip_bad=skip_bad, cache=cache,
             languages=languages, embedder=embedder, progress=shown, note=lambda text: say(text, quiet=quiet),
         )  # fmt: skip

@@ -86,20 +86,17 @@ def ask(
         budget=Budget(max_queries=max_queries, max_seconds=max_seconds), emit=_steps(verbose),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
-    knowledge = c.opened(
+    with c.opened(
         named, languages=c.languages(lang), embedder=embedder, input_format=input_format, base=base,
         encoding=encoding, skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
-    )  # fmt: skip
-    asking = asking.about(knowledge.resolve(name) for name in entity or ())
-    if not no_model:
-        c.say(
-            "no language model is set up: candidates are ranked, not put into words (--no-model hides this)",
-            quiet=quiet,
-        )
-    if question == "-":
-        c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
-        return
-    answer = knowledge.answer(question, asking)
+    ) as knowledge:  # fmt: skip
+        asking = asking.about(knowledge.resolve(name) for name in entity or ())
+        if not no_model:
+            c.say("no language model is set up: candidates are ranked (--no-model hides this)", quiet=quiet)
+        if question == "-":
+            c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
+            return
+        answer = knowledge.answer(question, asking)
     c.write(render(_reproducible(answer) if reproducible else answer, shape, verbose=verbose), output)
     if _EXIT[answer.status]:
         raise typer.Exit(_EXIT[answer.status])

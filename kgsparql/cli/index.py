@@ -24,12 +24,10 @@ def index(
     debug: c.DebugOption = False,
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped."""
-    knowledge = c.opened(
+    with c.opened(
         c.sources(kg), embedder=embedder, input_format=input_format, base=base, encoding=encoding, skip_bad=skip_bad,
         cache=not no_cache, quiet=quiet,
-    )  # fmt: skip
-    with c.progress(quiet=quiet) as shown:
-        knowledge.progress = shown
+    ) as knowledge:  # fmt: skip
         built = knowledge.build_index()
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     c.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}", quiet=quiet)

@@ -41,11 +41,11 @@ def find(
 ) -> None:
     """Search the labels: one line per entity, the best first."""
     _check(form)
-    knowledge = c.opened(
+    with c.opened(
         c.sources(kg), languages=c.languages(lang), embedder=embedder, input_format=input_format, base=base,
         encoding=encoding, skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
-    )  # fmt: skip
-    found = knowledge.find(text, limit=limit)
+    ) as knowledge:  # fmt: skip
+        found = knowledge.find(text, limit=limit)
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     if form == "json":
@@ -77,13 +77,13 @@ def show(
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
     _check(form)
     way = c.checked_direction(direction)
-    knowledge = c.opened(
+    with c.opened(
         c.sources(kg), languages=c.languages(lang), input_format=input_format, base=base, encoding=encoding,
         skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
-    )  # fmt: skip
-    term = knowledge.resolve(entity)
-    found = knowledge.show(term, direction=way, limit=limit)
-    labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
+    ) as knowledge:  # fmt: skip
+        term = knowledge.resolve(entity)
+        found = knowledge.show(term, direction=way, limit=limit)
+        labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
     if form == "json":
         groups = [
             {
@@ -133,16 +133,16 @@ def paths(
 
     _check(form)
     way = c.checked_direction(direction)
-    knowledge = c.opened(
+    with c.opened(
         c.sources(kg), languages=c.languages(lang), input_format=input_format, base=base, encoding=encoding,
         skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
-    )  # fmt: skip
-    ends = knowledge.resolve(start), knowledge.resolve(end)
-    found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
-    if not found.items:
-        raise NotFoundError(f"no path of at most {max_hops} hops", hint="raise --max-hops, or try --direction both")
-    shown = found.items[:limit]
-    labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in _terms(triple))])
+    ) as knowledge:  # fmt: skip
+        ends = knowledge.resolve(start), knowledge.resolve(end)
+        found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
+        if not found.items:
+            raise NotFoundError(f"no path of at most {max_hops} hops", hint="raise --max-hops, or try --direction both")
+        shown = found.items[:limit]
+        labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in _terms(triple))])
     if form == "json":
         c.write(json.dumps([_path_json(path, labels) for path in shown], ensure_ascii=False, indent=2), None)
         return

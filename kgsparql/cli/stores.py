@@ -65,11 +65,11 @@ def info(
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index."""
     if form not in {"text", "json"}:
         raise OptionError(f"no output format {printable(form, 40)!r}", hint="one of: text, json")
-    knowledge = c.opened(
+    with c.opened(
         c.sources(kg), input_format=input_format, base=base, encoding=encoding, skip_bad=skip_bad, cache=not no_cache,
         quiet=quiet,
-    )  # fmt: skip
-    facts = knowledge.info()
+    ) as knowledge:  # fmt: skip
+        facts = knowledge.info()
     c.write(json.dumps(facts, ensure_ascii=False, indent=2) if form == "json" else "\n".join(_lines(facts)), None)
 
 

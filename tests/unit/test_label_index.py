@@ -73,7 +73,7 @@ def test_rows_say_role_language_kind_and_degree(graph_of: MakeGraph) -> None:
     assert ("nyc", "NYC", "alternative", "", "entity", 4) in found
     assert ("born", "born in", "label", "", "predicate", 1) in found
     assert ("City", "City", "derived", "", "class", 0) in found
-    assert len({row[:4] for row in rows}) == len(rows)
+    assert len({(row.iri, row.text, row.language, row.kind) for row in rows}) == len(rows)
 
 
 def test_L36_composed_and_decomposed_spellings_have_one_key() -> None:
