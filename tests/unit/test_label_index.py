@@ -220,6 +220,24 @@ def test_nearest_texts(kept: LabelIndex) -> None:
     assert hits[0][1] == pytest.approx(expected, abs=1e-5)
 
 
+def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, embedder = many(1_500), HashedEmbedder()
+    asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
+    exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
+    for module in ("label_vectors", "label_tables"):
+        monkeypatch.setattr(f"kgsparql.{module}.EXACT_VECTORS", 1_000)
+    index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
+    manifest = Tables(tmp_path / "hnsw").manifest()
+    assert manifest is not None
+    table = Tables(tmp_path / "hnsw").open(manifest["vectors"]["hashed"]["table"])
+    assert [i.index_type for i in table.list_indices()] == ["IvfHnswSq"]  # type: ignore[union-attr]
+    found = index.search.nearest(asked, limit=1)
+    cosines = np.array([[hits[0][1] for hits in some] for some in (exact, found)])
+    assert np.abs(cosines[0] - cosines[1]).max() < 0.01
+
+
 # Keeping
 
 
