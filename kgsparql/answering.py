@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 
-from kgsparql.answer import Answer, Draft, Retrieval, Status
+from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.composing import candidates_text
 from kgsparql.errors import InputError, LimitError
 from kgsparql.events import EvidenceFound, Finished, Verified
@@ -13,11 +13,18 @@ from kgsparql.evidence import Evidence
 from kgsparql.retriever import Retriever
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
-from kgsparql.verification import Verification, verify
+from kgsparql.verification import verify
 
 __all__ = ["MAX_QUESTION_CHARACTERS", "answer", "checked_question", "retrieve"]
 
 MAX_QUESTION_CHARACTERS = 4_000
+
+_NOTHING: dict[Status, str] = {
+    "no_entity": "Nothing in the question was found in the graph.",
+    "not_in_graph": "The graph holds no evidence for this question.",
+    "partial": "A limit was reached before there was anything to answer with.",
+    "answered": "There is evidence, but nothing in it that the question did not name already.",
+}
 
 
 def checked_question(text: str) -> str:
@@ -43,9 +50,8 @@ def checked_question(text: str) -> str:
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Evidence for the question, verified, without an answer."""
-    retrieval = _retrieved(retriever, session)
-    evidence = _verified(retrieval.evidence, session).evidence
-    return replace(retrieval, evidence=evidence, notes=tuple(session.notes))
+    retrieval, _ = _verified(_retrieved(retriever, session), session)
+    return replace(retrieval, notes=session.told)
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
@@ -53,26 +59,24 @@ def answer(retriever: Retriever, session: Session) -> Answer:
 
     :raises CancelledError: if the session was stopped.
     """
-    retrieval = _retrieved(retriever, session)
-    draft = Draft(text="")
-    if len(retrieval.evidence):
-        draft = retriever.compose(retrieval, session)
-    verification = _verified(retrieval.evidence, session)
-    draft = _without(draft, verification)
-    status = _status(session, verification.evidence)
+    found = _retrieved(retriever, session)
+    draft = retriever.compose(found, session) if len(found.evidence) else Draft(text="")
+    retrieval, lost = _verified(found, session)
+    draft = _without(draft, lost)
+    status = _status(session, retrieval.evidence)
     made = Answer(
         question=session.question,
         status=status,
-        text=draft.text or candidates_text(draft.answers) or _nothing(status),
+        text=draft.text or candidates_text(draft.answers) or _NOTHING[status],
         answers=draft.answers,
         claims=draft.claims,
-        evidence=verification.evidence,
+        evidence=retrieval.evidence,
         linked=session.link(),
         grounding=draft.grounding,
         tree=draft.tree,
         retriever=retriever.name,
-        labels=session.labels(_terms(verification.evidence)),
-        notes=tuple(session.notes),
+        labels=session.labels(_terms(retrieval.evidence), owed=True),
+        notes=session.told,
         usage=session.usage.to_json(),
     )
     session.emit(Finished(status=status, answer=made))
@@ -87,27 +91,38 @@ def _retrieved(retriever: Retriever, session: Session) -> Retrieval:
     return retrieval
 
 
-def _verified(evidence: Evidence, session: Session) -> Verification:
-    verification = verify(evidence, session.graph.unlimited())
-    removed, unknown = len(verification.removed), verification.unknown
-    if removed:
-        session.notes.append(f"{removed} cited triples are no longer in the graph: what rested on them was removed")
-    if unknown:
-        session.notes.append(f"{unknown} cited triples have blank nodes and could not be looked up again")
-    session.emit(Verified(found=verification.found, removed=removed, unknown=unknown))
-    return verification
-
-
-def _without(draft: Draft, verification: Verification) -> Draft:
-    """The draft without the citations that verification took away, and without what then rests on nothing."""
-    if not verification.lost:
-        return draft
-    lost = set(verification.lost)
-    answers = tuple(replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in draft.answers)
-    claims = tuple(replace(c, markers=tuple(m for m in c.markers if m not in lost)) for c in draft.claims)
+def _verified(retrieval: Retrieval, session: Session) -> tuple[Retrieval, frozenset[str]]:
+    """The retrieval without what is not in the graph, and the markers that went."""
+    found = verify(retrieval.evidence, session.graph.unlimited())
+    if found.removed:
+        session.notes.append(
+            f"{len(found.removed)} cited triples are not in the graph any more: what rested on them is gone"
+        )
+    if found.unknown:
+        session.notes.append(f"{found.unknown} cited triples have blank nodes and could not be looked up again")
+    session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
+    lost = frozenset(found.lost)
     return replace(
-        draft, answers=tuple(a for a in answers if a.markers), claims=tuple(c for c in claims if c.markers), tree=""
-    )
+        retrieval,
+        evidence=found.evidence,
+        candidates=_cited(retrieval.candidates, lost),
+        draft=None if retrieval.draft is None else _without(retrieval.draft, lost),
+        tree="" if lost else retrieval.tree,
+    ), lost
+
+
+def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
+    """The answers that still rest on something, without the markers that went."""
+    kept = (replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in answers)
+    return tuple(a for a in kept if a.markers)
+
+
+def _without(draft: Draft, lost: frozenset[str]) -> Draft:
+    """The draft without the citations that verification took away, and without what then rests on nothing."""
+    if not lost:
+        return draft
+    claims = (replace(c, markers=tuple(m for m in c.markers if m not in lost)) for c in draft.claims)
+    return replace(draft, answers=_cited(draft.answers, lost), claims=tuple(c for c in claims if c.markers), tree="")
 
 
 def _status(session: Session, evidence: Evidence) -> Status:
@@ -116,12 +131,6 @@ def _status(session: Session, evidence: Evidence) -> Status:
     if not session.link():
         return "no_entity"
     return "answered" if len(evidence) else "not_in_graph"
-
-
-def _nothing(status: Status) -> str:
-    if status == "no_entity":
-        return "Nothing in the question was found in the graph."
-    return "The graph holds no evidence for this question."
 
 
 def _terms(evidence: Evidence) -> list[Term]:

@@ -19,8 +19,6 @@ class Budget:
     max_queries: int | None = 500
     max_rows: int | None = 1_000_000
     max_seconds: float | None = 120.0
-    max_calls: int | None = 20
-    max_tokens: int | None = None
 
 
 @dataclass(slots=True)
@@ -74,6 +72,12 @@ class Usage:
             self.rows += rows
         if self.budget.max_rows is not None and self.rows > self.budget.max_rows:
             raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
+
+    def owed_query(self, rows: int) -> None:
+        """Count a query that is sent whatever the budget says, and its solutions."""
+        with self._lock:
+            self.queries += 1
+            self.rows += rows
 
     def _check(self) -> None:
         if self.cancel.is_set():

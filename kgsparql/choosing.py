@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import Protocol
@@ -23,12 +23,14 @@ class Candidate:
     :param text: what it is, in words: what a model reads.
     :param rephrased: the same in other words; a ranker reads them too, since no wording is best for every question.
     :param bonus: what a ranker adds to its score, for reasons that are not in the words.
+    :param group: candidates of the same group say the same: at most one of them is chosen. ``None`` is no group.
     """
 
     number: int
     text: str
     rephrased: tuple[str, ...] = ()
     bonus: float = 0.0
+    group: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,13 @@ class RankerChooser:
             # Half the weight on the text itself, the other half on all its other wordings together.
             first, others = next(ranked), [next(ranked) for _ in own[1:]]
             scores[i] += (first + sum(others) / len(others)) / 2 if others else first
-        order = np.argsort(-scores, kind="stable")[:at_most]
-        chosen = [Choice(candidates[i], float(scores[i]), "ranker") for i in order]
+        chosen: list[Choice] = []
+        groups: set[Hashable] = set()
+        for i in np.argsort(-scores, kind="stable"):
+            group = candidates[i].group
+            if len(chosen) < at_most and (group is None or group not in groups):
+                groups.add(group)
+                chosen.append(Choice(candidates[i], float(scores[i]), "ranker"))
         self.emit(
             CandidatesChosen(
                 purpose=purpose,

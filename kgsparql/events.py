@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
@@ -151,9 +152,11 @@ class Numbering:
 
     receive: Emit
     clock: Callable[[], float]
-    count: int = field(default=0)
+    count: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, event: Event) -> None:
         """Number the event and hand it on."""
-        self.count += 1
-        self.receive(replace(event, sequence=self.count, at_s=round(self.clock(), 6)))
+        with self.lock:
+            self.count += 1
+            self.receive(replace(event, sequence=self.count, at_s=round(self.clock(), 6)))

@@ -44,8 +44,9 @@ class Cut:
     where: str = ""
 
     def __str__(self) -> str:
-        total = "more" if self.known is None else f"{self.known:,}"
-        return f"{self.what}{f' of {self.where}' if self.where else ''}: {self.limit:,} of {total} shown"
+        whose = f" of {self.where}" if self.where else ""
+        rest = "there are more" if self.known is None else f"there are {self.known:,}"
+        return f"{self.what}{whose}: {self.limit:,} looked at, {rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,3 @@ class Evidence:
         """Only these items, in their order, with the markers they had."""
         wanted = set(markers)
         return Evidence(item for item in self if item.marker in wanted)
-
-    def replaced(self, items: Iterable[EvidenceItem]) -> Evidence:
-        """The same evidence with other versions of some items, found by their markers."""
-        newer = {item.marker: item for item in items}
-        return Evidence(newer.get(item.marker, item) for item in self)

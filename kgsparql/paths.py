@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -159,6 +159,3 @@ class PropertyPath:
     def goes_back(self) -> bool:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
         return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
-
-    def __add__(self, steps: Iterable[Step]) -> PropertyPath:
-        return PropertyPath((*self.steps, *steps))

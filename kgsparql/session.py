@@ -26,6 +26,8 @@ from kgsparql.terms import IRI, Literal, Term
 
 __all__ = ["Session"]
 
+_CUTS_TOLD = 8
+
 
 @dataclass(slots=True, kw_only=True)
 class Session:
@@ -36,6 +38,7 @@ class Session:
     :param given: entities named by the caller; then nothing is linked.
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget ended some step early.
+    :param random: seeded by the seed and the question.
     """
 
     question: str
@@ -51,20 +54,21 @@ class Session:
     seed: int = 0
     notes: list[str] = field(default_factory=list)
     partial: bool = False
+    random: Random = field(init=False)
+    _cuts: dict[Cut, None] = field(default_factory=dict)
     _links: tuple[LinkedEntity, ...] | None = None
     _labels: dict[Term, str] = field(default_factory=dict)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
-    @property
-    def random(self) -> Random:
-        """A generator seeded by the seed and the question, the same on every machine."""
-        return Random(hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest())  # noqa: S311 - not for secrets
+    def __post_init__(self) -> None:
+        seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
+        self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
 
     def link(self) -> tuple[LinkedEntity, ...]:
         """The entities of the question: those given, else those the linker finds; the same at every call."""
         if self._links is None:
             if self.given:
-                named = self.labels(self.given)
+                named = self.labels(self.given, owed=True)
                 self._links = tuple(
                     LinkedEntity(
                         term=term, label=named[term], score=1.0, kind="entity", matched="given",
@@ -89,12 +93,15 @@ class Session:
         end = start + len(label)
         return Mention(self.question[start:end], start, end) if start >= 0 else Mention("", -1, -1)
 
-    def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
-        """A label for each term, asked of the graph at most once in this session."""
+    def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
+        """A label for each term, asked of the graph at most once in this session.
+
+        :param owed: the terms will be shown, so their labels are asked for however little of the budget is left.
+        """
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if term not in self._labels]
         if missing:
-            found = labels(self.graph.unlimited(), missing, languages=self.languages)
+            found = labels(self._graph(owed=owed), missing, languages=self.languages)
             self._labels.update({term: label.text for term, label in found.items()})
         return {term: self._labels[term] for term in wanted}
 
@@ -106,19 +113,23 @@ class Session:
         question = self.masked_question if masked else self.question
         return np.asarray(self.ranker.rank(question, texts), dtype=np.float64) if texts else np.zeros(0)
 
-    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]]) -> list[list[str]]:
+    def _graph(self, *, owed: bool) -> MeteredGraph:
+        return self.graph.unlimited() if owed else self.graph
+
+    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]], *, owed: bool = False) -> list[list[str]]:
         """What the terms at each place are, in words, for groups of ways of the same length.
 
         The name of the class that most of the terms at a place have; ``date``, ``number`` or ``text`` for literals.
 
         :param ways: for each group, ways as terms in order; all ways of a group have the same length.
+        :param owed: as for :meth:`labels`.
         """
         terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
         missing = [term for term in terms if term not in self._types]
         if missing:
-            found = types(self.graph.unlimited(), missing)
+            found = types(self._graph(owed=owed), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]))
+        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
         return [[_majority(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
@@ -139,12 +150,19 @@ class Session:
         return " ".join(text.split()) or self.question
 
     def note_cuts(self, cuts: Iterable[Cut]) -> None:
-        """Tell the reader what a limit left out."""
+        """Tell the reader what a limit left out; each once."""
         for cut in cuts:
-            message = str(cut)
-            if message not in self.notes:
-                self.notes.append(message)
-                self.emit(LimitReached(what=cut.what, message=message))
+            if cut not in self._cuts:
+                self._cuts[cut] = None
+                self.emit(LimitReached(what=cut.what, message=str(cut)))
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Everything the reader should know: the notes, then what limits left out; of very many cuts the first."""
+        messages = [str(cut) for cut in self._cuts]
+        more = len(messages) - _CUTS_TOLD
+        rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
+        return (*dict.fromkeys(self.notes), *messages[:_CUTS_TOLD], *rest)
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:

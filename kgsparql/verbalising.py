@@ -69,6 +69,8 @@ def line_text(line: Line, labels: Mapping[Term, str], *, shown: int = 12) -> str
         begun = path_text(lead, labels) if i == 0 else path_text(Path(lead.end), labels)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
     more = line.count - min(len(line.ways), shown)
+    if not line.exact:
+        return " | ".join(parts) + (f"; … at least {more:,} more" if more > 0 else "; … and more")
     return " | ".join(parts) + (f"; … {more:,} more" if more > 0 else "")
 
 

@@ -40,8 +40,8 @@ class Verification:
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     """Mark each triple as found, with the named graphs it is in, and drop what rests on a triple that is not there.
 
-    A path falls with any of its triples; a group of neighbours only with all of them. A triple with a blank node is
-    looked up where blank nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``.
+    An item falls with any of its triples: its text says them all. A triple with a blank node is looked up where blank
+    nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``.
     """
     triples = evidence.triples
     sources = _sources(triples, graph)
@@ -53,7 +53,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
             for c in item.triples
             if (found := sources[c.triple]) is None or found
         )
-        if not cited or (item.kind == "path" and len(cited) < len(item.triples)):
+        if len(cited) < len(item.triples):
             lost.append(item.marker)
         else:
             kept.append(replace(item, triples=cited))

@@ -48,26 +48,21 @@ class MeteredGraph:
         """
         if query.empty:
             return Solutions()
-        solutions = self._timed(query, lambda: self.graph.select(query))
-        if self.limited:
-            self.usage.after_query(len(solutions))
-        else:
-            self.usage.rows += len(solutions)
-        return solutions
+        return self._counted(query, lambda: self.graph.select(query))
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
-        return bool(self._timed(query, lambda: Solutions(solutions=({},) if self.graph.ask(query) else ())))
+        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self.graph.ask(query) else ())))
 
-    def _timed(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
+    def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         if self.limited:
             self.usage.before_query()
-        else:
-            if self.usage.cancel.is_set():
-                raise CancelledError("stopped")
-            self.usage.queries += 1
+        elif self.usage.cancel.is_set():
+            raise CancelledError("stopped")
         began = time.perf_counter()
         solutions = run()
+        if not self.limited:
+            self.usage.owed_query(len(solutions))
         self.emit(
             QueryRun(
                 graph=self.name,
@@ -78,6 +73,8 @@ class MeteredGraph:
                 seconds=round(time.perf_counter() - began, 6),
             )
         )
+        if self.limited:
+            self.usage.after_query(len(solutions))
         return solutions
 
     def source(self, named_graph: str | None) -> Source:

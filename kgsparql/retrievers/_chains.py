@@ -19,12 +19,14 @@ Segment = tuple[Path, ...]
 
 
 def chains(
-    entities: Sequence[IRI], session: Session, *, max_hops: int, paths_per_pair: int, hub_limit: int
+    entities: Sequence[IRI], session: Session, *, max_hops: int, paths_per_pair: int, hub_limit: int, limit: int
 ) -> tuple[list[list[Segment]], list[Cut]]:
     """Chains of segments; an entity that cannot be reached from the one before it starts a new chain.
 
     A path that passes through an entity still to come takes the place of the others, and that entity is not looked
-    for again.
+    for again. When the budget is spent, the chains found until then stand.
+
+    :param limit: shortest paths of a pair that are enumerated and ordered, of which ``paths_per_pair`` are kept.
 
     Source: Wen et al., section 3.2, with the entities compared by IRI and the start moved on.
     """
@@ -33,23 +35,25 @@ def chains(
     segments: list[Segment] = []
     remaining = list(entities)
     start = remaining.pop(0) if remaining else None
-    while start is not None and remaining:
-        end = remaining.pop(0)
-        shortest = shortest_paths(
-            session.graph, start, end, max_hops=max_hops, direction=session.direction, hub_limit=hub_limit
-        )
-        cuts.extend(shortest.cuts)
-        paths = shortest.items[:paths_per_pair]
-        through = next((path for path in shortest.items if set(path.terms[1:-1]) & set(remaining)), None)
-        if through is not None:
-            paths = (through,)
-            remaining = [term for term in remaining if term not in through.terms]
-        if paths:
-            segments.append(paths)
-        elif segments:
-            found.append(segments)
-            segments = []
-        start = end
+    with session.within_budget():
+        while start is not None and remaining:
+            end = remaining.pop(0)
+            shortest = shortest_paths(
+                session.graph, start, end,
+                max_hops=max_hops, direction=session.direction, hub_limit=hub_limit, limit=limit,
+            )  # fmt: skip
+            cuts.extend(shortest.cuts)
+            paths = shortest.items[:paths_per_pair]
+            through = next((path for path in shortest.items if set(path.terms[1:-1]) & set(remaining)), None)
+            if through is not None:
+                paths = (through,)
+                remaining = [term for term in remaining if term not in through.terms]
+            if paths:
+                segments.append(paths)
+            elif segments:
+                found.append(segments)
+                segments = []
+            start = end
     return ([*found, segments] if segments else found), cuts
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
+from kgsparql.evidence import Cut
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.paths import Hop, Path, PropertyPath, may_follow
 from kgsparql.session import Session
@@ -18,26 +20,35 @@ def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
     lines = []
     for group in groups:
         plain = [Path(group.entity, (hop,)) for hop in _hops(group) if not isinstance(hop.end, BlankNode)]
+        whole = group.exact and group.count == len(group.neighbours)
         if plain:
             blank = len(group.neighbours) - len(plain)
             lines.append(Line(PropertyPath((group.step,)), tuple(plain), group.count - blank, group.exact))
-        lines += _by_property_path(path for path in group.mediated if not isinstance(path.end, BlankNode))
+        behind = [path for path in group.mediated if not isinstance(path.end, BlankNode)]
+        lines += _by_property_path((path, whole) for path in behind)
     return lines
 
 
 def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, limit: int) -> list[Line]:
-    """Lines of two steps: on from the ends of the one-step lines, at most ``frontier`` of them, never straight back."""
+    """Lines of two steps: on from the ends of the one-step lines, and never straight back.
+
+    At most ``frontier`` ends are walked on from, one of each line in turn, so that no line is left out for being late.
+    """
     reached: dict[Term, list[Path]] = {}
     starts = {line.start for line in around}
-    for line in around:
-        for way in line.ways:
-            if len(way) == 1 and way.end not in starts:
+    for turn in zip_longest(*(line.ways for line in around if len(line.path) == 1)):
+        for way in turn:
+            if way is not None and isinstance(way.end, IRI) and way.end not in starts:
                 reached.setdefault(way.end, []).append(way)
-    onward = [term for term in reached if isinstance(term, IRI)][:frontier]
-    found = neighbours(session.graph, onward, direction=session.direction, limit=limit)
-    session.note_cuts(cut for cut in found.cuts if cut.what != "neighbours")
+    onward = [term for term in reached if isinstance(term, IRI)]
+    if len(onward) > frontier:
+        session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])
+    found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=limit)
+    # What lies beyond an end that was not walked on from, or behind a line that was cut, was not looked for.
+    partial = {(line.start, line.path.steps[0]) for line in around if line.count > len(line.ways)}
+    partial |= {(way.start, way.hops[0].step) for term in onward[frontier:] for way in reached[term]}
     return _by_property_path(
-        first.then(second)
+        (first.then(second), group.count == len(group.neighbours) and (first.start, first.hops[0].step) not in partial)
         for group in found.items
         for second in (Path(group.entity, (hop,)) for hop in _hops(group) if not isinstance(hop.end, BlankNode))
         for first in reached[group.entity]
@@ -45,12 +56,18 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     )
 
 
-def _by_property_path(paths: Iterable[Path]) -> list[Line]:
-    """The paths of each start and property path as one line, in the order the lines were met."""
-    lines: dict[tuple[Term, PropertyPath], list[Path]] = {}
-    for path in paths:
-        lines.setdefault((path.start, path.property_path), []).append(path)
-    return [Line(steps, tuple(ways), len(ways)) for (_, steps), ways in lines.items()]
+def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
+    """The paths of each start and property path as one line, in the order the lines were met.
+
+    :param paths: each with whether its part of the line is whole; a line is exact when all its parts are.
+    """
+    lines: dict[tuple[Term, PropertyPath], list[tuple[Path, bool]]] = {}
+    for path, whole in paths:
+        lines.setdefault((path.start, path.property_path), []).append((path, whole))
+    return [
+        Line(steps, tuple(path for path, _ in some), len(some), all(whole for _, whole in some))
+        for (_, steps), some in lines.items()
+    ]
 
 
 def _hops(group: NeighbourGroup) -> list[Hop]:

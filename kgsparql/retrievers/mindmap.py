@@ -28,6 +28,9 @@ from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["MindMap"]
 
+_SAMPLE = 20
+"""Ways of a line whose terms say what kind of thing stands at each place."""
+
 _ON_THE_WAY = 0.5
 """What a term between the start and the ends of a line counts for, beside one at its end."""
 
@@ -50,6 +53,7 @@ class MindMap(Retriever):
     :param neighbour_lines: neighbour lines in all.
     :param ends_per_line: neighbours that one line holds.
     :param paths_per_pair: shortest paths kept between two entities that follow each other.
+    :param paths_enumerated: shortest paths of a pair among which those are chosen; beyond, the answer says so.
     :param max_hops: the longest shortest path.
     :param hub_limit: terms with more edges are not walked through.
     :param frontier: neighbours that are walked on from, where there is no pair to connect.
@@ -68,6 +72,7 @@ class MindMap(Retriever):
     neighbour_lines: int = 20
     ends_per_line: int = 50
     paths_per_pair: int = 5
+    paths_enumerated: int = 1_000
     max_hops: int = 5
     hub_limit: int = 10_000
     frontier: int = 200
@@ -78,40 +83,50 @@ class MindMap(Retriever):
         links = session.link()
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class"]
-        items: list[EvidenceItem] = []
-        with session.within_budget():
-            items += self._path_items(entities, session)
+        paths: list[EvidenceItem] = []
+        lines: list[EvidenceItem] = []
+        around: list[Line] = []
         with session.within_budget():
             near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
+            around += lines_around(near.items)
             members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=self.frontier)
-            session.note_cuts((*near.cuts, *members.cuts))
-            around = lines_around((*near.items, *members.items))
-            if not items and self.two_hop_when_single:
+            around += lines_around(members.items)
+        lines += self._neighbour_items(entities, around, session)
+        paths += self._path_items(entities, session)
+        with session.within_budget():
+            if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
-                items += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
-            quota = max(1, min(self.lines_per_entity, self.neighbour_lines // max(1, len(entities))))
-            for entity in entities:
-                own = [line for line in around if line.start == entity]
-                items += self._best_lines(own, quota, "neighbour lines", session)
-        evidence = Evidence(items)
+                paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
+        evidence = Evidence([*paths, *lines])
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        labels = session.labels(
-            t for triple in evidence.triples for t in (triple.subject, triple.predicate, triple.object)
-        )
+        terms = (t for triple in evidence.triples for t in (triple.subject, triple.predicate, triple.object))
+        labels = session.labels(terms, owed=True)
         return Retrieval(
             evidence=evidence,
             candidates=tuple(_candidates(evidence, frozenset(entities), session)),
             tree=decision_tree(evidence, labels),
         )
 
+    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
+        """The best lines of each entity: a fair share for each, so that the first does not take them all."""
+        items: list[EvidenceItem] = []
+        share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
+        for entity in entities[: self.neighbour_lines]:
+            own = [line for line in around if line.start == entity]
+            with session.within_budget():
+                items += self._best_lines(own, share, "neighbour lines", session)
+        return items
+
     def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
         """Whole paths through the linked entities, those that fit the question best first."""
         found, cuts = chains(
             entities, session,
             max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,
+            limit=max(self.paths_enumerated, self.paths_per_pair),
         )  # fmt: skip
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
-        labels = session.labels(t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
+        terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
+        labels = session.labels(terms, owed=True)
         texts = [path_text(path, labels) for path in kept]
         session.note_cuts(cuts)
         scored = sorted(zip(kept, texts, session.rank(texts), strict=True), key=lambda entry: -entry[2])
@@ -125,31 +140,43 @@ class MindMap(Retriever):
 
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
-        kinds = session.kinds([[way.terms for way in line.ways] for line in lines])
+        kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
         labels = session.labels(step.predicate for line in lines for step in line.path)
         candidates = [
             _candidate(i, line, kind, labels, session.masked_question)
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
-        best: dict[object, EvidenceItem] = {}
-        for choice in session.choose.choose(session.masked_question, candidates, purpose, len(candidates)):
-            line = lines[choice.candidate.number]
-            key = frozenset(line.ends) if len(line.path) > 1 else line
-            if key not in best:
-                best[key] = self._line_item(line, choice.score, session)
-            if len(best) == at_most:
-                break
-        return list(best.values())
+        chosen = session.choose.choose(session.masked_question, candidates, purpose, at_most)
+        return [self._line_item(lines[c.candidate.number], c.score, session) for c in chosen]
 
     def _line_item(self, line: Line, score: float, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
-        text = line_text(shown, session.labels(line_terms([shown])))
+        labels = session.labels(line_terms([shown]), owed=True)
         cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
-        query = Query.walk_triples(line.path, [_iri(line.start)], limit=self.ends_per_line)
-        known = line.count if line.exact else None
-        cuts = (Cut("ends", len(shown.ways), known, text),) if line.count > len(shown.ways) else ()
-        two = len(line.path) > 1
-        return EvidenceItem("path" if two else "neighbours", text, tuple(cited), query, None, score, cuts)
+        whole = line.exact and line.count == len(shown.ways)
+        return EvidenceItem(
+            kind="path" if len(line.path) > 1 else "neighbours",
+            text=line_text(shown, labels),
+            triples=tuple(cited),
+            query=_line_query(shown, whole=whole),
+            score=score,
+            cuts=() if whole else (_line_cut(shown, labels),),
+        )
+
+
+def _line_query(line: Line, *, whole: bool) -> Query:
+    """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
+    ends = None if whole else line.ends
+    between = dict.fromkeys(way.terms[1] for way in line.ways) if len(line.path) > 1 else {}
+    through = None if whole or any(isinstance(t, BlankNode) for t in between) or not between else {1: between}
+    limit = len(line.ways) if whole else max(1000, len(line.ways))
+    return Query.walk_triples(line.path, [_iri(line.start)], ends, limit=limit, through=through)
+
+
+def _line_cut(line: Line, labels: Mapping[Term, str]) -> Cut:
+    known = line.count if line.exact else None
+    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
+    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")
 
 
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
@@ -158,9 +185,8 @@ def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Te
     bonus = _SHARED_WORDS * shared_words(question, nested)
     if line.path.goes_back and asks_for_others(question):
         bonus += _OTHERS
-    return Candidate(
-        number, nested, (arrow_text(line.path, kinds, labels), reversed_text(line.path, kinds, labels)), bonus
-    )
+    rephrased = arrow_text(line.path, kinds, labels), reversed_text(line.path, kinds, labels)
+    return Candidate(number, nested, rephrased, bonus, frozenset(line.ends) if len(line.path) > 1 else None)
 
 
 def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
@@ -179,8 +205,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
                 scores[term] = max(scores.get(term, 0.0), item.score * weight)
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)
-    labels = session.labels(terms)
-    kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms])]
+    labels = session.labels(terms, owed=True)
+    kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms], owed=True)]
     fits = session.fit(expected_kind(session.question), kinds)
     total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
     if terms and max(total.values()) <= 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 import pyoxigraph
 import pytest
@@ -37,21 +36,19 @@ def test_markers_are_given_once_and_never_renumbered() -> None:
     assert [i.marker for i in evidence] == ["P1", "N1", "N2", "P2"]
     kept = evidence.keep(["N2", "P2"])
     assert [i.marker for i in kept] == ["N2", "P2"]
-    assert [i.marker for i in kept.replaced([replace(evidence["N2"], text="new")])] == ["N2", "P2"]
-    assert kept["N2"].text == "text"
 
 
 def test_a_cut_says_what_how_many_and_of_what() -> None:
-    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: 10 of 157 shown"
-    assert str(Cut("paths", 1000)) == "paths: 1,000 of more shown"
+    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: 10 looked at, there are 157"
+    assert str(Cut("paths", 1000)) == "paths: 1,000 looked at, there are more"
 
 
 def test_found_triples_carry_their_sources_and_absent_ones_go(graph_of: Callable[..., OxigraphGraph]) -> None:
     graph = metered(graph_of(":a :p :b ."))
-    checked = verify(Evidence([item(Triple(A, P, B), Triple(B, P, A)), item(Triple(A, P, A))]), graph)
+    checked = verify(Evidence([item(Triple(A, P, B)), item(Triple(A, P, B), Triple(A, P, A))]), graph)
     (kept,) = checked.evidence
     assert kept.triples == (CitedTriple(Triple(A, P, B), sources=(Source("test"),), verified=True),)
-    assert (checked.found, checked.lost, len(checked.removed)) == (1, ("N2",), 2)
+    assert (checked.found, checked.lost, checked.removed) == (1, ("N2",), (Triple(A, P, A),))
 
 
 def test_a_path_falls_with_any_of_its_triples(graph_of: Callable[..., OxigraphGraph]) -> None:
