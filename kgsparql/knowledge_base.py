@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.budget import Budget, Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.errors import AmbiguousLabelError, NotFoundError, PrefixError
-from kgsparql.events import Emit, Event, Finished, Numbering
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError, PrefixError
+from kgsparql.events import Emit, Event, FallbackUsed, Finished, Numbering
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
@@ -55,12 +55,16 @@ class Asking:
 
     retriever: str | Retriever = "mindmap"
     options: Mapping[str, Any] = field(default_factory=dict)
-    entities: tuple[IRI, ...] = ()
+    entities: tuple[IRI | str, ...] = ()
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)
     emit: Emit = _ignore
     cancel: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        if self.direction not in {"both", "forward", "inverse"}:
+            raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
 
     def method(self) -> Retriever:
         """The method with its options.
@@ -69,7 +73,7 @@ class Asking:
         """
         return load(self.retriever, self.options) if isinstance(self.retriever, str) else self.retriever
 
-    def about(self, entities: Iterable[IRI]) -> Asking:
+    def about(self, entities: Iterable[IRI | str]) -> Asking:
         """The same, with these entities given."""
         return replace(self, entities=tuple(entities))
 
@@ -125,9 +129,13 @@ class KnowledgeBase:
         asking = Asking(**options)
         waiting: queue.SimpleQueue[Event | BaseException] = queue.SimpleQueue()
 
+        def both(event: Event) -> None:
+            asking.emit(event)
+            waiting.put(event)
+
         def work() -> None:
             try:
-                self.answer(question, replace(asking, emit=waiting.put))
+                self.answer(question, replace(asking, emit=both))
             except BaseException as error:  # noqa: BLE001 - handed to the caller, not handled here
                 waiting.put(error)
 
@@ -146,11 +154,15 @@ class KnowledgeBase:
     def session(self, question: str, asking: Asking) -> Session:
         """A session for one question."""
         text = checked_question(question)
+        if self.is_empty:
+            raise NotFoundError(
+                f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+            )
         linker, ranker = None if asking.entities else self.linker, self.ranker
         # The clock starts here: making an index is not the question's cost.
         usage = Usage(asking.budget, cancel=asking.cancel)
         emit = Numbering(asking.emit, lambda: usage.seconds)
-        return Session(
+        session = Session(
             question=text,
             graph=MeteredGraph(self.graph, usage, emit),
             linker=linker,
@@ -158,11 +170,23 @@ class KnowledgeBase:
             choose=RankerChooser(ranker, emit),
             usage=usage,
             emit=emit,
-            given=asking.entities,
+            given=tuple(self.resolve(e) if isinstance(e, str) else e for e in asking.entities),
             languages=self.languages,
             direction=asking.direction,
             seed=asking.seed,
+            notes=list(getattr(self.graph, "notes", ())),
         )
+        if self.embedder is None:
+            emit(
+                FallbackUsed(purpose="ranking", reason="no embedding model: texts are compared by the words they share")
+            )
+        return session
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether the graph holds no triple at all."""
+        (found,) = self.graph.select(Query.load("any"))
+        return _value(found["count"]) == "0"
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -193,10 +217,11 @@ class KnowledgeBase:
         if index.note:
             self._note(index.note)
         if embedder is not None and index.embedder is None and index.rows:
-            minutes = index.texts / LABELS_PER_SECOND / 60
+            seconds = index.texts / LABELS_PER_SECOND
+            time = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
             self._note(
                 f"{index.rows:,} labels are searched by spelling; `kgsparql index -k {self.graph.name}` adds search by "
-                f"meaning, once, in about {max(1, round(minutes))} min"
+                f"meaning, once, in about {time}"
             )
         return index
 
@@ -278,6 +303,10 @@ class KnowledgeBase:
         :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
         """
         text = name.strip()
+        if text.startswith("_:"):
+            raise InputError(
+                f"{printable(text, 40)}: a blank node has no name outside its graph", hint="name an IRI beside it"
+            )
         if re.match(r"<.*>$|[A-Za-z][\w+.-]*://|urn:", text):
             return iri(text)
         unknown: PrefixError | None = None
@@ -301,19 +330,23 @@ class KnowledgeBase:
             f"nothing is labelled {printable(text, 80)!r}", hint=f"search for it: kgsparql find {printable(text, 80)!r}"
         )
 
-    def show(self, entity: IRI, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
+    def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
         """What is around an entity, at most ``limit`` neighbours by each predicate and direction.
 
         :raises NotFoundError: if the graph does not mention it.
         """
-        found = neighbours(self.graph, [entity], direction=direction, limit=limit, skip=frozenset())
+        term = self.resolve(entity) if isinstance(entity, str) else entity
+        found = neighbours(self.graph, [term], direction=direction, limit=limit, skip=frozenset())
         if not found.items:
-            raise NotFoundError(f"{entity} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+            raise NotFoundError(f"{term} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
         return found
 
-    def paths(self, start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both") -> Found[GraphPath]:
+    def paths(
+        self, start: IRI | str, end: IRI | str, *, max_hops: int = 5, direction: Directions = "both"
+    ) -> Found[GraphPath]:
         """The shortest paths between two entities."""
-        return shortest_paths(self.graph, start, end, max_hops=max_hops, direction=direction)
+        ends = [self.resolve(e) if isinstance(e, str) else e for e in (start, end)]
+        return shortest_paths(self.graph, *ends, max_hops=max_hops, direction=direction)
 
     def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
         """A label for each term, its local name where the graph has none."""

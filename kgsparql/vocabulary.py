@@ -75,6 +75,8 @@ UNWALKED = frozenset(
         *ALTERNATIVE_LABELS,
         *DESCRIPTIONS,
         *PREDICATE_LABEL_LINKS,
+        IRI(_RDF + "first"),
+        IRI(_RDF + "rest"),
         IRI(_RDFS + "seeAlso"),
         IRI(_RDFS + "isDefinedBy"),
         IRI(_DBO + "wikiPageWikiLink"),

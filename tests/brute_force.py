@@ -45,7 +45,10 @@ def classes_of(triples: Iterable[Triple]) -> set[Term]:
 def all_shortest_paths(
     triples: Collection[Triple], start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both"
 ) -> set[Path]:
-    """Breadth first from the start; every way to the end over the fewest hops, not through literals or classes."""
+    """Breadth first from the start; every way to the end over the fewest hops, not through literals.
+
+    Nor through classes, but between two of them.
+    """
     hops, classes = hops_from(triples, direction=direction), classes_of(triples)
     if start == end:
         return {Path(start)}
@@ -55,7 +58,7 @@ def all_shortest_paths(
     while level and end not in distance and distance[level[0]] < max_hops:
         following: dict[Term, None] = {}
         for term in level:
-            if term in classes and term != start:
+            if term in classes - {start} and not {start, end} <= classes:
                 continue
             for hop in hops[term]:
                 if distance.setdefault(hop.end, distance[term] + 1) == distance[term] + 1:

@@ -135,6 +135,8 @@ def sources(kg: list[str] | None) -> list[str]:
 
     :raises InputError: if there is none.
     """
+    if kg and not all(kg):
+        raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
     named = kg or [line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines() if line.strip()]
     if not named:
         raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")

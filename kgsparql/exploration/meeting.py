@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kgsparql.exploration.asking import BOUND, skipping, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.search import Rules, Side
-from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.paths import Directions, Hop
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Term
@@ -45,29 +45,46 @@ def meetings(near: Side, far: Side) -> list[Joint]:
     return list(found[min(found)]) if found else []
 
 
-def joinable(near: Side, far: Side, chunk_size: int) -> bool:
-    """Whether the hops between two frontiers can be asked for: IRIs only, and not too many."""
+def joinable(near: Side, far: Side, rules: Rules, chunk_size: int, *, hops: int) -> bool:
+    """Whether the hops between two frontiers can be asked for: IRIs only, not too many, and one hop through a class."""
+    if hops > (1 if rules.classes else 2):
+        return False
     pairs = len(near.frontier) * len(far.frontier)
     queries = -(-len(near.frontier) // chunk_size) * -(-len(far.frontier) // chunk_size)
     blank = any(isinstance(term, BlankNode) for side in (near, far) for term in side.frontier)
     return 0 < pairs <= MAX_PAIRS and queries <= MAX_QUERIES and not blank
 
 
-def joints(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, hops: int) -> tuple[list[Joint], bool]:
-    """The ways from one frontier to the other over one or two hops; and whether that is all of them."""
+def joints(
+    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, hops: int, bound: int = BOUND
+) -> tuple[list[Joint], bool]:
+    """The ways from one frontier to the other over one or two hops; and whether that is all of them.
+
+    :param bound: how many are enough; only when none of so many will do are more looked at.
+    """
     found: dict[Joint, None] = {}
     complete = True
     for some, others in product(_chunks(near, graph.chunk_size), _chunks(far, graph.chunk_size)):
         arms = (one_hop if hops == 1 else _two_hops)(near.direction, some, others, rules)
-        solutions = graph.select(union_of([arm.limit(BOUND + 1) for arm in arms]))
-        complete = complete and solutions.complete and len(solutions) <= BOUND
+        solutions, whole = _bounded(graph, arms, bound)
+        complete = complete and whole
         terms = set(some)
         for solution in solutions:
             way = way_of(solution, terms)
             # Only where a hub was left out can a term between the frontiers have been met before.
             if len(way) == 1 or (near.distance(way[0].end) is None and far.distance(way[0].end) is None):
                 found[way[0].start, way] = None
+        if len(found) > bound:
+            return list(found), False
+    if not found and not complete and bound < BOUND:
+        return joints(graph, near, far, rules, hops=hops)
     return list(found), complete
+
+
+def _bounded(graph: KnowledgeGraph, arms: Sequence[Query], bound: int) -> tuple[Solutions, bool]:
+    """The solutions of some queries, at most so many of each and one more; and whether those are all."""
+    solutions = graph.select(union_of([arm.limit(bound + 1) for arm in arms]))
+    return solutions, solutions.complete and len(solutions) <= bound
 
 
 def _chunks(side: Side, size: int) -> Iterator[list[Term]]:

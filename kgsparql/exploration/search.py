@@ -24,15 +24,21 @@ class Rules:
 
     :param skip: predicates that are not walked.
     :param hub_limit: a term with more hops than this is not expanded.
+    :param classes: whether paths may lead through classes, as those between two classes may.
     """
 
     skip: frozenset[IRI]
     hub_limit: int
+    classes: bool = False
 
 
 def link_arms(direction: Directions, rules: Rules) -> list[Query]:
-    """The queries for the hops that a path may take from some entities, still to be bound."""
-    return [skipping(Query.load(f"links_{way}"), "predicate", rules.skip) for way in directions(direction)]
+    """The queries for the hops that a path may take from some entities, still to be bound.
+
+    Where paths may lead through classes these also find literals, which :meth:`Side.take` leaves out.
+    """
+    name = "neighbours" if rules.classes else "links"
+    return [skipping(Query.load(f"{name}_{way}"), "predicate", rules.skip) for way in directions(direction)]
 
 
 @dataclass(slots=True)
@@ -41,6 +47,7 @@ class Side:
 
     :param direction: in which this side walks, away from its end.
     :param levels: the terms at distance 0, 1, 2 …
+    :param distances: of each term in them.
     :param arriving: for each term but the end, the hops by which it was first reached.
     :param behind: for each blank node, the hops that leave it: they came together with the hop to it.
     :param closed: the end itself has too many hops; only the other side can go on.
@@ -49,6 +56,7 @@ class Side:
     end: IRI
     direction: Directions
     levels: list[set[Term]] = field(default_factory=list)
+    distances: dict[Term, int] = field(default_factory=dict)
     arriving: dict[Term, dict[Hop, None]] = field(default_factory=dict)
     behind: dict[Term, dict[Hop, None]] = field(default_factory=dict)
     cuts: dict[Cut, None] = field(default_factory=dict)
@@ -56,6 +64,7 @@ class Side:
 
     def __post_init__(self) -> None:
         self.levels.append({self.end})
+        self.distances[self.end] = 0
 
     @property
     def frontier(self) -> set[Term]:
@@ -69,7 +78,7 @@ class Side:
 
     def distance(self, term: Term) -> int | None:
         """How far a term is from the end; ``None`` if it was not reached."""
-        return next((distance for distance, level in enumerate(self.levels) if term in level), None)
+        return self.distances.get(term)
 
     def expand(self, graph: KnowledgeGraph, rules: Rules) -> None:
         """Go one hop further from every term of the frontier."""
@@ -87,7 +96,7 @@ class Side:
         self, graph: KnowledgeGraph, rules: Rules, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()
     ) -> None:
         """Add a level from the solutions of :func:`link_arms` for the frontier; the hops of hubs are left out."""
-        found = list(solutions)
+        found = [solution for solution in solutions if not isinstance(far_end(solution)[1], Literal)]
         degrees = Counter(solution["entity"] for solution in found)
         closed = {*hubs, *(term for term, degree in degrees.items() if degree > rules.hub_limit)}
         if self.end in closed:
@@ -103,12 +112,13 @@ class Side:
         self._arrive([*self._with_mediators(graph, rules, hops), *self._hops_behind()])
 
     def _arrive(self, hops: Iterable[Hop]) -> None:
-        reached = set().union(*self.levels)
+        distance = self.depth + 1
         level: set[Term] = set()
         for hop in hops:
-            if hop.end not in reached:
-                level.add(hop.end)
-                self.arriving.setdefault(hop.end, {})[hop] = None
+            end = hop.end
+            if self.distances.setdefault(end, distance) == distance:
+                level.add(end)
+                self.arriving.setdefault(end, {})[hop] = None
         self.levels.append(level)
 
     def _hops_behind(self) -> list[Hop]:
@@ -140,7 +150,7 @@ class Side:
         met = {hop.end for hop in hops}
         if any(path.hops[0].end in met for path in paths):
             paths = [path for path in paths if path.hops[0].end in met]
-        classes = _classes(graph, paths)
+        classes = set() if rules.classes else _classes(graph, (path.end for path in paths))
         for path in paths:
             there, onward = path.hops
             plain.append(there)
@@ -149,14 +159,13 @@ class Side:
         return plain
 
 
-def _classes(graph: KnowledgeGraph, paths: Iterable[Path]) -> set[Term]:
-    """Which of the ends of these paths are classes."""
-    ends = sorted({path.end for path in paths if isinstance(path.end, IRI)}, key=str)
+def _classes(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
+    """Which of these terms are classes."""
     query = Query.load("classes")
     asked = ask_all(
         graph,
         lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        ends,
+        sorted({term for term in terms if isinstance(term, IRI)}, key=str),
         key_of=lambda solution: solution["entity"],
     )
     return {solution["entity"] for solution in asked.solutions}

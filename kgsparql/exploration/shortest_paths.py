@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import entities_of, order_key, union_of
+from kgsparql.exploration.asking import BOUND, entities_of, far_end, order_key, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
 from kgsparql.exploration.search import Rules, Side, link_arms
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import Directions, Hop, Path
+from kgsparql.query import Query
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import UNWALKED
 
 __all__ = ["shortest_paths"]
+
+FEW = 1_000
+"""Hops of an end, in a direction, that the first query fetches; an end with more is asked about in joins."""
 
 MAX_DEGREE = 10_000
 """Degrees are compared up to here; a term with more counts as this many."""
@@ -40,77 +45,92 @@ def shortest_paths(
 ) -> Found[Path]:
     """All shortest paths from ``start`` to ``end``; none if they are more than ``max_hops`` apart.
 
-    A path does not lead through a literal or a class, nor along a skipped predicate. The paths through terms of few
-    triples come first, then lexical order. From an entity to itself there is the path without hops.
+    A path does not lead through a literal, nor along a skipped predicate, nor through a class unless both ends are
+    classes. The paths through terms of few triples come first, then lexical order. From an entity to itself there is
+    the path without hops.
 
-    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two. Where there are several
-    paths, one more asks for degrees.
+    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and so does an end with
+    more than 1,000 hops. Where there are several paths, one more asks for degrees.
 
     :param hub_limit: a term with more hops than this is not expanded, which is a cut unless it is an end.
-    :param limit: how many paths are enumerated, in lexical order, before they are ordered; beyond is a cut.
+    :param limit: how many paths are enumerated before they are ordered; more are a cut. The first in lexical order,
+        or where there are more than four times as many and 1,000, any.
     :raises InputError: for a start or an end that is not an IRI.
     """
     near, far = (Side(entities_of([term])[0], way) for term, way in ((start, direction), (end, _OPPOSITE[direction])))
     if near.end == far.end:
         return Found((Path(start),))
-    rules = Rules(frozenset(skip), hub_limit)
-    met, cuts = _meet(graph, near, far, rules, max_hops)
+    enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
+    met, complete, cuts = _meet(graph, near, far, Rules(frozenset(skip), hub_limit), max_hops, enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
         return Found((), tuple(dict.fromkeys(cuts)))
     onward = _onward(met, near, far)
     paths = list(islice(_paths(near.end, far.end, onward), limit))
     known = _number_of_paths(near.end, far.end, onward)
-    if known > len(paths):
-        cuts.append(Cut("paths", limit, known, f"{start} – {end}"))
+    if known > len(paths) or not complete:
+        cuts.append(Cut("paths", len(paths), known if complete else None, f"{start} – {end}"))
     return Found(tuple(_ordered(graph, paths)), tuple(dict.fromkeys(cuts)))
 
 
-def _meet(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, max_hops: int) -> tuple[list[Joint], list[Cut]]:
-    """The joints of all shortest paths: both sides grow until they touch, or until none can."""
-    where = f"{near.end} – {far.end}"
+def _meet(
+    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, max_hops: int, enough: int
+) -> tuple[list[Joint], bool, list[Cut]]:
+    """The joints of all shortest paths, and whether that is all: both sides grow until they touch, or none can."""
     if max_hops < 1:
-        return [], []
-    direct = _first_query(graph, near, far, rules)
+        return [], True, []
+    direct, complete, rules = _first_query(graph, near, far, rules, enough)
     if direct:
-        return direct, []
+        return direct, complete, []
     ruled_out = 1
     while ruled_out < max_hops:
         met = meetings(near, far)
         if met:
-            return met, []
+            return met, True, []
         ruled_out = max(ruled_out, near.depth + far.depth)
         ahead = ruled_out + 1 - near.depth - far.depth
         if ruled_out >= max_hops or not near.frontier or not far.frontier:
             break
-        if ahead <= 2 and joinable(near, far, graph.chunk_size):
-            met, complete = joints(graph, near, far, rules, hops=ahead)
+        if joinable(near, far, rules, graph.chunk_size, hops=ahead):
+            met, complete = joints(graph, near, far, rules, hops=ahead, bound=enough)
             if met:
-                return met, [] if complete else [Cut("paths", len(met), None, where)]
+                return met, complete, []
             ruled_out += 1
             continue
         open_sides = [side for side in (near, far) if not side.closed]
         if not open_sides:
-            return [], [Cut("hops", rules.hub_limit, None, str(side.end)) for side in (near, far)]
+            return [], True, [Cut("hops", rules.hub_limit, None, str(side.end)) for side in (near, far)]
         min(open_sides, key=lambda side: len(side.frontier)).expand(graph, rules)
-    return [], []
+    return [], True, []
 
 
-def _first_query(graph: KnowledgeGraph, near: Side, far: Side, rules: Rules) -> list[Joint]:
-    """Ask for the hops between the ends and for what is beside each, at once; the ways over one hop, if any."""
-    arms = one_hop(near.direction, [near.end], [far.end], rules)
-    for side in (near, far):
-        arms += [arm.bind(entity=[side.end]) for arm in link_arms(side.direction, rules)]
-    solutions = graph.select(union_of([arm.limit(rules.hub_limit + 1) for arm in arms]))
+def _first_query(
+    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, enough: int
+) -> tuple[list[Joint], bool, Rules]:
+    """Ask for the hops between the ends, for what is beside each, and whether they are classes, at once.
+
+    An end with many hops is left as it is: what is two hops from it is found without fetching them.
+
+    :return: the ways over one hop, if any; whether these are all; and the rules, which two classes change.
+    """
+    few = min(FEW, rules.hub_limit)
+    arms = [arm.limit(enough + 1) for arm in one_hop(near.direction, [near.end], [far.end], rules)]
+    arms += [
+        arm.bind(entity=[side.end]).limit(few + 1) for side in (near, far) for arm in link_arms(side.direction, rules)
+    ]
+    arms.append(Query.load("classes").bind(entity=[near.end, far.end]))
+    solutions = graph.select(union_of(arms))
     direct = {way_of(solution, {near.end}): None for solution in solutions if "entity" not in solution}
     if direct:
-        return [(near.end, way) for way in direct]
+        return [(near.end, way) for way in direct], solutions.complete and len(direct) <= enough, rules
+    classes = {solution["entity"] for solution in solutions if "predicate" not in solution}
+    if classes == {near.end, far.end}:
+        return [], True, replace(rules, classes=True)
     for side in (near, far):
-        if solutions.complete:
-            side.take(graph, rules, [s for s in solutions if s.get("entity") == side.end])
-        else:
-            side.expand(graph, rules)
-    return []
+        links = [s for s in solutions if "predicate" in s and s["entity"] == side.end]
+        if solutions.complete and max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
+            side.take(graph, rules, links)
+    return [], True, rules
 
 
 def _onward(met: Iterable[Joint], near: Side, far: Side) -> _Onward:

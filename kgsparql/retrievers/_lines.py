@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.paths import Hop, Path, PropertyPath, may_follow
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, Triple
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verbalising import Line
 
-__all__ = ["lines_around", "lines_beyond"]
+__all__ = ["lines_around", "lines_beyond", "without_names"]
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
@@ -74,3 +74,12 @@ def _hops(group: NeighbourGroup) -> list[Hop]:
     near, step = group.entity, group.step
     pairs = [(near, far) if step.direction == "forward" else (far, near) for far in group.neighbours]
     return [Hop(Triple(subject, step.predicate, object_), step.direction) for subject, object_ in pairs]  # type: ignore[arg-type]
+
+
+def without_names(lines: Iterable[Line], labels: Mapping[Term, str]) -> list[Line]:
+    """The lines but for those that only say once more what the terms before their ends are called."""
+    return [line for line in lines if not all(_is_name(way, labels) for way in line.ways[:1])]
+
+
+def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
+    return isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])

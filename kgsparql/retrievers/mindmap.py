@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.choosing import Candidate
+from kgsparql.errors import OptionError
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
 from kgsparql.paths import Path, Step
@@ -19,14 +20,30 @@ from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
-from kgsparql.retrievers._lines import lines_around, lines_beyond
+from kgsparql.retrievers._lines import lines_around, lines_beyond, without_names
 from kgsparql.retrievers._tree import decision_tree
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.terms import IRI, BlankNode, Literal, Term
 from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
 from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["MindMap"]
+
+_RANGES = {
+    "paths_kept": (0, 10_000),
+    "lines_per_entity": (0, 1_000),
+    "neighbour_lines": (0, 10_000),
+    "ends_per_line": (1, 1_000),
+    "paths_per_pair": (1, 10_000),
+    "paths_enumerated": (1, 100_000),
+    "max_hops": (1, 10),
+    "hub_limit": (1, 1_000_000),
+    "frontier": (1, 10_000),
+}
+"""The least and the most that an option may be."""
+
+_JOINING = 0.25
+"""What a term counts for that lies on a path joining entities of the question, beside one near a single entity."""
 
 _SAMPLE = 20
 """Ways of a line whose terms say what kind of thing stands at each place."""
@@ -77,6 +94,12 @@ class MindMap(Retriever):
     hub_limit: int = 10_000
     frontier: int = 200
     two_hop_when_single: bool = True
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise OptionError(f"mindmap: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths first (P), then neighbour lines (N); candidates from both."""
@@ -140,6 +163,8 @@ class MindMap(Retriever):
 
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
+        before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
+        lines = without_names(lines, before)
         kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
         labels = session.labels(step.predicate for line in lines for step in line.path)
         candidates = [
@@ -202,7 +227,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
         for term in dict.fromkeys(_far(cited) for cited in item.triples):
             if term not in linked and not isinstance(term, BlankNode):
                 weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
-                scores[term] = max(scores.get(term, 0.0), item.score * weight)
+                score = item.score * weight + (_JOINING if item.path is not None else 0.0)
+                scores[term] = max(scores.get(term, score), score)
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)
     labels = session.labels(terms, owed=True)
@@ -210,8 +236,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     fits = session.fit(expected_kind(session.question), kinds)
     total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
     if terms and max(total.values()) <= 0:
-        session.notes.append("nothing in the evidence fits the words of the question: the order says nothing")
-    for term in sorted(terms, key=lambda t: (-total[t], labels[t], str(t))):
+        session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
+    for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
         yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
 
 

@@ -10,7 +10,15 @@ import pytest
 import rdflib
 
 import kgsparql
-from kgsparql.errors import AmbiguousLabelError, CancelledError, GraphLoadError, InputError, NotFoundError, PrefixError
+from kgsparql.errors import (
+    AmbiguousLabelError,
+    CancelledError,
+    GraphLoadError,
+    InputError,
+    NotFoundError,
+    OptionError,
+    PrefixError,
+)
 from kgsparql.events import KINDS, Event, Finished, QueryRun
 from kgsparql.interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.terms import IRI, BlankNode, Literal, Triple
@@ -145,10 +153,71 @@ def test_options_of_the_method_are_checked(nobel: kgsparql.KnowledgeBase) -> Non
         nobel.ask(ASKED, options={"nope": 1})
 
 
-def test_L28_a_graph_without_triples_is_said(tmp_path: Path) -> None:
+def test_L28_a_graph_without_triples_cannot_be_asked(tmp_path: Path) -> None:
     empty = tmp_path / "empty.ttl"
     empty.write_text("# nothing\n")
     notes: list[str] = []
-    answer = kgsparql.open(empty, embedder="none", note=notes.append).ask(ASKED)
-    assert answer.status == "no_entity"
+    knowledge = kgsparql.open(empty, embedder="none", note=notes.append)
     assert any("no triples" in note for note in notes)
+    with pytest.raises(NotFoundError, match="holds no triples") as caught:
+        knowledge.ask(ASKED)
+    assert caught.value.code == "E_EMPTY_GRAPH"
+
+
+@pytest.mark.parametrize("option", ["ends_per_line", "max_hops", "frontier", "paths_per_pair"])
+@pytest.mark.parametrize("value", [0, -1, 10**20])
+def test_options_out_of_range_are_refused(nobel: kgsparql.KnowledgeBase, option: str, value: int) -> None:
+    with pytest.raises(OptionError, match=f"{option}={value}"):
+        nobel.ask(ASKED, options={option: value})
+
+
+def test_names_may_be_given_as_text(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("When was she born?", entities=("Marie Curie",))
+    assert [link.matched for link in answer.linked] == ["given"]
+    assert nobel.show("dbr:Marie_Curie").items == nobel.show(IRI("http://dbpedia.org/resource/Marie_Curie")).items
+    assert nobel.paths("Marie Curie", "Pierre Curie").items
+    with pytest.raises(InputError, match="blank node"):
+        nobel.resolve("_:b0")
+
+
+def test_the_callers_own_listener_hears_a_stream_too(nobel: kgsparql.KnowledgeBase) -> None:
+    heard: list[Event] = []
+    assert list(nobel.stream(ASKED, emit=heard.append)) == heard
+
+
+def test_a_direction_that_is_none_is_refused(nobel: kgsparql.KnowledgeBase) -> None:
+    with pytest.raises(OptionError, match="'up'"):
+        nobel.ask(ASKED, direction="up")
+
+
+class _Forgetful:
+    """A graph from which a triple vanishes between retrieval and verification."""
+
+    def __init__(self, graph: kgsparql.OxigraphGraph, triple: Triple) -> None:
+        self.graph, self.triple = graph, triple
+        self.name, self.chunk_size = graph.name, graph.chunk_size
+
+    def select(self, query: kgsparql.Query) -> kgsparql.Solutions:
+        if query.name == "verify":
+            self.graph.store.remove(pyoxigraph.Quad(self.triple.subject, self.triple.predicate, self.triple.object))
+        return self.graph.select(query)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.graph, name)
+
+
+def test_an_answer_does_not_rest_on_a_triple_that_is_gone() -> None:
+    ann, child, bob, cat = (IRI(f"http://e.org/{name}") for name in ("ann", "child", "bob", "cat"))
+    for method in ("ask", "retrieve"):
+        store = pyoxigraph.Store()
+        store.extend([pyoxigraph.Quad(ann, child, bob), pyoxigraph.Quad(ann, child, cat)])
+        store.add(pyoxigraph.Quad(ann, IRI("http://e.org/knows"), IRI("http://e.org/dan")))
+        knowledge = kgsparql.open(store, embedder="none")
+        knowledge.graph = _Forgetful(knowledge.graph, Triple(ann, child, bob))  # type: ignore[assignment]
+        made = getattr(knowledge, method)("Who is a child?", entities=(ann,))
+        answers = made.answers if method == "ask" else made.candidates
+        assert [a.label for a in answers] == ["dan"]
+        assert {m for a in answers for m in a.markers} <= {item.marker for item in made.evidence}
+        assert all("bob" not in item.text for item in made.evidence)
+        assert "bob" not in made.tree
+        assert any("not in the graph any more" in note for note in made.notes)

@@ -10,7 +10,7 @@ import pytest
 from kgsparql.answer import Retrieval
 from kgsparql.budget import Budget, Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.events import Event, QueryRun
+from kgsparql.events import Event, LimitReached, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.paths import Hop, Path
@@ -182,13 +182,51 @@ def test_Q20_an_entity_that_the_graph_does_not_have(graph_of: Graph) -> None:
     assert (len(found.evidence), found.candidates) == (0, ())
 
 
-@pytest.mark.parametrize("budget", range(12))
+@pytest.mark.parametrize("budget", range(20))
 def test_a_spent_budget_keeps_what_was_found(graph_of: Graph, budget: int) -> None:
     events: list[Event] = []
     found = retrieve(graph_of(CHAIN), "abc", budget=Budget(max_queries=budget), events=events)
-    assert isinstance(found, Retrieval)
-    limited = [e for e in events if isinstance(e, QueryRun) and e.name not in {"labels", "labels_linked", "types"}]
-    assert len(limited) <= budget + 1
+    whole = retrieve(graph_of(CHAIN), "abc")
+    texts = [item.text for item in found.evidence]
+    assert set(texts) <= {item.text for item in whole.evidence} | {"a —p→ x —p→ b"}
+    if any(isinstance(event, LimitReached) and event.what == "queries" for event in events):
+        owed = {"labels", "labels_linked", "labels+labels_linked", "types"}
+        asked = [e for e in events if isinstance(e, QueryRun) and e.name not in owed]
+        assert len(asked) <= budget
+        assert budget < 4 or texts
+    else:
+        assert texts == [item.text for item in whole.evidence]
+
+
+def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -> None:
+    turtle = "".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200))
+    graph = graph_of(turtle)
+    found = retrieve(graph, ["ann"], ends_per_line=10)
+    cut = [item for item in found.evidence if item.cuts]
+    assert cut
+    for item in cut:
+        seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
+        assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
+        assert "more" in item.text
+
+
+def test_what_is_beyond_a_line_that_was_cut_is_said_to_be_more(graph_of: Graph) -> None:
+    others = "".join(f":o{i:03} :country :land ." for i in range(500))
+    (item,) = [i for i in retrieve(graph_of(":ann :country :land ." + others), ["ann"]).evidence if i.kind == "path"]
+    assert item.text.endswith("more")
+    assert item.cuts[0].limit == len(item.triples) - 1
+
+
+def test_every_line_gets_its_turn_in_the_frontier(graph_of: Graph) -> None:
+    turtle = "".join(f":a :p{i % 4} :n{i:03} . :n{i:03} :q{i % 4} :end{i % 4} ." for i in range(400))
+    texts = [i.text for i in retrieve(graph_of(turtle), ["a"], frontier=40, paths_kept=10).evidence if i.kind == "path"]
+    assert all(any(f"—p{n}→" in text for text in texts) for n in range(4))
+
+
+def test_ten_hubs_say_a_few_things_not_hundreds(graph_of: Graph) -> None:
+    turtle = "".join(f":h{j} :p{k} :n{i:03}{k} ." for j in range(6) for k in range(4) for i in range(60))
+    found = retrieve(graph_of(turtle), [f"h{j}" for j in range(6)])
+    assert len(found.evidence) <= 5 + 20
 
 
 def test_the_same_bytes_twice(graph_of: Graph) -> None:
