@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval
+from kgsparql.terms import printable
 
 __all__ = ["candidates_text", "compose_from_templates"]
 
@@ -28,5 +29,5 @@ def candidates_text(answers: Sequence[AnswerTerm]) -> str:
     Ranked candidates
      1. 1965  [P1, N2]
     """
-    lines = [f"{i:>2}. {a.label}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    lines = [f"{i:>2}. {printable(a.label, 120)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
     return "\n".join(["Ranked candidates", *lines]) if lines else ""

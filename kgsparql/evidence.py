@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.paths import Direction, Path
+from kgsparql.paths import Direction, Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import Triple
 
@@ -61,6 +61,11 @@ class CitedTriple:
     direction: Direction = "forward"
     sources: tuple[Source, ...] = ()
     verified: bool | None = None
+
+    @property
+    def hop(self) -> Hop:
+        """The triple as it was walked."""
+        return Hop(self.triple, self.direction)
 
 
 @dataclass(frozen=True, slots=True)

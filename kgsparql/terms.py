@@ -71,7 +71,7 @@ def validated(term: Term) -> Term:
     if isinstance(term, Literal):
         if term.language is not None:
             try:
-                return Literal(term.value, language=term.language)
+                return Literal(term.value, language=term.language, direction=term.direction)
             except ValueError as error:
                 raise InputError(f"not a language tag: {printable(term.language, 40)}") from error
         return Literal(term.value, datatype=iri(term.datatype.value))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgsparql.paths import Path, PropertyPath, Step
 from kgsparql.terms import Term, printable
 
-__all__ = ["Line", "arrow_text", "line_terms", "line_text", "nested_text", "path_text", "reversed_text"]
+__all__ = ["Line", "arrow", "arrow_text", "line_terms", "line_text", "nested_text", "path_text", "reversed_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def path_text(path: Path, labels: Mapping[Term, str]) -> str:
     """
     parts = [_name(path.start, labels)]
     for hop in path.hops:
-        parts += [_arrow(hop.step, labels), _name(hop.end, labels)]
+        parts += [arrow(hop.step, labels), _name(hop.end, labels)]
     return " ".join(parts)
 
 
@@ -60,7 +60,7 @@ def line_text(line: Line, labels: Mapping[Term, str], *, shown: int = 12) -> str
     >>> line_text(Line(ways[0].property_path, ways, 3), {a: "Ann", b: "Ben", c: "Cas", p: "knows"})
     'Ann —knows→ Ben; Cas; … 1 more'
     """
-    last = _arrow(line.path.steps[-1], labels)
+    last = arrow(line.path.steps[-1], labels)
     groups: dict[Path, list[str]] = {}
     for way in line.ways[:shown]:
         groups.setdefault(Path(way.start, way.hops[:-1]), []).append(_name(way.end, labels))
@@ -132,7 +132,8 @@ def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
     return dict.fromkeys(term for triple in triples for term in (triple.subject, triple.predicate, triple.object))
 
 
-def _arrow(step: Step, labels: Mapping[Term, str]) -> str:
+def arrow(step: Step, labels: Mapping[Term, str]) -> str:
+    """A step as an arrow that points the way of the triple, whichever way it is walked."""
     name = _name(step.predicate, labels)
     return f"—{name}→" if step.direction == "forward" else f"←{name}—"
 

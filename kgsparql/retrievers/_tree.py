@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgsparql.evidence import EvidenceItem
-from kgsparql.paths import Hop
+from kgsparql.paths import Hop, Step
 from kgsparql.terms import Term, printable
+from kgsparql.verbalising import arrow
 
 __all__ = ["decision_tree"]
 
@@ -18,7 +19,7 @@ _SHOWN = 6
 class _Node:
     text: str
     markers: list[str] = field(default_factory=list)
-    children: dict[tuple[str, Term], _Node] = field(default_factory=dict)
+    children: dict[tuple[Step, Term], _Node] = field(default_factory=dict)
 
 
 def decision_tree(evidence: Iterable[EvidenceItem], labels: Mapping[Term, str]) -> str:
@@ -28,9 +29,8 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Mapping[Term, str]) 
         for way in _ways(item):
             node = roots.setdefault(way[0].start, _Node(_name(way[0].start, labels)))
             for hop in way:
-                predicate = _name(hop.triple.predicate, labels)
-                arrow = f"—{predicate}→" if hop.direction == "forward" else f"←{predicate}—"
-                node = node.children.setdefault((arrow, hop.end), _Node(f"{arrow} {_name(hop.end, labels)}"))
+                text = f"{arrow(hop.step, labels)} {_name(hop.end, labels)}"
+                node = node.children.setdefault((hop.step, hop.end), _Node(text))
             if item.marker not in node.markers:
                 node.markers.append(item.marker)
     return "\n".join(line for root in roots.values() for line in _lines(root))
@@ -38,7 +38,7 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Mapping[Term, str]) 
 
 def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
     """The item as ways from its start: a path is one, a line of neighbours one for each end."""
-    hops = [Hop(cited.triple, cited.direction) for cited in item.triples]
+    hops = [cited.hop for cited in item.triples]
     if item.path is not None:
         yield hops
         return

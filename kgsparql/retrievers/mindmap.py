@@ -81,7 +81,7 @@ class MindMap(Retriever):
     summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
     source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
     cost: ClassVar[Cost] = Cost(
-        calls="0", rounds="0", queries="(entities - 1) * (4 + 2 * max(0, max_hops - 4)) + entities + 12"
+        calls="0", rounds="0", queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 6 * entities + 20"
     )
 
     paths_kept: int = 5
@@ -223,8 +223,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}
     for item in evidence:
-        starts = {_near(cited) for cited in item.triples}
-        for term in dict.fromkeys(_far(cited) for cited in item.triples):
+        starts = {cited.hop.start for cited in item.triples}
+        for term in dict.fromkeys(cited.hop.end for cited in item.triples):
             if term not in linked and not isinstance(term, BlankNode):
                 weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
                 score = item.score * weight + (_JOINING if item.path is not None else 0.0)
@@ -239,14 +239,6 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
     for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
         yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
-
-
-def _near(cited: CitedTriple) -> Term:
-    return cited.triple.subject if cited.direction == "forward" else cited.triple.object
-
-
-def _far(cited: CitedTriple) -> Term:
-    return cited.triple.object if cited.direction == "forward" else cited.triple.subject
 
 
 def _iri(term: Term) -> IRI:

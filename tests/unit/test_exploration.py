@@ -248,9 +248,32 @@ def test_by_label_is_exact(graph_of: Graphs) -> None:
     )
     assert by_label(graph, "Springfield") == (ex("a"), ex("b"))
     assert by_label(graph, "Springfield", languages=["FR"]) == (ex("a"), ex("b"), ex("c"))
-    assert by_label(graph, "Shelbyville") == ()
+    assert by_label(graph, "Shelbyville") == by_label(graph, "Springfiel") == ()
     with pytest.raises(InputError, match="not a language tag"):
         by_label(graph, "Springfield", languages=["en } DROP ALL"])
+
+
+def test_L40_a_label_is_found_whatever_its_language(graph_of: Graphs) -> None:
+    """A second query, and only where the first found nothing."""
+    graph = CountingGraph(
+        graph_of(
+            """:wall rdfs:label 'Great Wall'@en , '长城'@zh-Hans . :car rdfs:label '长城'^^xsd:normalizedString .
+               :moth rdfs:label 'Schmetterling'@de . :dive skos:altLabel 'Schmetterling'@de-AT ; :p 'Schmetterling' .
+               [] rdfs:label 'Schmetterling' . :b rdfs:comment 'Schmetterling'@fr ."""
+        )
+    )
+    assert by_label(graph, "长城") == (ex("car"), ex("wall"))
+    assert by_label(graph, "Schmetterling") == (ex("dive"), ex("moth"))
+    assert [query.name for query in graph.queries] == ["by_label", "by_text"] * 2
+    assert by_label(graph, "Schmetterling", languages=["de"]) == (ex("moth"),)
+    assert by_label(graph, "Great Wall") == (ex("wall"),)
+    assert [query.name for query in graph.queries[4:]] == ["by_label"] * 2
+
+
+@pytest.mark.parametrize("tag", ["", "@en", "@de"])
+def test_L41_more_namesakes_than_are_fetched_are_told_by_their_number(graph_of: Graphs, tag: str) -> None:
+    graph = graph_of(" ".join(f":s{i} rdfs:label 'Springfield'{tag} ." for i in range(10_100)))
+    assert len(by_label(graph, "Springfield")) == 10_001
 
 
 def test_L41_a_label_that_a_thousand_have(graph_of: Graphs) -> None:

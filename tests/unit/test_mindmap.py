@@ -18,6 +18,7 @@ from kgsparql.query import Query
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers import load
 from kgsparql.retrievers._chains import chained_paths, round_robin
+from kgsparql.retrievers.mindmap import MindMap
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Triple
 
@@ -245,3 +246,13 @@ def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
         for item in retrieve(graph, entities).evidence:
             seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
             assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
+
+
+@pytest.mark.parametrize("entities", ["a", "ab", "abc", "axbyc"])
+def test_the_cost_is_what_the_formula_says(graph_of: Graph, entities: str) -> None:
+    events: list[Event] = []
+    turtle = CHAIN + "".join(f":{e} :r{i} :o{e}{i} . :o{e}{i} a :Thing ." for e in "axbyc" for i in range(20))
+    retrieve(graph_of(turtle), entities, events=events)
+    names = {"entities": len(entities), "max_hops": 5, "max": max}
+    bound = eval(MindMap.cost.queries, {"__builtins__": {}}, names)  # noqa: S307 - our own formula
+    assert sum(isinstance(event, QueryRun) for event in events) <= bound
