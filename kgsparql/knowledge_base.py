@@ -16,6 +16,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.choosing import RankerChooser
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError, PrefixError
 from kgsparql.events import Emit, Event, FallbackUsed, Finished, Numbering
+from kgsparql.evidence import Cut
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from kgsparql.answer import Answer, Retrieval
     from kgsparql.embedding import Embedder
-    from kgsparql.graphs.manifest import StoredSource
     from kgsparql.label_index import LabelIndex
     from kgsparql.linking import LinkedEntity, Linker
     from kgsparql.ranking import Ranker
@@ -252,38 +252,46 @@ class KnowledgeBase:
         return Linker(self.index, self.embedder if self.index.embedder else None, languages=self.languages)
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
-        """The entities whose labels are like a text, the best first."""
-        found: dict[IRI, LinkedEntity] = {}
-        for link in self.linker.link(checked_question(text)):
-            for entity in (link, *link.candidates):
-                found.setdefault(entity.term, entity)
-        return sorted(found.values(), key=lambda e: (-e.score, e.label, str(e.term)))[:limit]
+        """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.
+
+        :raises InputError: for a text without a letter or digit.
+        :raises LimitError: for one of more than 4,000 characters.
+        """
+        if not any(char.isalnum() for char in text):
+            raise InputError("there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi")
+        return self.linker.find(checked_question(text), limit=limit)
 
     def info(self, *, shown: int = 10) -> dict[str, Any]:
-        """What the graph holds, as a JSON object: sources, triples, named graphs, commonest classes and predicates."""
+        """What the graph holds, as a JSON object: sources, triples, named graphs, commonest classes and predicates.
+
+        :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
+        """
         from kgsparql.label_index import open_label_index
 
-        (triples,) = self.graph.select(Query.load("info_triples"))
+        kind = "_distinct" if self.graph.may_repeat_triples else ""
+        (triples,) = self.graph.select(Query.load(f"info_triples{kind}"))
+        named = sorted(str(name) for name in self.graph.store.named_graphs())
+        counted = {
+            "classes": self._counts("info_classes", shown + 1),
+            "predicates": self._counts(f"info_predicates{kind}", shown + 1),
+        }
+        cuts = [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
+        if len(named) > shown:
+            cuts.insert(0, Cut("named graphs", shown, len(named)))
         index = open_label_index(self.graph, self.index_directory)
         made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         return {
             "name": self.graph.name,
             "triples": int(_value(triples["count"])),
-            "sources": [asdict(source) for source in self._stored_sources()],
-            "named_graphs": sorted(str(name) for name in self.graph.store.named_graphs())[:shown],
-            "classes": self._counts("info_classes", shown),
-            "predicates": self._counts("info_predicates", shown),
+            "sources": [asdict(source) for source in self.graph.stored],
+            "named_graphs": named[:shown],
+            **{what: rows[:shown] for what, rows in counted.items()},
             "label_index": made,
+            "cuts": [str(cut) for cut in cuts],
         }
 
-    def _stored_sources(self) -> tuple[StoredSource, ...]:
-        from kgsparql.graphs import describe_store
-        from kgsparql.graphs.swapping import is_store
-
-        return describe_store(self.graph.name).sources if is_store(Path(self.graph.name)) else ()
-
-    def _counts(self, query: str, shown: int) -> list[dict[str, Any]]:
-        solutions = self.graph.select(Query.load(query).limit(shown))
+    def _counts(self, query: str, most: int) -> list[dict[str, Any]]:
+        solutions = self.graph.select(Query.load(query).limit(most))
         labels = self.labels([s["term"] for s in solutions])
         return [
             {

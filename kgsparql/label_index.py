@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +19,7 @@ from kgsparql.label_rows import LabelRow, Progress, description_rows, label_rows
 from kgsparql.label_search import LabelSearch, MemoryLabels
 from kgsparql.label_tables import LanceLabels, write_descriptions, write_labels
 from kgsparql.label_vectors import embed_texts, vector_table
-from kgsparql.tables import Tables
+from kgsparql.tables import Tables, lancedb
 from kgsparql.terms import IRI
 
 __all__ = [
@@ -35,7 +34,7 @@ __all__ = [
     "open_label_index",
 ]
 
-RECIPE = "labels-2"
+RECIPE = "labels-3"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time (0.5 s), because importing LanceDB alone takes 1 to 1.5 s."""
@@ -99,8 +98,9 @@ def label_index(
     found = open_label_index(graph, directory, embedder=embedder, label_predicates=label_predicates)
     if found is not None and (found.embedder is not None or found.rows > MEMORY_ROWS):
         return found
-    with _EarlyImport() as announce:
-        rows = label_rows(graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=announce)
+    rows = label_rows(
+        graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=_import_early
+    )
     texts = len({row.text for row in rows})
     if embedder is not None and rows and texts <= EMBED_AT_ONCE:
         wanted = embedder
@@ -232,22 +232,10 @@ class _Builder:
         tables.publish(manifest)
 
 
-class _EarlyImport:
-    """Imports LanceDB while the graph is being read, if so many labels will need it: a second less to wait."""
-
-    def __init__(self) -> None:
-        self._importing = threading.Thread(target=importlib.import_module, args=("lancedb",), daemon=True)
-
-    def __enter__(self) -> Callable[[int], None]:
-        def announce(rows: int) -> None:
-            if rows > MEMORY_ROWS:
-                self._importing.start()
-
-        return announce
-
-    def __exit__(self, *_: object) -> None:
-        if self._importing.ident is not None:
-            self._importing.join()  # two threads in one circular import would see half a module
+def _import_early(rows: int) -> None:
+    """Import LanceDB while the graph is being read, if so many labels will need it: a second less to wait."""
+    if rows > MEMORY_ROWS:
+        threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
 
 
 def _tag() -> str:

@@ -6,17 +6,16 @@ import gc
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kgsparql.errors import CancelledError
 from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, local_name, normalised
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, UNWALKED
 from kgsparql.words import is_unspaced
 
 __all__ = ["MAX_TEXT", "Description", "Kind", "LabelRow", "Progress", "Role", "description_rows", "label_rows"]
@@ -34,6 +33,7 @@ MAX_DEGREE = 10_001
 _NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
 _MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
 _NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
+_Result = TypeVar("_Result")
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
@@ -112,15 +112,14 @@ class _Reader:
     kinds: dict[str, Kind] = field(default_factory=dict)
 
     def read(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
-        triples = {_value(s["predicate"]): _number(s["triples"]) for s in self._select("index_predicates")}
+        triples = {_value(s["predicate"]): _number(s["triples"]) for s in self._select(self._counting("index_predicates"))}
         if announce is not None:
             announce(sum(triples.get(p.value, 0) for p in (*LABELS, *self.extra, *ALTERNATIVE_LABELS)))
-        with ThreadPoolExecutor(1) as pool:
-            # The engine counts on one core while this one reads texts.
-            counting = pool.submit(self._degrees)
-            self._read_kinds(triples)
-            self._read_texts(triples.keys())
-            degrees = counting.result()
+        # The engine counts on one core while this one reads texts.
+        counting = _started(lambda: self.graph.select(self._degrees_query()), self.cancel)
+        self._read_kinds(triples)
+        self._read_texts(triples.keys())
+        degrees = {_value(s["entity"]): min(MAX_DEGREE, _number(s["triples"])) for s in counting()}
         self._derive(degrees.keys())
         made = (
             LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
@@ -141,17 +140,23 @@ class _Reader:
                 self._add_names(list(self.texts(IRI(value))))
         self._share_property_labels(used)
 
-    def _select(self, name: str, query: Query | None = None) -> Solutions:
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while reading labels")
-        solutions = self.graph.select(query or Query.load(name))
+    def _counting(self, name: str) -> Query:
+        """A query that counts triples: each once where it may be in several named graphs, which takes twice as long."""
+        has_doubles = getattr(self.graph, "has_named_graphs", True)
+        return Query.load(f"{name}_distinct" if has_doubles else name)
+
+    def _degrees_query(self) -> Query:
+        return self._counting("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
+
+    def _select(self, query: Query) -> Solutions:
+        solutions = _started(lambda: self.graph.select(query), self.cancel)()
         if self.progress is not None:
             self.progress("reading labels", len(self.rows), None)
         return solutions
 
     def texts(self, predicate: IRI) -> Iterable[tuple[str, str, str]]:
         """IRI, text and language of each usable text that a predicate gives."""
-        for solution in self._select("index_labels", Query.load("index_labels").bind(predicate=[predicate])):
+        for solution in self._select(Query.load("index_labels").bind(predicate=[predicate])):
             entity, literal = solution["entity"], solution["text"]
             if not isinstance(entity, IRI) or not isinstance(literal, Literal):
                 continue
@@ -162,15 +167,11 @@ class _Reader:
                 yield entity.value, text, (literal.language or "").lower()
 
     def _read_kinds(self, used: Iterable[str]) -> None:
-        for solution in self._select("index_classes"):
+        for solution in self._select(Query.load("index_classes")):
             self.kinds[_value(solution["class"])] = "class"
-        for solution in self._select("index_properties"):
+        for solution in self._select(Query.load("index_properties")):
             self.kinds[_value(solution["property"])] = "predicate"
         self.kinds.update((predicate, "predicate") for predicate in used)
-
-    def _degrees(self) -> dict[str, int]:
-        solutions = self._select("index_degrees")
-        return {_value(s["entity"]): min(MAX_DEGREE, _number(s["triples"])) for s in solutions}
 
     def _add(self, texts: Iterable[tuple[str, str, str]], role: Role) -> None:
         for iri, text, language in texts:
@@ -198,7 +199,7 @@ class _Reader:
         """Give ``wdt:P31`` the labels of ``wd:P31``, which is the node that Wikidata describes."""
         links = [link for link in PREDICATE_LABEL_LINKS if link.value in used]
         used_as: dict[str, list[str]] = {}
-        for solution in self._select("index_predicate_links", Query.load("index_predicate_links").bind(link=links)):
+        for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
             used_as.setdefault(_value(solution["property"]), []).append(_value(solution["predicate"]))
         # The node itself is a name for the predicate, not a thing that the graph is about.
         for node, predicates in used_as.items():
@@ -228,6 +229,42 @@ def _is_name(name: str) -> bool:
     if _NOT_A_NAME.search(name) or sum(c.isdigit() for c in name) * 3 > len(name):
         return False
     return any(map(is_unspaced, name)) or _MEANS_SOMETHING.search(name) is not None
+
+
+def _started(work: Callable[[], _Result], cancel: threading.Event | None) -> Callable[[], _Result]:
+    """Start something on a thread that nobody waits for at exit; gives the function that waits for what it returns.
+
+    The engine, once asked, answers when it is done: a Ctrl-C must neither wait for it here nor when Python ends, as it
+    would for the threads of a pool.
+
+    :raises CancelledError: from that function, if ``cancel`` is set before it is done.
+    """
+    done = threading.Event()
+    results: list[_Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            errors.append(error)
+        done.set()
+
+    def wait() -> _Result:
+        while not done.wait(0.1):
+            _stop_if(cancel)
+        _stop_if(cancel)
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    threading.Thread(target=run, name="kgsparql labels", daemon=True).start()
+    return wait
+
+
+def _stop_if(cancel: threading.Event | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise CancelledError("stopped while reading labels")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from kgsparql.errors import StoreError
 from kgsparql.label_rows import Description, LabelRow
 from kgsparql.label_search import Vocabulary
 from kgsparql.label_vectors import EXACT_VECTORS
-from kgsparql.tables import Tables, one_of, translated
+from kgsparql.tables import Tables, lancedb, one_of, translated
 from kgsparql.terms import normalised
 
 __all__ = ["LanceLabels", "write_descriptions", "write_labels"]
@@ -81,12 +81,10 @@ class LanceLabels:
         return self._matching(key, "text", limit)
 
     def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
-        from lancedb.query import MatchQuery
-
         if not text.strip():
             return []
         # No fuzziness: the parts of words are already what forgives typing errors.
-        match = MatchQuery(text, column)  # type: ignore[call-arg]
+        match = lancedb("query").MatchQuery(text, column)
         query = self._labels.search(match, query_type="fts").limit(2 * limit)
         with translated(self._tables.directory):
             found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
@@ -155,8 +153,8 @@ class LanceLabels:
 def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
     """Write the rows and their words, with their indexes; gives the manifest's part about them."""
     import pyarrow as pa
-    from lancedb.index import FTS, BTree
 
+    indexes = lancedb("index")
     columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
     columns["degree"] = pa.array(columns["degree"], pa.int32())
     columns["source"] = pa.array([source] * len(rows), pa.string())
@@ -171,14 +169,14 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
     if rows:
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
         with translated(tables.directory):
-            labels.create_index("key", config=BTree())
+            labels.create_index("key", config=indexes.BTree())
             # Parts of words for what is mistyped, on the texts; whole words, on the keys.
-            parts = FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
+            parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
             labels.create_index("text", config=parts)
             labels.create_index(
-                "key", config=FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
+                "key", config=indexes.FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
             )
-            kept.create_index("word", config=BTree())
+            kept.create_index("word", config=indexes.BTree())
     return {
         "labels": f"labels_{tag}",
         "words": f"words_{tag}",
@@ -194,13 +192,12 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
 def write_descriptions(tables: Tables, rows: Sequence[Description], tag: str) -> dict[str, Any]:
     """Write the descriptions, apart from the labels; gives the manifest's part about them."""
     import pyarrow as pa
-    from lancedb.index import BTree
 
     columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(Description._fields)}
     table = tables.create(f"descriptions_{tag}", pa.table(columns))
     if rows:
         with translated(tables.directory):
-            table.create_index("iri", config=BTree())
+            table.create_index("iri", config=lancedb("index").BTree())
     return {"descriptions": f"descriptions_{tag}"}
 
 

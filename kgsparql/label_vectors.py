@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgsparql.embedding import Embedder
 from kgsparql.errors import CancelledError
 from kgsparql.label_rows import Progress
-from kgsparql.tables import Tables, translated
+from kgsparql.tables import Tables, lancedb, translated
 
 __all__ = ["EXACT_VECTORS", "KEEP_EVERY", "embed_texts", "vector_table"]
 
@@ -118,9 +118,7 @@ class _Writer:
 
     def add_index(self) -> None:
         """An approximate index, for tables that are too large to compare with one by one."""
-        from lancedb.index import HnswSq
-
         with translated(self.tables.directory):
             self.table.optimize()
             if not self.table.list_indices():
-                self.table.create_index("vector", config=HnswSq(distance_type="cosine"))
+                self.table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))

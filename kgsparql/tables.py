@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.terms import printable
 
-__all__ = ["MANIFEST", "Tables", "one_of"]
+__all__ = ["MANIFEST", "Tables", "lancedb", "one_of", "translated"]
 
 MANIFEST = "kgsparql-index.json"
 _VERSION = 1
+_importing = threading.Lock()
+
+
+def lancedb(part: str = "") -> Any:
+    """The package LanceDB, or a module of it: every use begins here.
+
+    Its modules import each other in a circle, so that two threads that import it at a time may see half a module:
+    the second waits here for the first.
+
+    :param part: the name of a module, such as ``index``.
+    """
+    with _importing:
+        whole = import_module("lancedb")
+        return import_module(f"lancedb.{part}") if part else whole
 
 
 class Tables:
@@ -83,11 +99,10 @@ class Tables:
 
     @cached_property
     def _database(self) -> Any:
-        import lancedb  # a second or more: only when a table is needed
-
+        package = lancedb()  # a second or more: only when a table is needed
         with translated(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
-            return lancedb.connect(self.directory)
+            return package.connect(self.directory)
 
 
 def one_of(column: str, values: Iterable[str]) -> str:

@@ -7,19 +7,16 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
+from typing import Annotated, ParamSpec, cast
 
 import typer
 
 from kgsparql.cli._progress import Progress
-from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.paths import Directions
 from kgsparql.terms import printable
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = [
     "BaseOption",
@@ -27,12 +24,11 @@ __all__ = [
     "DirectionOption",
     "EncodingOption",
     "InputFormatOption",
-    "KgOption",
     "LangOption",
-    "NoCacheOption",
     "OutputOption",
     "QuietOption",
     "SkipBadOption",
+    "TextOrJsonOption",
     "VerboseOption",
     "languages",
     "reported",
@@ -43,16 +39,6 @@ __all__ = [
 
 P = ParamSpec("P")
 
-KgOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-k",
-        "--kg",
-        metavar="SOURCE",
-        help="RDF file, directory of RDF files, store, or - for stdin; repeat for several files. "
-        "Default: KGSPARQL_KG, one source per line.",
-    ),
-]
 InputFormatOption = Annotated[
     str | None,
     typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
@@ -64,15 +50,13 @@ EncodingOption = Annotated[
 SkipBadOption = Annotated[
     bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
 ]
-NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Do not keep big files as a store in the cache directory.")
-]
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
 ]
 DirectionOption = Annotated[
     str, typer.Option("--direction", metavar="WAY", help="Walk triples: both, forward or inverse.")
 ]
+TextOrJsonOption = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text or json.")]
 OutputOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.")
 ]
@@ -121,9 +105,13 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def show_error(error: KgsparqlError) -> None:
-    """An error as one line with its code, and a second with the way out."""
-    typer.echo(f"error: {printable(error.message, 600)} [{error.code}]", err=True)
+def show_error(error: KgsparqlError, *, about: str = "") -> None:
+    """An error as one line with its code, and a second with the way out.
+
+    :param about: which of many questions it is about.
+    """
+    which = f"{printable(about, 80)!r}: " if about else ""
+    typer.echo(f"error: {which}{printable(error.message, 600)} [{error.code}]", err=True)
     if error.hint:
         typer.echo(f"  hint: {printable(error.hint, 600)}", err=True)
     for candidate in error.detail.get("candidates", ()):
@@ -178,8 +166,15 @@ def write_bytes(data: bytes, output: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    try:
+    with _writing(output):
         output.write_bytes(data)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """A disk that is full and a directory that is not there are what the user can do something about."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
 
@@ -193,6 +188,17 @@ def guessed_format(output: Path | None) -> str | None:
     """The format that an output file's suffix names, if there is one."""
     suffix = output.suffix.lstrip(".").lower() if output else ""
     return {"txt": "text", "markdown": "md"}.get(suffix, suffix) if suffix else None
+
+
+def two_formats(form: str | None, output: Path | None) -> str:
+    """``text`` or ``json``: as told, else by the suffix of the output file.
+
+    :raises OptionError: for another format.
+    """
+    shape = form or guessed_format(output) or "text"
+    if shape not in {"text", "json"}:
+        raise OptionError(f"no output format {printable(shape, 40)!r}", hint="one of: text, json")
+    return shape
 
 
 def checked_direction(direction: str) -> Directions:
@@ -215,33 +221,10 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
             write(text, None)
             sys.stdout.flush()
         return
-    try:
-        with output.open("w", encoding="utf-8") as file:
-            for text in results:
-                file.write(text + "\n")
+    with ExitStack() as stack:
+        with _writing(output):
+            file = stack.enter_context(output.open("w", encoding="utf-8", errors="replace", newline=""))
+        for text in results:
+            with _writing(output):  # and not around the next result, whose errors may be OSErrors too
+                file.write(text if text.endswith("\n") else text + "\n")
                 file.flush()
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
-
-
-@contextmanager
-def opened(
-    named: list[str],
-    *,
-    languages: tuple[str, ...] = ("en",),
-    embedder: str = "auto",
-    input_format: str | None = None,
-    base: str | None = None,
-    encoding: str | None = None,
-    skip_bad: bool = False,
-    cache: bool = True,
-    quiet: bool = False,
-) -> Iterator[KnowledgeBase]:
-    """The knowledge base of these sources, with progress and notes on stderr as long as the ``with`` lasts."""
-    from kgsparql.knowledge_base import open as open_knowledge
-
-    with progress(quiet=quiet) as shown:
-        yield open_knowledge(
-            *named, format=input_format, base=base, encoding=encoding, skip_bad=skip_bad, cache=cache,
-            languages=languages, embedder=embedder, progress=shown, note=lambda text: say(text, quiet=quiet),
-        )  # fmt: skip

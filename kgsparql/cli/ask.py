@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from kgsparql.cli import _common as c
+from kgsparql.cli._graph_options import GraphOptions, with_graph
 from kgsparql.cli._rendering import FORMATS, render
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
 from kgsparql.terms import printable
@@ -25,9 +26,10 @@ _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph"
 
 
 @c.reported
+@with_graph
 def ask(
+    graph: GraphOptions,
     question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
-    kg: c.KgOption = None,
     entity: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,14 +58,7 @@ def ask(
     max_queries: Annotated[int | None, typer.Option("--max-queries", min=0, help="SPARQL queries per question.")] = 500,
     max_seconds: Annotated[float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.")] = 120,
     reproducible: Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")] = False,
-    input_format: c.InputFormatOption = None,
-    base: c.BaseOption = None,
-    encoding: c.EncodingOption = None,
-    skip_bad: c.SkipBadOption = False,
-    no_cache: c.NoCacheOption = False,
-    quiet: c.QuietOption = False,
     verbose: c.VerboseOption = 0,
-    debug: c.DebugOption = False,
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
 
@@ -73,10 +68,12 @@ def ask(
     from kgsparql.budget import Budget
     from kgsparql.knowledge_base import Asking
 
-    named = c.sources(kg)
+    named = graph.sources
     if question == "-" and "-" in named:
         raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
     shape = form or c.guessed_format(output) or ("jsonl" if question == "-" else "text")
+    if question == "-" and shape == "json":
+        shape = "jsonl"
     if shape not in FORMATS:
         raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
     if question != "-":
@@ -86,13 +83,10 @@ def ask(
         budget=Budget(max_queries=max_queries, max_seconds=max_seconds), emit=_steps(verbose),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
-    with c.opened(
-        named, languages=c.languages(lang), embedder=embedder, input_format=input_format, base=base,
-        encoding=encoding, skip_bad=skip_bad, cache=not no_cache, quiet=quiet,
-    ) as knowledge:  # fmt: skip
+    with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
         asking = asking.about(knowledge.resolve(name) for name in entity or ())
         if not no_model:
-            c.say("no language model is set up: candidates are ranked (--no-model hides this)", quiet=quiet)
+            graph.say("no language model is set up: candidates are ranked (--no-model hides this)")
         if question == "-":
             c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
             return
@@ -117,7 +111,11 @@ def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible:
             statuses.add(error.exit_code)
             if error.exit_code == 130:
                 raise
-            yield json.dumps({"question": printable(text), "status": "error", "error": error.to_json()}, default=str)
+            if shape == "jsonl":
+                failed = {"question": printable(text), "status": "error", "error": error.to_json()}
+                yield json.dumps(failed, ensure_ascii=False, default=str)
+            else:
+                c.show_error(error, about=text)
     worst = next((code for code in (1, 5, 6) if code in statuses), 0)
     if worst:
         raise typer.Exit(worst)

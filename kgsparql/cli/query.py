@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
+from kgsparql.cli._graph_options import GraphOptions, with_graph
 from kgsparql.errors import InputError, OptionError
-from kgsparql.terms import printable
+from kgsparql.terms import PrefixMap, printable
 
 __all__ = ["query"]
 
 
 @c.reported
+@with_graph
 def query(
+    graph: GraphOptions,
     text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
-    kg: c.KgOption = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -30,39 +33,53 @@ def query(
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
     ] = 30.0,
     max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000,
-    input_format: c.InputFormatOption = None,
-    base: c.BaseOption = None,
-    encoding: c.EncodingOption = None,
-    skip_bad: c.SkipBadOption = False,
-    no_cache: c.NoCacheOption = False,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
     from kgsparql.graphs import open_graph
     from kgsparql.user_query import FORMATS, QueryWorker, check, serialise
 
-    named = c.sources(kg)
+    named = graph.sources
     if text == "-" and "-" in named:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
-    checked = check(_read(text))
-    formats = FORMATS[checked.form]
-    shape = form or c.guessed_format(output) or formats[0]
-    if shape not in formats:
-        raise OptionError(f"no {printable(shape, 40)} for {checked.form}", hint=f"one of: {', '.join(formats)}")
-    options: dict[str, Any] = {
-        "format": input_format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "cache": not no_cache,
-    }  # fmt: skip
-    with c.progress(quiet=quiet) as shown:
+    text = _read(text)
+    with c.progress(quiet=graph.quiet) as shown:
         # The worker cannot read our stdin: what comes from there is read here and sent to it.
-        target = open_graph(named, progress=shown, **options).store if "-" in named else list(named)
-        kept = {} if "-" in named else options
-        with QueryWorker(target, options=kept, progress=shown, notes=lambda note: c.say(note, quiet=quiet)) as worker:
+        piped = open_graph(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
+        declared = _declared(graph) if piped is None else piped.prefixes
+        prefixes = PrefixMap.default().merged(declared)
+        checked = check(text, prefixes=prefixes)
+        shape = _shape(form, output, FORMATS[checked.form], checked.form)
+        target, options = (named, graph.reading) if piped is None else (piped.store, {})
+        with QueryWorker(target, options=options, progress=shown, notes=graph.say) as worker:
+            worker.start()
+            if verbose:
+                c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
             result = worker.run(checked, timeout_s=timeout, max_rows=max_rows)
-    data = serialise(result, shape)
+    if verbose:
+        c.say(f"· {result.rows:,} {'triples' if shape in {'ttl', 'nt'} else 'solutions'}, {result.seconds:.3f} s")
+    data = serialise(result, shape, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if result.cut is not None:
-        c.say(f"cut: {result.cut} (--max-rows keeps more)", quiet=quiet)
+        graph.say(f"cut: {result.cut} (--max-rows keeps more)")
+
+
+def _declared(graph: GraphOptions) -> dict[str, str]:
+    """The prefixes of the graph, which the worker loads, and only the worker."""
+    from kgsparql.graphs import prefixes_in
+
+    return prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)
+
+
+def _shape(form: str | None, output: Path | None, formats: Sequence[str], of: str) -> str:
+    """The format of the result: as told, else by the suffix of the output file, else the one for people.
+
+    :raises OptionError: if this form of query has no such result.
+    """
+    shape = form or c.guessed_format(output) or formats[0]
+    if shape not in formats:
+        raise OptionError(f"no {printable(shape, 40)} for {of}", hint=f"one of: {', '.join(formats)}")
+    return shape
 
 
 def _read(text: str) -> str:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.errors import OptionError
-from kgsparql.terms import printable
+from kgsparql.cli._graph_options import GraphOptions, with_graph
 
 __all__ = ["info", "load"]
 
@@ -41,9 +40,7 @@ def load(
             skip_bad=skip_bad, progress=shown,
         )  # fmt: skip
     for source in report.loaded:
-        skipped = (
-            f", {source.skipped:,} bad statements skipped (first: {source.first_skipped})" if source.skipped else ""
-        )
+        skipped = f", {_skipped(source.skipped)} (first: {source.first_skipped})" if source.skipped else ""
         c.say(f"loaded {source.source}: {source.triples:,} triples{skipped}", quiet=quiet)
     for name in report.unchanged:
         c.say(f"unchanged {name}", quiet=quiet)
@@ -51,32 +48,24 @@ def load(
 
 
 @c.reported
+@with_graph
 def info(
-    kg: c.KgOption = None,
-    form: Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text or json.")] = "text",
-    input_format: c.InputFormatOption = None,
-    base: c.BaseOption = None,
-    encoding: c.EncodingOption = None,
-    skip_bad: c.SkipBadOption = False,
-    no_cache: c.NoCacheOption = False,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    graph: GraphOptions,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    lang: c.LangOption = "en",
 ) -> None:
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index."""
-    if form not in {"text", "json"}:
-        raise OptionError(f"no output format {printable(form, 40)!r}", hint="one of: text, json")
-    with c.opened(
-        c.sources(kg), input_format=input_format, base=base, encoding=encoding, skip_bad=skip_bad, cache=not no_cache,
-        quiet=quiet,
-    ) as knowledge:  # fmt: skip
+    shape = c.two_formats(form, output)
+    with graph.opened(languages=c.languages(lang)) as knowledge:
         facts = knowledge.info()
-    c.write(json.dumps(facts, ensure_ascii=False, indent=2) if form == "json" else "\n".join(_lines(facts)), None)
+    c.write(json.dumps(facts, ensure_ascii=False, indent=2) if shape == "json" else "\n".join(_lines(facts)), output)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"{facts['name']}: {facts['triples']:,} triples"]
     for source in facts["sources"]:
-        skipped = f", {source['skipped']:,} bad statements skipped" if source["skipped"] else ""
+        skipped = f", {_skipped(source['skipped'])}" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""
         lines.append(f"  source     {source['source']} ({source['triples']:,} triples{skipped}){graph}")
     lines += [f"  graph      {iri}" for iri in facts["named_graphs"]]
@@ -84,4 +73,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         name = {"classes": "class", "predicates": "predicate"}[kind]
         lines += [f"  {name:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
     lines.append(f"  labels     {facts['label_index']}")
+    lines += [f"  cut        {cut}" for cut in facts["cuts"]]
     return lines
+
+
+def _skipped(count: int) -> str:
+    return f"{count:,} bad statement{'' if count == 1 else 's'} skipped"

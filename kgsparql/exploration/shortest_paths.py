@@ -49,19 +49,19 @@ def shortest_paths(
     classes. The paths through terms of few triples come first, then lexical order. From an entity to itself there is
     the path without hops.
 
-    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and so does an end with
-    more than 1,000 hops. Where there are several paths, one more asks for degrees.
+    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and an end of more
+    than 1,000 hops one or two. Where there are several paths, one more asks for degrees.
 
     :param hub_limit: a term with more hops than this is not expanded, which is a cut unless it is an end.
-    :param limit: how many paths are enumerated before they are ordered; more are a cut. The first in lexical order,
-        or where there are more than four times as many and 1,000, any.
+    :param limit: how many paths are enumerated before they are ordered; more are a cut. The first in lexical order;
+        of more than 1,000, and more than four times as many, any.
     :raises InputError: for a start or an end that is not an IRI.
     """
     near, far = (Side(entities_of([term])[0], way) for term, way in ((start, direction), (end, _OPPOSITE[direction])))
     if near.end == far.end:
         return Found((Path(start),))
     enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
-    met, complete, cuts = _meet(graph, near, far, Rules(frozenset(skip), hub_limit), max_hops, enough)
+    met, complete, cuts = _meet(graph, near, far, Rules(frozenset(skip), hub_limit), max_hops=max_hops, enough=enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
         return Found((), tuple(dict.fromkeys(cuts)))
@@ -74,7 +74,7 @@ def shortest_paths(
 
 
 def _meet(
-    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, max_hops: int, enough: int
+    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, max_hops: int, enough: int
 ) -> tuple[list[Joint], bool, list[Cut]]:
     """The joints of all shortest paths, and whether that is all: both sides grow until they touch, or none can."""
     if max_hops < 1:

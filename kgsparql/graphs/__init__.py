@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.loader import recipe_of
+from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
@@ -28,6 +30,7 @@ __all__ = [
     "load_store",
     "open_graph",
     "open_store",
+    "prefixes_in",
 ]
 
 GraphSource: TypeAlias = str | Path | ox.Store
@@ -73,8 +76,29 @@ def open_graph(
         graph = cached_store(distinct, options, name=name, progress=progress, notes=notes)
     else:
         graph = _in_memory(distinct, options, name=name, progress=progress)
-    _note(distinct, graph, notes)
+    _note(graph, notes)
     return graph
+
+
+def prefixes_in(
+    sources: GraphSource | Sequence[GraphSource],
+    *,
+    format: str | None = None,  # noqa: A002 - the word of the specifications
+    base: str | None = None,
+    encoding: str | None = None,
+) -> dict[str, str]:
+    """The prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
+
+    Of one prefix with several meanings, the first. Standard input is not read: the opened graph knows its prefixes.
+
+    :raises KgsparqlError: as :func:`open_graph`, for what can be seen at the head of a file.
+    """
+    given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    if any(_is_whole(source) for source in given):
+        return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
+    options = ReadOptions(format=format, base=base, encoding=encoding)
+    files = [file for source in given for file in rdf_files(str(source))]
+    return {prefix: name for file in reversed(files) for prefix, name in prefixes_of(file, options).items()}
 
 
 def _is_whole(source: GraphSource) -> bool:
@@ -109,20 +133,49 @@ def _in_memory(
 ) -> OxigraphGraph:
     store, blank_nodes = ox.Store(), BlankNodes()
     several = len(files) > 1
-    graphs: dict[str, list[str]] = {}
+    stored: list[StoredSource] = []
+    sizes: Counter[object] = Counter()
     for file in files:
         graph = file.iri if several else None
         met: set[str] = set()
-        store.bulk_extend(quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress))
-        graphs[file.name] = sorted(met)
-    recipe = [[file.tally.sha256, file.iri.value if several else ""] for file in files]
+        into: set[object] = set()
+        found = quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress)
+        store.bulk_extend(_noting(found, into))
+        before = sizes.total()
+        sizes.update({name: _size(store, name) - sizes[name] for name in into})
+        stored.append(
+            StoredSource(
+                source=file.name,
+                sha256=file.tally.sha256,
+                graph=None if graph is None else graph.value,
+                graphs=tuple(sorted(met)),
+                triples=sizes.total() - before,
+                skipped=file.skipped,
+                first_skipped=file.first_skipped,
+                recipe=recipe_of(options),
+                prefixes=prefixes_of(file, options),
+            )  # fmt: skip
+        )
+    recipe = [[source.sha256, source.graph or ""] for source in stored]
     return OxigraphGraph(
         store,
         name=name or ", ".join(file.name for file in files),
         fingerprint=hashlib.sha256(json.dumps([recipe, recipe_of(options)]).encode()).hexdigest(),
-        sources=sources_of_files(files, graphs) if several else {},
-        prefixes={p: name for file in reversed(files) for p, name in prefixes_of(file, options).items()},
+        sources=sources_of_files(files, {source.source: source.graphs for source in stored}) if several else {},
+        stored=stored,
     )
+
+
+def _noting(found: Iterator[ox.Quad], graphs: set[object]) -> Iterator[ox.Quad]:
+    """The quads, with the graphs they are in put into a set."""
+    for quad in found:
+        graphs.add(quad.graph_name)
+        yield quad
+
+
+def _size(store: ox.Store, graph: Any) -> int:
+    """How many triples a graph has; the length of the store would take in those of every other file."""
+    return sum(1 for _ in store.quads_for_pattern(None, None, None, graph))
 
 
 def _store_hash(store: ox.Store) -> str:
@@ -130,11 +183,10 @@ def _store_hash(store: ox.Store) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _note(files: Sequence[RdfFile], graph: OxigraphGraph, notes: Callable[[str], None] | None) -> None:
+def _note(graph: OxigraphGraph, notes: Callable[[str], None] | None) -> None:
     if notes is None:
         return
-    for file in files:
-        if file.skipped:
-            notes(f"{file.name}: {file.skipped:,} bad statements skipped; the first: {file.first_skipped}")
+    for note in graph.notes:
+        notes(note)
     if next(iter(graph.store), None) is None:
         notes(f"{graph.name}: no triples")

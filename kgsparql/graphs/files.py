@@ -90,6 +90,7 @@ class RdfFile:
     :param tally: what was seen so far; whole when the reading ended.
     :param skipped: statements left out because they were not valid; only with ``skip_bad``.
     :param first_skipped: what was wrong with the first of them.
+    :param prefixes: those that Turtle or TriG declared; known when the reading ended.
     """
 
     name: str
@@ -97,6 +98,7 @@ class RdfFile:
     tally: Tally = field(default_factory=Tally)
     skipped: int = 0
     first_skipped: str = ""
+    prefixes: dict[str, str] = field(default_factory=dict)
 
     @property
     def iri(self) -> IRI:

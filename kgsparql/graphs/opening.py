@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -16,7 +17,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.filling import fill
 from kgsparql.graphs.loader import recipe_of
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.graphs.manifest import Manifest, read_manifest
+from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.swapping import clean, is_store, previous_stores, put_in_place
 
@@ -53,12 +54,17 @@ def has_store(path: Path) -> bool:
 
 
 def open_store(
-    directory: str | Path, *, name: str | None = None, sources: dict[str, Source] | None = None
+    directory: str | Path,
+    *,
+    name: str | None = None,
+    sources: dict[str, Source] | None = None,
+    stored: Sequence[StoredSource] | None = None,
 ) -> OxigraphGraph:
     """Open a store read-only; any number of processes may at the same time.
 
     :param name: what citations say; the directory as given, if ``None``.
     :param sources: how its named graphs are cited, where that is not by name and IRI.
+    :param stored: the files it was filled from, where those of its manifest had other names.
     :raises StoreError: if there is no store, or it cannot be read.
     """
     manifest = describe_store(directory)
@@ -72,7 +78,8 @@ def open_store(
         ) from error  # fmt: skip
     fingerprint: str | Callable[[], str] = manifest.fingerprint if manifest.sources else lambda: _files_hash(path)
     shown = str(directory) if name is None else name
-    return OxigraphGraph(store, name=shown, fingerprint=fingerprint, sources=sources, prefixes=manifest.prefixes)
+    files = manifest.sources if stored is None else stored
+    return OxigraphGraph(store, name=shown, fingerprint=fingerprint, sources=sources, stored=files)
 
 
 def _files_hash(path: Path) -> str:
@@ -117,8 +124,10 @@ def cached_store(
                 with fill(target, jobs, options, old=None, drop=frozenset(), progress=progress, lock=lock) as filled:
                     Manifest(filled[1]).write(filled[0])
                     put_in_place(filled[0], target)
-    stored = describe_store(target).sources
-    for file, source in zip(files, stored, strict=True):
-        file.skipped, file.first_skipped = source.skipped, source.first_skipped
-    graphs_met = {file.name: source.graphs for file, source in zip(files, stored, strict=True)}
-    return open_store(target, name=name, sources=sources_of_files(files, graphs_met) if several else {})
+    found = zip(files, describe_store(target).sources, strict=True)
+    stored = [
+        replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
+        for file, old in found
+    ]
+    graphs_met = {source.source: source.graphs for source in stored}
+    return open_store(target, name=name, sources=sources_of_files(files, graphs_met) if several else {}, stored=stored)

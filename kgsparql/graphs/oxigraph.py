@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import pyoxigraph as ox
@@ -13,6 +14,7 @@ from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.evidence import Source
 from kgsparql.graph import Solutions
 from kgsparql.graphs.files import RdfFile
+from kgsparql.graphs.manifest import Manifest, StoredSource
 from kgsparql.query import Query
 from kgsparql.terms import BlankNode, Term, Triple, printable
 
@@ -28,7 +30,7 @@ class OxigraphGraph:
     :param name: what the user called it, and what citations say.
     :param fingerprint: a hash of the content, or a function that computes it when it is asked for.
     :param sources: how to cite a named graph, for those that are not cited as ``name`` and their IRI.
-    :param prefixes: those its files declare.
+    :param stored: the files it was filled from, with their triples, prefixes, and what was skipped.
 
     >>> store = ox.Store()
     >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
@@ -46,23 +48,31 @@ class OxigraphGraph:
         name: str,
         fingerprint: str | Callable[[], str],
         sources: Mapping[str, Source] | None = None,
-        prefixes: Mapping[str, str] | None = None,
+        stored: Iterable[StoredSource] = (),
     ) -> None:
         self.store = store
         self.name = name
         self._fingerprint = fingerprint
         self._sources = dict(sources or {})
-        self.prefixes = dict(prefixes or {})
+        self.stored = tuple(stored)
+        self.prefixes = Manifest(self.stored).prefixes
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what the graph holds, in hexadecimal: the same content, the same hash."""
         return self._fingerprint if isinstance(self._fingerprint, str) else self._fingerprint()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of any answer should know: the bad statements that are missing, a line for each file."""
+        return tuple(_skipped(source) for source in self.stored if source.skipped)
+
     @cached_property
-    def has_named_graphs(self) -> bool:
-        """Whether one triple may be there more than once, so that counts must be of distinct things."""
-        return next(self.store.named_graphs(), None) is not None
+    def may_repeat_triples(self) -> bool:
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples."""
+        in_default = next(self.store.quads_for_pattern(None, None, None, ox.DefaultGraph()), None) is not None
+        named = sum(1 for _ in islice(self.store.named_graphs(), 2))
+        return named + in_default > 1
 
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT.
@@ -131,6 +141,12 @@ def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str
             sources[graph] = Source(names, graph)
         sources[file.iri.value] = Source(file.name)
     return sources
+
+
+def _skipped(source: StoredSource) -> str:
+    statements = "1 bad statement was" if source.skipped == 1 else f"{source.skipped:,} bad statements were"
+    where = "standard input" if source.source == "-" else source.source
+    return f"{statements} skipped in {where}; the first: {source.first_skipped}"
 
 
 def _of_form(results: object, form: type[_Result], query: Query) -> _Result:

@@ -103,11 +103,14 @@ def quads(
 
 
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
-    """The prefixes declared at the head of a file, in its first 64 kB; none where the format or source has none.
+    """The prefixes declared at the head of a file, in its first 64 kB; none where the format has none.
 
-    What is wrong with the file is not said here: whoever reads it whole says it, with its place.
+    Those of standard input are known when it was read. What is wrong with the file is not said here: whoever reads it
+    whole says it, with its place.
     """
-    if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
+    if file.path is None:
+        return file.prefixes
+    if format_of(file, options).name not in _RECOVERING_FORMATS:
         return {}
     with reader_of(RdfFile(file.name, file.path), options) as reader:
         parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
@@ -134,8 +137,13 @@ def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Ite
         return _good_lines(reader, file, rdf_format)
     parser = ox.parse(reader.file, format=rdf_format, base_iri=options.base)
     if options.skip_bad and rdf_format.name in _RECOVERING_FORMATS:
-        return _good_statements(parser, file)
-    return parser
+        return _with_prefixes(_good_statements(parser, file), parser, file)
+    return _with_prefixes(parser, parser, file)
+
+
+def _with_prefixes(found: Iterator[ox.Quad], parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
+    yield from found
+    file.prefixes = dict(parser.prefixes)
 
 
 def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import PropertyPath
 from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term
-from tests.engines import ENGINES, engine_from_file
+from kgsparql.terms import IRI, BlankNode, Literal, Term, validated
+from tests.engines import ENGINES, engine_from_file, engine_from_quads
 
 PEOPLE = Path(__file__).parents[2] / "fixtures" / "queries" / "people.ttl"
 EX = "http://example.org/"
@@ -78,6 +79,19 @@ def test_values_that_look_like_sparql_stay_values(graph: KnowledgeGraph) -> None
     one = Query.load("by_label").bind(label=[hostile, odd], predicate=[label])
     assert values(graph, one.limit(7), "entity") == {(ex("henri"),)}
     assert values(graph, Query.union([one.limit(7), one]), "entity") == {(ex("henri"),)}
+
+
+def test_the_base_direction_of_a_literal_is_kept() -> None:
+    """On Oxigraph, which has RDF 1.2: bound as it is, found as it is, and no other literal with it."""
+    directional = Literal("abc", language="en", direction=pyoxigraph.BaseDirection.LTR)
+    quads = [
+        pyoxigraph.Quad(ex(name), ex("label"), text)
+        for name, text in (("a", directional), ("b", Literal("abc", language="en")))
+    ]
+    query = Query("label", "SELECT ?s ?label { VALUES ?label { UNDEF } ?s ?p ?label }").bind(label=[directional])
+    assert query.text == 'SELECT ?s ?label { VALUES ?label { "abc"@en--ltr } ?s ?p ?label }'
+    assert validated(directional) == directional
+    assert values(engine_from_quads("oxigraph", quads), query, "s", "label") == {(ex("a"), directional)}
 
 
 @pytest.mark.parametrize(

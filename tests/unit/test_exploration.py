@@ -62,8 +62,8 @@ def test_a_limit_per_group_is_a_cut_with_the_number_known(graph_of: Graphs) -> N
     found = neighbours(graph, [ex("a")], limit=3)
     assert [shown(group) for group in found.items] == [["b0", "b1", "b10"], ["b1"]]
     assert [(group.count, group.exact) for group in found.items] == [(30, True), (1, True)]
-    assert [str(cut) for cut in found.cuts] == [
-        "neighbours of <http://example.org/a> <http://example.org/p>: 3 of 30 shown"
+    assert [(cut.what, cut.limit, cut.known, cut.where) for cut in found.cuts] == [
+        ("neighbours", 3, 30, "<http://example.org/a> <http://example.org/p>")
     ]
 
 

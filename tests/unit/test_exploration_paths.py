@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from unittest.mock import patch
@@ -18,9 +19,12 @@ from kgsparql.exploration import follow, meeting, predicate_paths, shortest_path
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import Directions, Hop, Path, PropertyPath
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
-from kgsparql.vocabulary import RDF_TYPE
+from kgsparql.vocabulary import RDF_TYPE, SUBCLASS_OF
 from tests.brute_force import all_shortest_paths, all_walks
 from tests.engines import CountingGraph, engine_from_quads
+
+search_of_paths = sys.modules["kgsparql.exploration.shortest_paths"]
+"""The module; its name in the package is the function."""
 
 Graphs = Callable[..., KnowledgeGraph]
 OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
@@ -57,12 +61,13 @@ def by_names(path: Path) -> list[str]:
 @settings(max_examples=300, deadline=None)
 @given(
     triples=multigraphs,
-    start=st.sampled_from([*IRIS, CLASSES[0]]),
-    end=st.sampled_from([*IRIS, CLASSES[0]]),
+    start=st.sampled_from([*IRIS, *CLASSES, *CLASSES]),
+    end=st.sampled_from([*IRIS, *CLASSES, *CLASSES]),
     direction=ways,
     max_hops=st.integers(0, 6),
     chunk_size=st.sampled_from([1, 2, 1000]),
     max_pairs=st.sampled_from([0, 4, 1_000_000]),
+    few=st.sampled_from([0, 2, 1_000]),
 )
 def test_shortest_paths_equal_brute_force(
     triples: list[Triple],
@@ -72,10 +77,11 @@ def test_shortest_paths_equal_brute_force(
     max_hops: int,
     chunk_size: int,
     max_pairs: int,
+    few: int,
 ) -> None:
-    """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks."""
+    """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks; ends as hubs."""
     graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
-    with patch.object(meeting, "MAX_PAIRS", max_pairs):
+    with patch.multiple(meeting, MAX_PAIRS=max_pairs, FEW_PAIRS=few), patch.object(search_of_paths, "FEW", few):
         found = shortest_paths(graph, start, end, max_hops=max_hops, direction=direction)
     expected = all_shortest_paths(triples, start, end, max_hops=max_hops, direction=direction)
     assert len(set(found.items)) == len(found.items)
@@ -98,16 +104,28 @@ def test_shortest_paths_are_the_same_on_rdflib(
 @settings(max_examples=150, deadline=None)
 @given(
     triples=multigraphs,
-    start=st.sampled_from(IRIS),
-    end=st.sampled_from(IRIS),
+    start=st.sampled_from([*IRIS, *CLASSES]),
+    end=st.sampled_from([*IRIS, *CLASSES]),
     direction=ways,
     hub_limit=st.integers(1, 4),
     limit=st.integers(1, 3),
+    few=st.sampled_from([0, 1_000]),
+    bound=st.sampled_from([0, 10_000]),
 )
 def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
-    triples: list[Triple], start: IRI, end: IRI, direction: Directions, hub_limit: int, limit: int
+    triples: list[Triple],
+    start: IRI,
+    end: IRI,
+    direction: Directions,
+    hub_limit: int,
+    limit: int,
+    few: int,
+    bound: int,
 ) -> None:
-    found = shortest_paths(graph_from(triples), start, end, direction=direction, hub_limit=hub_limit, limit=limit)
+    """A bound of 0 leaves as many joints as the limit, so that their number is cut as well."""
+    graph = graph_from(triples)
+    with patch.multiple(search_of_paths, FEW=few, BOUND=bound):
+        found = shortest_paths(graph, start, end, direction=direction, hub_limit=hub_limit, limit=limit)
     expected = all_shortest_paths(triples, start, end, direction=direction)
     assert len(found.items) <= limit
     for path in found.items:
@@ -116,6 +134,10 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
         assert len(set(path.terms)) == len(path.terms)
     if not found.cuts:
         assert set(found.items) == expected
+    for cut in found.cuts:
+        if cut.what == "paths":
+            assert cut.limit == len(found.items)
+            assert cut.known is None or cut.known > cut.limit
 
 
 @settings(max_examples=150, deadline=None)
@@ -174,6 +196,22 @@ def test_not_through_literals_classes_or_skipped_predicates(graph_of: Graphs) ->
     assert [by_names(path) for path in shortest_paths(graph, ex("a"), ex("Topic")).items] == [["a", "Topic"]]
 
 
+def test_between_two_classes_paths_go_through_classes(graph_of: Graphs) -> None:
+    owl = "@prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    graph = graph_of(
+        f"""{owl} :Cat a owl:Class ; rdfs:subClassOf :Animal . :Dog a owl:Class ; rdfs:subClassOf :Animal .
+            :Animal a owl:Class ; rdfs:label 'animal' . :tom a :Cat ; :kind :Cat . :rex :kind :Dog .
+            :Dog rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :eats ; owl:someValuesFrom :Meat ] .
+            :Meat a owl:Class ; :note 'animal' . :Animal :note 'animal' ."""
+    )
+    assert [by_names(path) for path in shortest_paths(graph, ex("Cat"), ex("Dog")).items] == [["Cat", "Animal", "Dog"]]
+    through_a_restriction = shortest_paths(graph, ex("Cat"), ex("Meat"))
+    assert [by_names(path) for path in through_a_restriction.items] == [["Cat", "Animal", "Dog", "[]", "Meat"]]
+    assert through_a_restriction.cuts == ()
+    assert shortest_paths(graph, ex("tom"), ex("rex")).items == ()
+    assert shortest_paths(graph, ex("tom"), ex("Dog")).items == ()
+
+
 def test_paths_go_through_blank_nodes(graph_of: Graphs) -> None:
     graph = graph_of(
         """:alice :employment [ :organisation :acme ] . :bob :employment [ :organisation :acme ] .
@@ -200,6 +238,29 @@ def test_more_paths_than_the_limit_are_a_cut_with_their_number(graph_of: Graphs)
     assert len(found.items) == 7
     assert [(cut.what, cut.limit, cut.known) for cut in found.cuts] == [("paths", 7, 40)]
     assert {by_names(path)[1] for path in found.items} == {"m0", "m1", "m10", "m11"}
+
+
+def test_between_hubs_as_many_joints_are_fetched_as_the_limit_can_use(graph_of: Graphs) -> None:
+    """3,000 ways between two ends of 3,000 hops each: neither neighbourhood is fetched, nor every way."""
+    middles = [f"m{i:04}" for i in range(3_000)]
+    triples = " ".join(f":a :p :{name} . :{name} :p :b ." for name in middles)
+    graph = CountingGraph(graph_of(f"{triples} :m0007 :q 1 ."))
+    few = shortest_paths(graph, ex("a"), ex("b"), limit=50)
+    assert (len(few.items), [(c.what, c.limit, c.known) for c in few.cuts]) == (50, [("paths", 50, None)])
+    assert len(graph.queries) == 3
+    assert max(len(graph.graph.select(query)) for query in graph.queries) <= 2 * 1_001
+    many = shortest_paths(graph, ex("a"), ex("b"), limit=1_000)
+    assert ([by_names(path)[1] for path in many.items[:2]], len(many.items)) == (["m0000", "m0001"], 1_000)
+    assert [(c.what, c.limit, c.known) for c in many.cuts] == [("paths", 1_000, 3_000)]
+    assert len(shortest_paths(graph, ex("a"), ex("b"), limit=3_000).items) == 3_000
+    assert shortest_paths(graph, ex("a"), ex("b"), limit=3_000).cuts == ()
+
+
+def test_more_parallel_triples_than_the_limit_are_a_cut(graph_of: Graphs) -> None:
+    graph = graph_of(" ".join(f":a :p{i} :b ." for i in range(1_500)))
+    found = shortest_paths(graph, ex("a"), ex("b"), limit=50)
+    assert (len(found.items), [(c.limit, c.known) for c in found.cuts]) == (50, [(50, None)])
+    assert shortest_paths(graph, ex("a"), ex("b"), limit=1_500).cuts == ()
 
 
 @pytest.mark.parametrize(("far", "queries"), [("n1", 1), ("n2", 1), ("n3", 2), ("n4", 3), ("n5", 5), ("n6", 7)])
@@ -321,6 +382,33 @@ def test_emckg_equals_brute_force_with_and_without_inverses(shared_data: FilePat
         found = shortest_paths(graph, start, end)
         expected = all_shortest_paths(triples, start, end)
         assert set(found.items) == expected or (len(expected) > 1000 and found.cuts[0].known == len(expected))
+
+
+def real_graph(folder: FilePath) -> KnowledgeGraph:
+    data = gzip.decompress((folder / "graph.nt.gz").read_bytes())
+    return engine_from_quads("oxigraph", list(pyoxigraph.parse(data, pyoxigraph.RdfFormat.N_TRIPLES)))
+
+
+def test_paths_between_pizza_classes(shared_data: FilePath) -> None:
+    """Read by hand: Margherita has some mozzarella topping, which is a cheese topping."""
+    namespace = "https://raw.githubusercontent.com/owlcs/pizza-ontology/refs/heads/master/pizza.owl#"
+    graph = real_graph(shared_data / "pizza")
+    found = shortest_paths(graph, IRI(f"{namespace}Margherita"), IRI(f"{namespace}CheeseTopping"))
+    ways_there = [
+        [term.value.rsplit("#", 1)[-1] if isinstance(term, IRI) else "[]" for term in p.terms] for p in found.items
+    ]
+    assert ways_there == [["Margherita", "[]", "MozzarellaTopping", "CheeseTopping"]]
+    assert found.cuts == ()
+
+
+def test_paths_between_edam_classes(shared_data: FilePath) -> None:
+    """Read by hand: sequence alignment and sequence similarity search are both sequence comparison."""
+    namespace = "http://edamontology.org/"
+    graph = real_graph(shared_data / "edam")
+    found = shortest_paths(graph, IRI(f"{namespace}operation_0292"), IRI(f"{namespace}operation_0346"))
+    assert found.items[0].terms[1] == IRI(f"{namespace}operation_2451")
+    assert [hop.step.predicate for hop in found.items[0].hops] == [SUBCLASS_OF, SUBCLASS_OF]
+    assert {len(path) for path in found.items} == {2}
 
 
 def test_hops_walked_the_other_way() -> None:

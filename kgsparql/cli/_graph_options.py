@@ -1,0 +1,106 @@
+"""The options with which every command names and reads its graph, written once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from kgsparql.cli._common import (
+    BaseOption,
+    DebugOption,
+    EncodingOption,
+    InputFormatOption,
+    QuietOption,
+    SkipBadOption,
+    progress,
+    say,
+    sources,
+)
+
+if TYPE_CHECKING:
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["GraphOptions", "with_graph"]
+
+P = ParamSpec("P")
+
+KgOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-k",
+        "--kg",
+        metavar="SOURCE",
+        help="RDF file, directory of RDF files, store, or - for stdin; repeat for several files. "
+        "Default: KGSPARQL_KG, one source per line.",
+    ),
+]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Do not keep big files as a store in the cache directory.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions:
+    """What the user said of the graph; each field is an option of the command line."""
+
+    kg: KgOption = None
+    input_format: InputFormatOption = None
+    base: BaseOption = None
+    encoding: EncodingOption = None
+    skip_bad: SkipBadOption = False
+    no_cache: NoCacheOption = False
+    quiet: QuietOption = False
+    debug: DebugOption = False
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources that were named.
+
+        :raises InputError: if there is none.
+        """
+        return sources(self.kg)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options of :func:`kgsparql.graphs.open_graph`."""
+        return {
+            "format": self.input_format, "base": self.base, "encoding": self.encoding, "skip_bad": self.skip_bad,
+            "cache": not self.no_cache,
+        }  # fmt: skip
+
+    def say(self, message: str) -> None:
+        """A line for the person at the terminal, unless ``-q`` says that none is wanted."""
+        say(message, quiet=self.quiet)
+
+    @contextmanager
+    def opened(self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto") -> Iterator[KnowledgeBase]:
+        """The knowledge base, with progress and notes on stderr as long as the ``with`` lasts."""
+        from kgsparql.knowledge_base import open as open_knowledge
+
+        with progress(quiet=self.quiet) as shown:
+            yield open_knowledge(
+                *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say, **self.reading
+            )
+
+
+def with_graph(command: Callable[Concatenate[GraphOptions, P], None]) -> Callable[..., None]:
+    """A command that has the options of :class:`GraphOptions` beside its own, and gets them as one value."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    options = inspect.signature(GraphOptions, eval_str=True).parameters
+    names = [field.name for field in fields(GraphOptions)]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        graph = GraphOptions(**{name: given.pop(name) for name in names})
+        command(graph, **given)  # type: ignore[call-arg]
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options.values())]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
