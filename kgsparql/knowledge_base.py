@@ -258,7 +258,9 @@ class KnowledgeBase:
         :raises LimitError: for one of more than 4,000 characters.
         """
         if not any(char.isalnum() for char in text):
-            raise InputError("there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi")
+            raise InputError(
+                "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
+            )
         return self.linker.find(checked_question(text), limit=limit)
 
     def info(self, *, shown: int = 10) -> dict[str, Any]:

@@ -58,11 +58,18 @@ def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
 
 
 def fit(
-    key: str, question: Sequence[Token], allowed: Sequence[int], vocabulary: Vocabulary, stops: Collection[str]
+    key: str,
+    question: Sequence[Token],
+    allowed: Sequence[int],
+    vocabulary: Vocabulary,
+    stops: Collection[str],
+    *,
+    well_spelled: Collection[int] = (),
 ) -> Fit | None:
     """The best fit of a label's words to some tokens of a question, each token used once; ``None`` without any.
 
     :param allowed: numbers of the tokens that may be matched.
+    :param well_spelled: numbers of those that are taken as they are, without typing errors.
     """
     label = words(key)
     told = [word for word in label if word not in stops] or list(label)
@@ -73,7 +80,8 @@ def fit(
         idf = vocabulary.idf(word)
         total += idf
         likeness, _, best = max(
-            ((_likeness(word, question[i].text, vocabulary), -i, i) for i in free), default=(0, 0, 0)
+            ((_likeness(word, question[i].text, vocabulary, i in well_spelled), -i, i) for i in free),
+            default=(0, 0, 0),
         )
         if likeness > 0:
             free.remove(best)
@@ -87,10 +95,10 @@ def fit(
     return Fit(frozenset(places), found / total, weight)
 
 
-def _likeness(word: str, asked: str, vocabulary: Vocabulary) -> float:
+def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bool) -> float:  # noqa: FBT001
     """As :func:`similarity`, but a word that other labels have is no typing error."""
     likeness = similarity(word, asked)
-    return likeness if likeness >= SAME_STEM or not vocabulary.counts.get(asked) else 0.0
+    return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0
 
 
 @lru_cache(maxsize=100_000)
@@ -107,7 +115,8 @@ def similarity(word: str, other: str) -> float:
     if stem(word) == stem(other):
         return SAME_STEM
     shorter, longer = sorted((len(word), len(other)))
-    allowed = 0 if shorter < 4 else 1 if shorter < 6 else 2
+    # Shorter words are one edit from too many others: `Faust` from `Fausta`, `deliver` two from `driver`.
+    allowed = 0 if shorter < 6 else 1 if shorter < 9 else 2
     if longer - shorter > allowed or word[0] != other[0] or any(c.isdigit() for c in word + other):
         return 0.0  # a number with another digit is another number
     edits = _edits(word, other)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -31,6 +32,7 @@ MAX_DEGREE = 10_001
 """Where counting stops to matter."""
 
 _NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
+_PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
 _MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
 _NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
 _Result = TypeVar("_Result")
@@ -40,7 +42,7 @@ _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 class LabelRow(NamedTuple):
     """One name of one thing.
 
-    :param key: the text as labels are compared.
+    :param key: the text as labels are compared; of ``Thriller (song)``, in a second row, only what is before ``(song)``.
     :param role: ``derived`` when the graph has no name for it, so that the end of its IRI has to do.
     :param language: as the graph has it, in lower case; empty for none.
     :param degree: triples it is in, counted to 10,001.
@@ -125,7 +127,7 @@ class _Reader:
             LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
             for (iri, text, language, kind), (key, role) in self.rows.items()
         )
-        return sorted(made)
+        return sorted(chain.from_iterable((row, *_shortened(row)) for row in made))
 
     def _read_texts(self, used: Collection[str]) -> None:
         for predicate in (*LABELS, *self.extra):
@@ -218,6 +220,18 @@ class _Reader:
             name = local_name(IRI(iri)).strip()[:MAX_TEXT]
             if is_bare or _is_name(name):
                 self._add_row(iri, name, "", "derived")
+
+
+def _shortened(row: LabelRow) -> Iterator[LabelRow]:
+    """The row of a label without the parenthesis at its end, which tells apart what people call the same.
+
+    >>> [(row.key, row.role) for row in _shortened(LabelRow("http://e.org/a", "Thriller (song)", "thriller song"))]
+    [('thriller', 'alternative')]
+    """
+    found = _PARENTHESIS.match(row.text) if row.text.endswith(")") else None
+    key = normalised(found[1]) if found else ""
+    if key:
+        yield row._replace(key=key, role="derived" if row.role == "derived" else "alternative")
 
 
 def _is_name(name: str) -> bool:

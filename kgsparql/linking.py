@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kgsparql.embedding import Embedder
 from kgsparql.label_index import LabelIndex
-from kgsparql.label_rows import Kind
+from kgsparql.label_rows import Kind, LabelRow
 from kgsparql.mentions import Candidate, Matched, Reading
 from kgsparql.terms import IRI, normalised
 from kgsparql.words import trigrams
@@ -17,6 +17,8 @@ __all__ = ["THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
 THRESHOLD = 0.7
 """Score below which nothing is linked, whatever it was found by."""
 
+ALIKE = 1 / 3
+"""Share of parts of words below which a label is not suggested."""
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
 
@@ -82,11 +84,34 @@ class Linker:
         """The entities a question names, the most specific first; none twice, and no two for the same words."""
         reading = Reading(question, self.index.search, self.languages)
         found = self._candidates(reading)
-        links = self._choose(reading, [c for c in found if c.row.kind in self.kinds])
-        if links:
-            return links
-        others = (c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree)
-        return self._choose(reading, list(others))
+        others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
+        # What the graph itself calls a class is more than what only an IRI calls something.
+        labelled = {place for c in others if c.row.role == "label" for place in c.fit.places}
+        wanted = [c for c in found if c.row.kind in self.kinds and not (_is_derived(c) and c.fit.places <= labelled)]
+        return self._choose(reading, wanted) or self._choose(reading, others)
+
+    def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
+        """Labels that look like some words of a question, the nearest first: for one of which nothing is linked.
+
+        Names and rare words are looked at first; what has less than a third of its parts of words in common with them
+        is no suggestion.
+        """
+        reading = Reading(question, self.index.search, self.languages)
+        found: dict[str, LinkedEntity] = {}
+        for run in reading.names():
+            first, last = reading.tokens[run[0]], reading.tokens[run[-1]]
+            mention = Mention(question[first.start : last.end], first.start, last.end)
+            for row, shared in self._alike(normalised(mention.text), limit=3 * limit):
+                if shared > ALIKE and row.kind in self.kinds:
+                    entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
+                    found[row.iri] = max(entity, found.get(row.iri, entity), key=lambda e: e.score)
+        return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
+
+    def _alike(self, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
+        """Labels with the share of the runs of three characters that they have in common with a key."""
+        asked = trigrams(key)
+        rows = self.index.search.like(key, limit=limit)
+        return [(row, round(len(asked & trigrams(row.key)) / len(asked | trigrams(row.key)), 4)) for row in rows]
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """Everything of any kind whose label is like a text, the best first, however little like it."""
@@ -95,10 +120,8 @@ class Linker:
         for candidate in sorted(self._candidates(reading), key=lambda c: (-c.score, c.order)):
             found.setdefault(candidate.row.iri, linked(reading, candidate))
         key = normalised(text)
-        asked = trigrams(key)
-        for row in self.index.search.like(key, limit=limit):
+        for row, shared in self._alike(key, limit=limit):
             # Below every label of which whole words were found: only parts of words are the same.
-            shared = len(asked & trigrams(row.key)) / len(asked | trigrams(row.key))
             entity = LinkedEntity(
                 IRI(row.iri), row.text, round(shared / 2, 4), row.kind, "text", Mention(text, 0, len(text))
             )
@@ -106,17 +129,21 @@ class Linker:
         return sorted(found.values(), key=lambda e: -e.score)[:limit]
 
     def _candidates(self, reading: Reading) -> list[Candidate]:
-        if not reading.content:
-            return []
         exact = list(reading.exact())
+        if not reading.content:
+            return sorted(exact, key=lambda c: c.order)
         found = [*exact, *reading.textual(exact)]
         if self.embedder is not None:
             found += reading.similar(exact, self.embedder)
         return sorted(found, key=lambda c: c.order)
 
     def _choose(self, reading: Reading, found: Sequence[Candidate]) -> tuple[LinkedEntity, ...]:
-        """Greedy: the heaviest candidate takes its words; what else wanted any of them becomes its candidates."""
+        """Greedy: the heaviest candidate takes its words; what else wanted any of them becomes its candidates.
+
+        Beside a real name, common words name nothing: `films` in `Which films did Jane Campion write?`.
+        """
         links: list[LinkedEntity] = []
+        common: list[bool] = []
         taken: set[int] = set()
         entities: set[str] = set()
         for candidate in found:
@@ -126,9 +153,16 @@ class Linker:
             entities.add(candidate.row.iri)
             rivals = (c for c in found if c.fit.places & candidate.fit.places)
             links.append(linked(reading, candidate, rivals))
+            common.append(candidate.is_common)
             if len(links) == MAX_LINKS:
                 break
-        return tuple(links)
+        if all(common):
+            return tuple(links)
+        return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
+
+
+def _is_derived(candidate: Candidate) -> bool:
+    return candidate.row.role == "derived"
 
 
 def linked(reading: Reading, candidate: Candidate, rivals: Iterable[Candidate] = ()) -> LinkedEntity:

@@ -13,6 +13,7 @@ from kgsparql.embedding import Embedder
 from kgsparql.label_matching import Fit, exact_fit, fit
 from kgsparql.label_rows import LabelRow
 from kgsparql.label_search import LabelSearch, Vocabulary
+from kgsparql.terms import normalised
 from kgsparql.words import is_unspaced, stem, stop_words, tokens, words
 
 __all__ = ["Candidate", "Matched", "Reading"]
@@ -32,6 +33,8 @@ TYPE_WORD = 0.3
 COMMON_WORD = 0.75
 LOWER_CASE = 0.6
 EXACT_CASE = 1.02
+PARENTHESIS = 0.1
+"""What it adds that the question also has the words that a label has in a parenthesis: `the album` Thriller."""
 
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
 
@@ -42,6 +45,7 @@ class Candidate:
 
     :param score: in [0, 1]: how much of the label was found, or how near its meaning is.
     :param weight: how much of the question it explains; what the longest, most telling match has most of.
+    :param is_common: it rests on words that are more likely to be just words: `write`, `films`, `words`.
     """
 
     row: LabelRow
@@ -51,6 +55,8 @@ class Candidate:
     matched: Matched
     is_type: bool
     language_rank: int
+
+    is_common: bool = False
 
     @property
     def order(self) -> tuple[float, bool, int, int, str, str]:
@@ -71,6 +77,9 @@ class Reading:
         self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
         self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
         self._content = frozenset(self.content)
+        self._stems = frozenset(stem(token.text) for token in self.tokens)
+        # Where names have capitals, what has none is a word, not a name that was mistyped.
+        self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
@@ -104,7 +113,8 @@ class Reading:
             has_content = False
             for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
                 has_content = has_content or end - 1 in content
-                if has_content and not self._is_fragment(start, end):
+                is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
+                if (has_content or is_whole) and not self._is_fragment(start, end):
                     yield start, end
 
     def _is_fragment(self, start: int, end: int) -> bool:
@@ -121,8 +131,16 @@ class Reading:
         found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
-        weight = found.weight * (EXACT_CASE if case_tells and mention == row.text else 1.0)
+        is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
+        weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
+        weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
         return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
+
+    def _share_of_parenthesis(self, row: LabelRow) -> float:
+        """How many of the words that were left out of a key the question has elsewhere: `the album Thriller`."""
+        left_out = words(normalised(row.text))[len(words(row.key)) :]
+        told = [stem(word) for word in left_out if word not in self.stops]
+        return sum(word in self._stems for word in told) / len(told) if told else 0.0
 
     def _candidate(
         self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
@@ -141,7 +159,12 @@ class Reading:
             if row.text[0].isupper() and is_short:
                 score *= COMMON_WORD
         rank = self._language_rank(row.language)
-        return Candidate(row, found, score, weight * score, matched, is_type, rank)
+        is_common = bool(places) and self._small.issuperset(places) and self._is_just_words(row, places, matched)
+        return Candidate(row, found, score, weight * score, matched, is_type, rank, is_common)
+
+    def _is_just_words(self, row: LabelRow, places: Sequence[int], matched: Matched) -> bool:
+        """Whether words without a capital, in a question that gives names one, are no mention of this label."""
+        return matched == "text" or (len(places) == 1 and row.text[0].isupper())
 
     def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
         """Whether what was matched, or the whole label it is nearly, is made of names of classes or predicates."""
@@ -155,6 +178,12 @@ class Reading:
                 return rank
         return len(self.languages) + bool(language)
 
+    def names(self) -> list[list[int]]:
+        """The tokens of what may be names: content words side by side, and each alone, with capitals if there are any."""
+        likely = [i for i in self.content if i not in self._small] or self.content
+        runs = [[i for i in run if i in likely] for run in self._runs()]
+        return [run for run in runs if len(run) > 1] + [[i] for i in likely]
+
     def textual(self, exact: Sequence[Candidate]) -> Iterator[Candidate]:
         """Labels that share words, or nearly share them, with the question; what is already exact is left out."""
         lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
@@ -167,7 +196,7 @@ class Reading:
         wanted = {word for row in rows for word in row.key.split()} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
         for row in rows:
-            found = fit(row.key, self.tokens, self.content, vocabulary, self.stops)
+            found = fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
                 yield self._text_candidate(row, found, vocabulary)
 

@@ -92,7 +92,7 @@ class GraphOptions:
 def with_graph(command: Callable[Concatenate[GraphOptions, P], None]) -> Callable[..., None]:
     """A command that has the options of :class:`GraphOptions` beside its own, and gets them as one value."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    options = inspect.signature(GraphOptions, eval_str=True).parameters
+    kg, *others = inspect.signature(GraphOptions, eval_str=True).parameters.values()
     names = [field.name for field in fields(GraphOptions)]
 
     @wraps(command)
@@ -100,7 +100,7 @@ def with_graph(command: Callable[Concatenate[GraphOptions, P], None]) -> Callabl
         graph = GraphOptions(**{name: given.pop(name) for name in names})
         command(graph, **given)  # type: ignore[call-arg]
 
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options.values())]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (kg, *own, *others)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run

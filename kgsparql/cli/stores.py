@@ -10,6 +10,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.terms import printable
 
 __all__ = ["info", "load"]
 
@@ -67,7 +68,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     for source in facts["sources"]:
         skipped = f", {_skipped(source['skipped'])}" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""
-        lines.append(f"  source     {source['source']} ({source['triples']:,} triples{skipped}){graph}")
+        lines.append(f"  source     {printable(source['source'], 400)} ({source['triples']:,} triples{skipped}){graph}")
     lines += [f"  graph      {iri}" for iri in facts["named_graphs"]]
     for kind in ("classes", "predicates"):
         name = {"classes": "class", "predicates": "predicate"}[kind]

@@ -45,16 +45,18 @@ def labels(
     languages: Sequence[str] = ("en",),
     predicates: Sequence[IRI] = LABELS,
 ) -> dict[Term, Label]:
-    """A label for every term; one query per chunk.
+    """A label for every term; one query per chunk, and one more for terms that no known predicate labels.
 
     The best language first, then the best label predicate, then the first text in lexical order. A predicate may be
-    labelled on another node, as Wikidata's are. Without a label, an IRI is called by its local name (``derived``), a
-    literal by its own text, and a blank node ``[]``.
+    labelled on another node, as Wikidata's are. In a graph with predicates of its own, one that is called ``name``,
+    ``label``, ``prefLabel`` or ``title`` is taken for a label. Without any, an IRI is called by its local name
+    (``derived``), a literal by its own text, and a blank node ``[]``.
     """
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI)]
-    best = _best_labels(_label_solutions(graph, iris, predicates), languages, predicates)
+    best = dict(_best_labels(_label_solutions(graph, iris, predicates), languages, predicates))
+    best |= _best_labels(_names(graph, [term for term in iris if term not in best]), languages, ())
     for term in wanted:
         if isinstance(term, IRI):
             named[term] = best.get(term) or Label(local_name(term), derived=True)
@@ -74,6 +76,25 @@ def _label_solutions(graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Seq
 
     asked = ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"])
     return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+
+
+def _names(graph: KnowledgeGraph, iris: Sequence[IRI]) -> list[Solution]:
+    """What predicates of the graph's own call these terms; titles only of those that have nothing else."""
+    query = Query.load("labels_by_name")
+    asked = ask_all(
+        graph,
+        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
+        iris,
+        key_of=lambda solution: solution["entity"],
+    )
+    found = [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+    named = {s["entity"] for s in found if not _is_title(s)}
+    return [s for s in found if s["entity"] not in named or not _is_title(s)]
+
+
+def _is_title(solution: Solution) -> bool:
+    predicate = solution["predicate"]
+    return isinstance(predicate, IRI) and predicate.value.lower().endswith("title")
 
 
 def _best_labels(
@@ -104,7 +125,8 @@ def by_label(
     """The IRIs that have exactly this label, in lexical order.
 
     Those that have it in one of the languages, in English, as ``mul`` or without a language tag, which an index
-    answers; only if there is none, those that have it in any language, for which every label is read (0.25 s for
+    answers; only if there is none, those that a predicate of the graph's own calls so (see :func:`labels`), and only
+    then those that have it in any language, for which every label is read (0.25 s for
     320,000). Of more than 10,000 namesakes some may be absent: a result of more than that may not be all.
 
     :raises InputError: for a language tag that is not one.
@@ -118,6 +140,8 @@ def by_label(
 
     asked = ask_all(graph, query_of, literals, key_of=lambda solution: solution["label"])
     found = _named([*asked.solutions, *(solution for some in asked.over.values() for solution in some)])
+    if not found:
+        found = _named(graph.select(Query.load("by_name").bind(label=literals).limit(BOUND + 1)))
     if not found:
         in_any = Query.load("by_text").bind(text=[Literal(text)], predicate=predicates)
         found = _named(graph.select(in_any.limit(BOUND + 1)))

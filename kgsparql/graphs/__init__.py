@@ -143,19 +143,12 @@ def _in_memory(
         store.bulk_extend(_noting(found, into))
         before = sizes.total()
         sizes.update({name: _size(store, name) - sizes[name] for name in into})
-        stored.append(
-            StoredSource(
-                source=file.name,
-                sha256=file.tally.sha256,
-                graph=None if graph is None else graph.value,
-                graphs=tuple(sorted(met)),
-                triples=sizes.total() - before,
-                skipped=file.skipped,
-                first_skipped=file.first_skipped,
-                recipe=recipe_of(options),
-                prefixes=prefixes_of(file, options),
-            )  # fmt: skip
-        )
+        source = StoredSource(
+            source=file.name, sha256=file.tally.sha256, graph=None if graph is None else graph.value,
+            graphs=tuple(sorted(met)), triples=sizes.total() - before, skipped=file.skipped,
+            first_skipped=file.first_skipped, recipe=recipe_of(options), prefixes=prefixes_of(file, options),
+        )  # fmt: skip
+        stored.append(source)
     recipe = [[source.sha256, source.graph or ""] for source in stored]
     return OxigraphGraph(
         store,

@@ -11,6 +11,8 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
+from kgsparql.cli._common import write_lines
+from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 
@@ -86,6 +88,37 @@ def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(
     assert [line["status"] for line in lines] == ["answered", "error", "answered"]
     assert lines[1]["error"]["code"] == "E_INPUT"
     assert done.exit_code == 0
+
+
+def test_json_for_many_questions_is_one_object_a_line(run: Run) -> None:
+    questions = "Where was Marie Curie born?\nWhere was Niels Bohr born?\n"
+    done = run("ask", "-", "-k", NOBEL, "-f", "json", stdin=questions)
+    assert [json.loads(line)["question"] for line in done.stdout.splitlines()] == questions.splitlines()
+
+
+@pytest.mark.parametrize("form", ["trig", "text", "md"])
+def test_a_question_that_fails_leaves_no_json_among_the_other_answers(run: Run, form: str) -> None:
+    done = run("ask", "-", "-k", NOBEL, "-f", form, "-q", stdin="Where was Marie Curie born?\n???\n")
+    assert "Warsaw" in done.stdout
+    assert "E_INPUT" not in done.stdout
+    assert done.stderr.startswith("error: '???': ")
+    assert "[E_INPUT]" in done.stderr
+    if form == "trig":
+        assert list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
+
+
+def test_only_what_goes_wrong_with_the_file_is_said_of_the_file(tmp_path: Path) -> None:
+    def results(error: KgsparqlError) -> Iterator[str]:
+        yield "first"
+        raise error
+
+    for error in (UnreachableError("the model server is gone"), QueryTimeoutError("stopped")):
+        with pytest.raises(type(error)) as caught:
+            write_lines(results(error), tmp_path / "out.txt")
+        assert caught.value is error
+        assert (tmp_path / "out.txt").read_text() == "first\n"
+    with pytest.raises(InputError, match="cannot write"):
+        write_lines(["first"], tmp_path / "nowhere" / "out.txt")
 
 
 def test_a_spent_budget_gives_a_partial_answer(run: Run) -> None:

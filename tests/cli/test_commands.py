@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pyoxigraph
@@ -46,7 +47,7 @@ def test_show_says_what_it_left_out(run: Run, tmp_path: Path) -> None:
     file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
     done = run("show", "http://e/hub", "-k", file, "-n", "3")
     assert "(300 in all)" in done.stdout
-    assert "3 of 300 shown" in done.stderr
+    assert "there are 300" in done.stderr
     data = json.loads(run("show", "http://e/hub", "-k", file, "-n", "3", "-f", "json").stdout)
     assert [(g["count"], g["exact"], len(g["neighbours"])) for g in data["groups"]] == [(300, True, 3)]
 
@@ -71,7 +72,10 @@ def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
         (("query", "INSERT DATA { <http://a> <http://b> <http://c> }"), 2, "E_FORBIDDEN_QUERY"),
         (("query", "missing.rq"), 2, "missing.rq"),
         (("query", "ASK { ?s ?p ?o }", "-f", "csv"), 2, "json"),
+        (("query", "ASK { nope:a ?p ?o }"), 4, "nope: is not declared"),
         (("find", "qqqqqqqqqqqqqq"), 3, "nothing like"),
+        (("find", " ?! "), 2, "nothing to search for"),
+        (("find", "Curie", "-o", "nowhere/found.txt"), 2, "cannot write nowhere/found.txt"),
     ],
 )
 def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
@@ -145,6 +149,109 @@ def test_info_lists_sources_and_counts(run: Run, small: Path, tmp_path: Path) ->
     assert "rdfs:label" in {entry["curie"] for entry in data["predicates"]}
 
 
+def bad_statements(file: Path) -> Path:
+    file.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
+    return file
+
+
+def test_info_lists_files_in_memory_with_what_was_skipped(run: Run, small: Path, tmp_path: Path) -> None:
+    bad = bad_statements(tmp_path / "bad.nt")
+    done = run("info", "-k", bad, "-k", small, "--skip-bad", "-f", "json")
+    sources = [(s["source"], s["triples"], s["skipped"]) for s in json.loads(done.stdout)["sources"]]
+    assert sources == [(str(bad), 2, 1), (str(small), 4, 0)]
+    assert f"1 bad statement was skipped in {bad}; the first: {bad}:2:" in done.stderr
+    assert f"{bad} (2 triples, 1 bad statement skipped)" in run("info", "-k", bad, "--skip-bad").stdout
+
+
+def test_info_of_standard_input(run: Run, small: Path) -> None:
+    done = run("info", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
+    data = json.loads(done.stdout)
+    assert [(s["source"], s["triples"]) for s in data["sources"]] == [("-", 4)]
+    assert "ex:knows" in {entry["curie"] for entry in data["predicates"]}
+
+
+def test_info_counts_a_triple_of_three_graphs_once(run: Run) -> None:
+    data = json.loads(run("info", "-k", CORNERS, "-f", "json").stdout)
+    quads = list(pyoxigraph.parse(path=str(CORNERS)))
+    assert data["triples"] == len({quad.triple for quad in quads}) == len(quads) - 2
+    counted = {entry["term"]: entry["count"] for entry in data["predicates"]}
+    counts = Counter(triple.predicate for triple in {quad.triple for quad in quads})
+    assert list(counted.values()) == sorted(counts.values(), reverse=True)[:10]
+    assert all(counts[pyoxigraph.NamedNode(term.strip("<>"))] == count for term, count in counted.items())
+    assert [s["triples"] for s in data["sources"]] == [len(quads)]
+
+
+def test_info_says_what_it_does_not_list(run: Run, tmp_path: Path) -> None:
+    quads = tmp_path / "many.nq"
+    quads.write_text("".join(f"<http://e/s> <http://e/p> <http://e/o> <http://e/g{i:02}> .\n" for i in range(12)))
+    data = json.loads(run("info", "-k", quads, "-f", "json").stdout)
+    assert (data["triples"], data["predicates"][0]["count"]) == (1, 1)
+    assert len(data["named_graphs"]) == 10
+    (cut,) = data["cuts"]
+    assert cut.startswith("named graphs: 10 ")
+    assert cut.endswith("12")
+    assert cut in run("info", "-k", quads).stdout
+
+
+def test_info_in_the_languages_asked_for(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "names.ttl"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    file.write_text(f'<http://e/a> <http://e/p> 1 . <http://e/p> {label} "size"@en , "Größe"@de .')
+    assert "! size (1)" in run("info", "-k", file).stdout
+    assert "! Größe (1)" in run("info", "-k", file, "--lang", "de").stdout
+
+
+def test_bad_statements_are_in_the_notes_of_every_answer(run: Run, tmp_path: Path) -> None:
+    bad, store = bad_statements(tmp_path / "bad.nt"), tmp_path / "S"
+    run("load", bad, "--store", store, "--skip-bad")
+    for source in (bad, store):
+        for _ in range(2):
+            done = run("ask", "What is a?", "-e", "http://e/a", "-k", source, "--skip-bad", "-f", "json", "-q")
+            notes = [note for note in json.loads(done.stdout)["notes"] if "1 bad statement was skipped in" in note]
+            assert len(notes) == 1
+            assert str(bad) in notes[0]
+
+
+@pytest.mark.parametrize("kind", ["file", "store", "stdin"])
+def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "own.ttl"
+    file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")
+    if kind == "store":
+        run("load", file, "--store", tmp_path / "S")
+    source = {"file": file, "store": tmp_path / "S", "stdin": "-"}[kind]
+    more = ["--input-format", "ttl"] if kind == "stdin" else []
+    stdin = file.read_bytes() if kind == "stdin" else None
+    table = run("query", "SELECT ?o { mine:a mine:knows ?o }", "-k", source, *more, stdin=stdin)
+    assert table.exit_code == 0, table.stderr
+    assert table.stdout.splitlines()[2] == "mine:b"
+    turtle = run("query", "DESCRIBE mine:a", "-k", source, *more, stdin=stdin).stdout
+    assert "@prefix mine: <http://mine.example/> ." in turtle
+
+
+def test_query_says_what_it_runs(run: Run, small: Path) -> None:
+    done = run("query", "ASK { ex:a ex:knows ex:b }", "-k", small, "-v")
+    assert done.stdout == "true\n"
+    assert "    PREFIX ex: <http://ex.org/>\n    ASK { ex:a" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("find", "Ann"), ("show", "Ann"), ("paths", "Ann", "Ben"), ("info",)], ids=lambda a: a[0]
+)
+def test_a_result_in_a_file_is_the_result_on_stdout(
+    run: Run, small: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    common = (*arguments, "-k", small, *(["--embedder", "none"] if arguments[0] == "find" else []))
+    for name, form in (("out.txt", "text"), ("out.json", "json")):
+        done = run(*common, "-o", tmp_path / name)
+        assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+        assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
+
+
+def test_find_takes_parts_of_names(run: Run) -> None:
+    assert "! Pierre Curie " in run("find", "Curi", "-k", NOBEL, "--embedder", "none").stdout
+    assert "Institute for Advanced Study" in run("find", "institute", "-k", NOBEL, "--embedder", "none").stdout
+
+
 def test_several_files_are_cited_by_name(run: Run, small: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.ttl"
     other.write_text('<http://ex.org/b> <http://ex.org/likes> <http://ex.org/c> .')  # fmt: skip
@@ -171,7 +278,7 @@ def test_load_again_does_nothing_and_skips_are_counted(run: Run, tmp_path: Path)
     assert "bad.nt:2:" in refused.stderr
     assert not (tmp_path / "S").exists()
     done = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
-    assert "2 triples, 1 bad statements skipped" in done.stderr
+    assert "2 triples, 1 bad statement skipped" in done.stderr
     again = run("load", bad, "--store", tmp_path / "S", "--skip-bad")
     assert "unchanged" in again.stderr
 
@@ -195,10 +302,12 @@ def test_version_and_help(run: Run) -> None:
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     query = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
     process = subprocess.Popen(
-        [sys.executable, "-m", "kgsparql", "query", query, "-k", str(NOBEL)],
+        [sys.executable, "-m", "kgsparql", "query", query, "-k", str(NOBEL), "-v"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(2.5)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "· running\n"
+    assert query in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     _, stderr = process.communicate(timeout=10)

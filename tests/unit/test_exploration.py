@@ -254,7 +254,7 @@ def test_by_label_is_exact(graph_of: Graphs) -> None:
 
 
 def test_L40_a_label_is_found_whatever_its_language(graph_of: Graphs) -> None:
-    """A second query, and only where the first found nothing."""
+    """Other queries, and only where the first found nothing."""
     graph = CountingGraph(
         graph_of(
             """:wall rdfs:label 'Great Wall'@en , '长城'@zh-Hans . :car rdfs:label '长城'^^xsd:normalizedString .
@@ -264,10 +264,10 @@ def test_L40_a_label_is_found_whatever_its_language(graph_of: Graphs) -> None:
     )
     assert by_label(graph, "长城") == (ex("car"), ex("wall"))
     assert by_label(graph, "Schmetterling") == (ex("dive"), ex("moth"))
-    assert [query.name for query in graph.queries] == ["by_label", "by_text"] * 2
+    assert [query.name for query in graph.queries] == ["by_label", "by_name", "by_text"] * 2
     assert by_label(graph, "Schmetterling", languages=["de"]) == (ex("moth"),)
     assert by_label(graph, "Great Wall") == (ex("wall"),)
-    assert [query.name for query in graph.queries[4:]] == ["by_label"] * 2
+    assert [query.name for query in graph.queries[6:]] == ["by_label"] * 2
 
 
 @pytest.mark.parametrize("tag", ["", "@en", "@de"])
@@ -303,3 +303,11 @@ def test_texts_in_the_best_language_of_each_predicate(graph_of: Graphs) -> None:
     assert [text.literal.value for text in found.items] == ["zwei", "one", "one more"]
     german = texts(graph, [ex("a")], languages=["de"])
     assert [text.literal.value for text in german.items] == ["zwei", "eins"]
+
+
+def test_a_graph_with_label_predicates_of_its_own(graph_of: Graphs) -> None:
+    graph = graph_of(':a :name "Ann" ; :title "Dr" . :b :title "The Book" . :c :nickname "Cas" .')
+    a, b, c = (IRI(f"http://example.org/{name}") for name in "abc")
+    assert {term: label.text for term, label in labels(graph, [a, b, c]).items()} == {a: "Ann", b: "The Book", c: "c"}
+    assert by_label(graph, "Ann") == (a,)
+    assert by_label(graph, "Cas") == ()

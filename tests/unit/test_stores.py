@@ -413,6 +413,44 @@ def test_cached_files_are_cited_as_those_in_memory(tmp_path: Path) -> None:
     assert {str(quad) for quad in cached.store} == {str(quad) for quad in fresh.store}
 
 
+@pytest.mark.usefixtures("cached_from_1000_bytes")
+def test_what_was_skipped_is_kept_with_the_graph_wherever_it_is(tmp_path: Path, store: Path) -> None:
+    paths = [tmp_path / "bad.nt", tmp_path / "same.nt"]
+    for path in paths:
+        path.write_bytes(triples(30) + b"<bad>\n<worse>\n")
+    load_store(paths[0], store, skip_bad=True)
+    fresh = open_graph(paths[0], skip_bad=True, cache=False)
+    made, found = (open_graph(paths[0], skip_bad=True) for _ in range(2))
+    for graph in (fresh, made, found, open_graph(store)):
+        assert [(s.source, s.triples, s.skipped) for s in graph.stored] == [(str(paths[0]), 30, 2)]
+        (note,) = graph.notes
+        assert note.startswith(f"2 bad statements were skipped in {paths[0]}; the first: {paths[0]}:31:")
+    (note,) = open_graph(paths[1], skip_bad=True).notes  # the same bytes under another name
+    assert note.startswith(f"2 bad statements were skipped in {paths[1]}; the first: {paths[1]}:31:")
+    assert open_graph(nt(tmp_path, "good.nt", 5), skip_bad=True).notes == ()
+
+
+def test_each_file_in_memory_has_the_triples_it_brought(tmp_path: Path) -> None:
+    quad = b'<http://e.org/a> <http://e.org/p> "%s" <http://e.org/g> .\n'
+    (tmp_path / "a.nq").write_bytes(
+        quad % b"one" + quad % b"two" + b"_:a <http://e.org/p> 1 _:g .\n".replace(b"1", b'"x"')
+    )
+    (tmp_path / "b.nq").write_bytes(quad % b"two" + quad % b"three" + triples(2) + triples(2))
+    graph = open_graph([tmp_path / "a.nq", tmp_path / "b.nq", nt(tmp_path, "c.nt", 2)])
+    assert [s.triples for s in graph.stored] == [3, 3, 2]
+    assert sum(s.triples for s in graph.stored) == len(graph.store)
+
+
+def test_triples_may_repeat_where_there_is_more_than_one_graph(tmp_path: Path, store: Path) -> None:
+    files = [nt(tmp_path, "a.nt", 2), nt(tmp_path, "b.nt", 2)]
+    assert not open_graph(files[0]).may_repeat_triples
+    assert open_graph(files).may_repeat_triples
+    load_store(files[0], store, graph=True)
+    assert not open_graph(store).may_repeat_triples
+    load_store(files[1], store)
+    assert open_graph(store).may_repeat_triples
+
+
 def test_real_graph_into_a_store(store: Path) -> None:
     path = ROOT / "../shared/data/nobel/graph.nt.gz"
     if not path.exists():
