@@ -85,9 +85,7 @@ class Linker:
         reading = Reading(question, self.index.search, self.languages)
         found = self._candidates(reading)
         others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
-        # What the graph itself calls a class is more than what only an IRI calls something.
-        labelled = {place for c in others if c.row.role == "label" for place in c.fit.places}
-        wanted = [c for c in found if c.row.kind in self.kinds and not (_is_derived(c) and c.fit.places <= labelled)]
+        wanted = _without_derived([c for c in found if c.row.kind in self.kinds], others)
         return self._choose(reading, wanted) or self._choose(reading, others)
 
     def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
@@ -161,8 +159,14 @@ class Linker:
         return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
 
 
-def _is_derived(candidate: Candidate) -> bool:
-    return candidate.row.role == "derived"
+def _without_derived(wanted: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, but what only its IRI calls so gives way to the class that the graph itself calls so."""
+    labelled = [c for c in others if c.row.role == "label"]
+    places = {place for c in labelled for place in c.fit.places}
+    derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
+    freed = {place for c in derived for place in c.fit.places}
+    kept = [c for c in wanted if c not in derived] + [c for c in labelled if c.fit.places & freed]
+    return sorted(kept, key=lambda c: c.order)
 
 
 def linked(reading: Reading, candidate: Candidate, rivals: Iterable[Candidate] = ()) -> LinkedEntity:

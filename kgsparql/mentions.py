@@ -107,7 +107,7 @@ class Reading:
                 yield self._exact_candidate(row, start, end, vocabulary)
 
     def _ngrams(self) -> Iterator[tuple[int, int]]:
-        longest = max(USUAL_NGRAM, MAX_NGRAMS // len(self.tokens))
+        longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
         content = set(self.content)
         for start in range(len(self.tokens)):
             has_content = False

@@ -81,7 +81,7 @@ class MindMap(Retriever):
     summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
     source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
     cost: ClassVar[Cost] = Cost(
-        calls="0", rounds="0", queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 6 * entities + 20"
+        calls="0", rounds="0", queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 30"
     )
 
     paths_kept: int = 5
