@@ -115,8 +115,10 @@ def similarity(word: str, other: str) -> float:
     if stem(word) == stem(other):
         return SAME_STEM
     shorter, longer = sorted((len(word), len(other)))
-    # Shorter words are one edit from too many others: `Faust` from `Fausta`, `deliver` two from `driver`.
-    allowed = 0 if shorter < 6 else 1 if shorter < 9 else 2
+    # Short words are one edit from too many others, as `Faust` from `Fausta`, and `deliver` is two from `driver`; but
+    # two letters at the end may be an ending, as in `injured` and `injury`.
+    is_long = shorter >= 9 or word[:5] == other[:5]
+    allowed = 0 if shorter < 6 else 2 if is_long else 1
     if longer - shorter > allowed or word[0] != other[0] or any(c.isdigit() for c in word + other):
         return 0.0  # a number with another digit is another number
     edits = _edits(word, other)

@@ -144,7 +144,7 @@ class _Reader:
 
     def _counting(self, name: str) -> Query:
         """A query that counts triples: each once where it may be in several named graphs, which takes twice as long."""
-        has_doubles = getattr(self.graph, "has_named_graphs", True)
+        has_doubles = getattr(self.graph, "may_repeat_triples", True)
         return Query.load(f"{name}_distinct" if has_doubles else name)
 
     def _degrees_query(self) -> Query:

@@ -85,8 +85,10 @@ class Linker:
         reading = Reading(question, self.index.search, self.languages)
         found = self._candidates(reading)
         others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
-        wanted = _without_derived([c for c in found if c.row.kind in self.kinds], others)
-        return self._choose(reading, wanted) or self._choose(reading, others)
+        wanted, labelled = _without_derived([c for c in found if c.row.kind in self.kinds], others)
+        if self._choose(reading, wanted):
+            return self._choose(reading, sorted(wanted + labelled, key=lambda c: c.order))
+        return self._choose(reading, others)
 
     def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
         """Labels that look like some words of a question, the nearest first: for one of which nothing is linked.
@@ -100,9 +102,9 @@ class Linker:
             first, last = reading.tokens[run[0]], reading.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
             for row, shared in self._alike(normalised(mention.text), limit=3 * limit):
-                if shared > ALIKE and row.kind in self.kinds:
+                if shared > ALIKE and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
-                    found[row.iri] = max(entity, found.get(row.iri, entity), key=lambda e: e.score)
+                    found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
 
     def _alike(self, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
@@ -159,14 +161,15 @@ class Linker:
         return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
 
 
-def _without_derived(wanted: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, but what only its IRI calls so gives way to the class that the graph itself calls so."""
+def _without_derived(
+    wanted: Sequence[Candidate], others: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """The candidates without what only its IRI calls so, and the classes that the graph itself calls so instead."""
     labelled = [c for c in others if c.row.role == "label"]
     places = {place for c in labelled for place in c.fit.places}
     derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
     freed = {place for c in derived for place in c.fit.places}
-    kept = [c for c in wanted if c not in derived] + [c for c in labelled if c.fit.places & freed]
-    return sorted(kept, key=lambda c: c.order)
+    return [c for c in wanted if c not in derived], [c for c in labelled if c.fit.places & freed]
 
 
 def linked(reading: Reading, candidate: Candidate, rivals: Iterable[Candidate] = ()) -> LinkedEntity:

@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.embedding import Embedder
-from kgsparql.label_matching import Fit, exact_fit, fit
+from kgsparql.label_matching import SAME_STEM, Fit, exact_fit, fit
 from kgsparql.label_rows import LabelRow
 from kgsparql.label_search import LabelSearch, Vocabulary
 from kgsparql.terms import normalised
@@ -159,12 +159,17 @@ class Reading:
             if row.text[0].isupper() and is_short:
                 score *= COMMON_WORD
         rank = self._language_rank(row.language)
-        is_common = bool(places) and self._small.issuperset(places) and self._is_just_words(row, places, matched)
+        is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched, vocabulary)
         return Candidate(row, found, score, weight * score, matched, is_type, rank, is_common)
 
-    def _is_just_words(self, row: LabelRow, places: Sequence[int], matched: Matched) -> bool:
+    def _is_just_words(self, row: LabelRow, found: Fit, matched: Matched, vocabulary: Vocabulary) -> bool:
         """Whether words without a capital, in a question that gives names one, are no mention of this label."""
-        return matched == "text" or (len(places) == 1 and row.text[0].isupper())
+        is_name = row.text[0].isupper()
+        is_one = len(found.places) == 1
+        if matched == "text":
+            # Where every label has a capital, `tumors` may well be Tumor; but never `words` The Words.
+            return (is_name or is_one) and (vocabulary.capitals_tell or found.coverage < SAME_STEM)
+        return matched == "exact" and is_one and is_name and vocabulary.capitals_tell
 
     def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
         """Whether what was matched, or the whole label it is nearly, is made of names of classes or predicates."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,10 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
+from kgsparql.questions import expected_kind
 from kgsparql.terms import normalised
 from kgsparql.words import STOP_WORDS, stem, words
 
 __all__ = ["BM25Ranker", "EmbeddingRanker", "Ranker", "ranker_for"]
+
+
+_SAME = {
+    word: group.split()[0]
+    for group in (
+        "birth born birthplace birthdate",
+        "death die dies died dead deathplace",
+        "write wrote written writes writer author authors authored",
+        "spouse married marry marries wife husband marriage",
+        "work worked works working employer employed employs",
+        "place located location situated city",
+        "date year when",
+        "found founded founder founders",
+        "award prize won win wins winner",
+        "child children son daughter",
+        "direct directed directs director directors",
+        "make made maker makes",
+        "study studied studies educated education university school",
+        "lead led leader head",
+    )
+    for word in group.split()
+}
+"""English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
 
 
 class Ranker(Protocol):
@@ -42,6 +67,7 @@ class EmbeddingRanker:
         self.embedder = embedder
         self._remembered = remembered
         self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -52,18 +78,26 @@ class EmbeddingRanker:
         """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
-        known = self._vectors
-        new = sorted({question, *texts} - known.keys())
-        if len(known) + len(new) > self._remembered:
-            known.clear()
-            new = sorted({question, *texts})
-        known.update(zip(new, self.embedder.embed(new), strict=True))
-        matrix = np.array([known[text] for text in texts], dtype=np.float64)
-        return matrix @ known[question].astype(np.float64)
+        found = {text: vector for text in (question, *texts) if (vector := self._vectors.get(text)) is not None}
+        new = sorted({question, *texts} - found.keys())
+        found.update(zip(new, self.embedder.embed(new), strict=True))
+        self._remember(found)
+        matrix = np.array([found[text] for text in texts], dtype=np.float64)
+        return matrix @ found[question].astype(np.float64)
+
+    def _remember(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+        """Keep vectors for later; when there are too many, only these. Other threads may be reading what there was."""
+        with self._lock:
+            if len(self._vectors.keys() | vectors.keys()) > self._remembered:
+                self._vectors = vectors
+            else:
+                self._vectors.update(vectors)
 
 
 class BM25Ranker:
     """The words that question and text share, rare ones first; rarity is counted over the given texts alone.
+
+    In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few words for the same.
 
     Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75, light stemming.
 
@@ -84,7 +118,7 @@ class BM25Ranker:
         lengths = np.array([sum(document.values()) for document in documents], dtype=np.float64)
         norms = self.k1 * (1 - self.b + self.b * lengths / max(lengths.mean(), 1.0))
         scores = np.zeros(len(texts))
-        for term in sorted(set(_terms(question))):
+        for term in sorted({*_terms(question), *_terms(expected_kind(question))}):
             if found_in[term]:
                 idf = math.log(1 + (len(texts) - found_in[term] + 0.5) / (found_in[term] + 0.5))
                 counts = np.array([document[term] for document in documents], dtype=np.float64)
@@ -96,4 +130,14 @@ def _terms(text: str) -> list[str]:
     """Stems of the words that mean something; of all words, if none does."""
     found = words(normalised(text))
     told = [word for word in found if word not in STOP_WORDS["en"]]
-    return [stem(word) for word in told or found]
+    return [_root(word) for word in told or found]
+
+
+def _root(word: str) -> str:
+    """The stem that stands for a word and those that are made from it.
+
+    >>> [_root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
+    ['birth', 'birth', 'write', 'produc', 'produc', 'film']
+    """
+    root = _SAME.get(word) or stem(word)
+    return root[:-1] if root.endswith("e") and len(root) > 5 else root

@@ -148,13 +148,15 @@ def stem(word: str) -> str:
 
     >>> [stem(w) for w in ("movies", "cities", "directed", "directing", "director", "class", "bus")]
     ['movy', 'city', 'direct', 'direct', 'director', 'class', 'bus']
-    >>> stem("movie")
-    'movy'
+    >>> [stem(w) for w in ("movie", "study", "studies", "studied", "studying")]
+    ['movy', 'study', 'study', 'study', 'study']
     """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word.endswith(("ies", "ie")):
         return word[: -3 if word.endswith("s") else -2] + "y"
+    if word.endswith("ied") and len(word) > 4:
+        return word[:-3] + "y"
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             base = word[: -len(ending)]

@@ -73,7 +73,7 @@ def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
         (("query", "missing.rq"), 2, "missing.rq"),
         (("query", "ASK { ?s ?p ?o }", "-f", "csv"), 2, "json"),
         (("query", "ASK { nope:a ?p ?o }"), 4, "nope: is not declared"),
-        (("find", "qqqqqqqqqqqqqq"), 3, "nothing like"),
+        (("find", "qqqqqqqqqqqqqq", "--embedder", "none"), 3, "nothing like"),
         (("find", " ?! "), 2, "nothing to search for"),
         (("find", "Curie", "-o", "nowhere/found.txt"), 2, "cannot write nowhere/found.txt"),
     ],
