@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgsparql.answer import Answer, AnswerTerm, Claim, Draft, Retrieval
+    from kgsparql.asking import Asking
     from kgsparql.budget import Budget, Usage
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
     from kgsparql.graph import KnowledgeGraph, Solutions
     from kgsparql.graphs import OxigraphGraph, open_graph
-    from kgsparql.knowledge_base import Asking, KnowledgeBase, open
+    from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.linking import LinkedEntity, Mention
     from kgsparql.paths import Hop, Path, PropertyPath
     from kgsparql.query import Query
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "answer": ("Answer", "AnswerTerm", "Claim", "Draft", "Retrieval"),
+    "asking": ("Asking",),
     "budget": ("Budget", "Usage"),
     "errors": ("KgsparqlError",),
     "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
     "graph": ("KnowledgeGraph", "Solutions"),
     "graphs": ("OxigraphGraph", "open_graph"),
-    "knowledge_base": ("Asking", "KnowledgeBase", "open"),
+    "knowledge_base": ("KnowledgeBase", "open"),
     "linking": ("LinkedEntity", "Mention"),
     "paths": ("Hop", "Path", "PropertyPath"),
     "query": ("Query",),

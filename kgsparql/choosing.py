@@ -8,12 +8,13 @@ from typing import Literal as OneOf
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.ranking import Ranker
 from kgsparql.terms import printable
 
-__all__ = ["Candidate", "Choice", "Chooser", "RankerChooser"]
+__all__ = ["Candidate", "Choice", "Chooser", "RankerChooser", "wording_scores"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,7 @@ class RankerChooser:
         """The ``at_most`` candidates with the highest scores."""
         if not candidates:
             return []
-        scores = np.array([candidate.bonus for candidate in candidates])
-        wordings = [[candidate.text, *candidate.rephrased] for candidate in candidates]
-        ranked = iter(self.ranker.rank(question, [wording for own in wordings for wording in own]))
-        for i, own in enumerate(wordings):
-            # Half the weight on the text itself, the other half on all its other wordings together.
-            first, others = next(ranked), [next(ranked) for _ in own[1:]]
-            scores[i] += (first + sum(others) / len(others)) / 2 if others else first
+        scores = wording_scores(self.ranker, question, candidates)
         chosen: list[Choice] = []
         groups: set[Hashable] = set()
         for i in np.argsort(-scores, kind="stable"):
@@ -89,3 +84,18 @@ class RankerChooser:
             )
         )
         return chosen
+
+
+def wording_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+    """How well each candidate fits the question over all its wordings, shape ``(n_candidates,)``.
+
+    Half the weight is on the text itself, the other half on all its other wordings together. Scores of one call can be
+    compared with each other; those of two calls cannot, where a ranker weighs words by how rare they are among them.
+    """
+    wordings = [[candidate.text, *candidate.rephrased] for candidate in candidates]
+    ranked = iter(ranker.rank(question, [wording for own in wordings for wording in own]))
+    scores = np.array([candidate.bonus for candidate in candidates], dtype=np.float64)
+    for i, own in enumerate(wordings):
+        first, others = next(ranked), [next(ranked) for _ in own[1:]]
+        scores[i] += (first + sum(others) / len(others)) / 2 if others else first
+    return scores

@@ -45,8 +45,9 @@ class Cut:
 
     def __str__(self) -> str:
         whose = f" of {self.where}" if self.where else ""
-        rest = "there are more" if self.known is None else f"there are {self.known:,}"
-        return f"{self.what}{whose}: {self.limit:,} looked at, {rest}"
+        if self.known is None:
+            return f"{self.what}{whose}: at most {self.limit:,} taken, there are more"
+        return f"{self.what}{whose}: at most {self.limit:,} of {self.known:,} taken"
 
 
 @dataclass(frozen=True, slots=True)

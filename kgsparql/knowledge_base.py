@@ -6,24 +6,23 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgsparql.answering import answer, checked_question, retrieve
-from kgsparql.budget import Budget, Usage
+from kgsparql.asking import Asking, ignore
+from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError, PrefixError
-from kgsparql.events import Emit, Event, FallbackUsed, Finished, Numbering
-from kgsparql.evidence import Cut
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
+from kgsparql.events import Event, FallbackUsed, Finished, Numbering
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.paths import Directions
 from kgsparql.paths import Path as GraphPath
 from kgsparql.query import Query
-from kgsparql.retrievers import load
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Literal, PrefixMap, Term, iri, printable
 
@@ -36,46 +35,12 @@ if TYPE_CHECKING:
     from kgsparql.label_index import LabelIndex
     from kgsparql.linking import LinkedEntity, Linker
     from kgsparql.ranking import Ranker
-    from kgsparql.retriever import Retriever
 
 __all__ = ["Asking", "KnowledgeBase", "open"]
 
 
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
-
-
-def _ignore(_: object) -> None:
-    """Nobody listens."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """How to ask: the method and its options, the entities if they are known, the limits, who listens."""
-
-    retriever: str | Retriever = "mindmap"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    entities: tuple[IRI | str, ...] = ()
-    direction: Directions = "both"
-    seed: int = 0
-    budget: Budget = field(default_factory=Budget)
-    emit: Emit = _ignore
-    cancel: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        if self.direction not in {"both", "forward", "inverse"}:
-            raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
-
-    def method(self) -> Retriever:
-        """The method with its options.
-
-        :raises OptionError: for a name, an option or a value that does not exist.
-        """
-        return load(self.retriever, self.options) if isinstance(self.retriever, str) else self.retriever
-
-    def about(self, entities: Iterable[IRI | str]) -> Asking:
-        """The same, with these entities given."""
-        return replace(self, entities=tuple(entities))
 
 
 class KnowledgeBase:
@@ -94,7 +59,7 @@ class KnowledgeBase:
         languages: tuple[str, ...] = ("en",),
         embedder: str | Embedder | None = "auto",
         prefixes: Mapping[str, str] | None = None,
-        note: Callable[[str], None] = _ignore,
+        note: Callable[[str], None] = ignore,
         progress: Callable[[str, int, int | None], None] | None = None,
     ) -> None:
         self.graph = graph
@@ -186,7 +151,7 @@ class KnowledgeBase:
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
         (found,) = self.graph.select(Query.load("any"))
-        return _value(found["count"]) == "0"
+        return found["count"] == Literal(0)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -268,42 +233,13 @@ class KnowledgeBase:
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
+        from kgsparql.graph_info import graph_info
         from kgsparql.label_index import open_label_index
 
-        kind = "_distinct" if self.graph.may_repeat_triples else ""
-        (triples,) = self.graph.select(Query.load(f"info_triples{kind}"))
-        named = sorted(str(name) for name in self.graph.store.named_graphs())
-        counted = {
-            "classes": self._counts("info_classes", shown + 1),
-            "predicates": self._counts(f"info_predicates{kind}", shown + 1),
-        }
-        cuts = [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
-        if len(named) > shown:
-            cuts.insert(0, Cut("named graphs", shown, len(named)))
         index = open_label_index(self.graph, self.index_directory)
         made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
-        return {
-            "name": self.graph.name,
-            "triples": int(_value(triples["count"])),
-            "sources": [asdict(source) for source in self.graph.stored],
-            "named_graphs": named[:shown],
-            **{what: rows[:shown] for what, rows in counted.items()},
-            "label_index": made,
-            "cuts": [str(cut) for cut in cuts],
-        }
-
-    def _counts(self, query: str, most: int) -> list[dict[str, Any]]:
-        solutions = self.graph.select(Query.load(query).limit(most))
-        labels = self.labels([s["term"] for s in solutions])
-        return [
-            {
-                "term": str(term := s["term"]),
-                "curie": self.prefixes.compress(term) if isinstance(term, IRI) else str(term),
-                "label": labels[term],
-                "count": int(_value(s["count"])),
-            }
-            for s in solutions
-        ]
+        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
+        return {**found, "label_index": made}
 
     def resolve(self, name: str) -> IRI:
         """The entity a person means: an IRI, a CURIE, or an exact label.
@@ -367,7 +303,7 @@ def open(
     *sources: str | Path | rdflib.Graph | pyoxigraph.Store,
     languages: tuple[str, ...] = ("en",),
     embedder: str | Embedder | None = "auto",
-    note: Callable[[str], None] = _ignore,
+    note: Callable[[str], None] = ignore,
     progress: Callable[[str, int, int | None], None] | None = None,
     **options: Any,
 ) -> KnowledgeBase:
@@ -394,7 +330,3 @@ def _plain(source: Any) -> str | Path | pyoxigraph.Store:
 
         return store_from_rdflib(source)
     return cast("pyoxigraph.Store", source)
-
-
-def _value(term: Term) -> str:
-    return term.value if isinstance(term, Literal) else str(term)

@@ -95,7 +95,7 @@ def fit(
     return Fit(frozenset(places), found / total, weight)
 
 
-def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bool) -> float:  # noqa: FBT001
+def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bool) -> float:
     """As :func:`similarity`, but a word that other labels have is no typing error."""
     likeness = similarity(word, asked)
     return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0

@@ -114,7 +114,9 @@ class _Reader:
     kinds: dict[str, Kind] = field(default_factory=dict)
 
     def read(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
-        triples = {_value(s["predicate"]): _number(s["triples"]) for s in self._select(self._counting("index_predicates"))}
+        triples = {
+            _value(s["predicate"]): _number(s["triples"]) for s in self._select(self._counting("index_predicates"))
+        }
         if announce is not None:
             announce(sum(triples.get(p.value, 0) for p in (*LABELS, *self.extra, *ALTERNATIVE_LABELS)))
         # The engine counts on one core while this one reads texts.

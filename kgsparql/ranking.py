@@ -28,7 +28,6 @@ _SAME = {
         "spouse married marry marries wife husband marriage",
         "work worked works working employer employed employs",
         "place located location situated city",
-        "date year when",
         "found founded founder founders",
         "award prize won win wins winner",
         "child children son daughter",
@@ -40,6 +39,10 @@ _SAME = {
     for word in group.split()
 }
 """English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
+
+
+KIND = 0.5
+"""What a word of the expected kind of answer counts, beside a word of the question."""
 
 
 class Ranker(Protocol):
@@ -81,14 +84,14 @@ class EmbeddingRanker:
         found = {text: vector for text in (question, *texts) if (vector := self._vectors.get(text)) is not None}
         new = sorted({question, *texts} - found.keys())
         found.update(zip(new, self.embedder.embed(new), strict=True))
-        self._remember(found)
+        self._remember(found, len(new))
         matrix = np.array([found[text] for text in texts], dtype=np.float64)
         return matrix @ found[question].astype(np.float64)
 
-    def _remember(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+    def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
         """Keep vectors for later; when there are too many, only these. Other threads may be reading what there was."""
         with self._lock:
-            if len(self._vectors.keys() | vectors.keys()) > self._remembered:
+            if len(self._vectors) + new > self._remembered:
                 self._vectors = vectors
             else:
                 self._vectors.update(vectors)
@@ -108,6 +111,7 @@ class BM25Ranker:
     name = "bm25"
     k1 = 1.2
     b = 0.75
+    usual_length = 3.0
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """As :meth:`Ranker.rank`."""
@@ -116,14 +120,18 @@ class BM25Ranker:
         documents = [Counter(_terms(text)) for text in texts]
         found_in = Counter(term for document in documents for term in document)
         lengths = np.array([sum(document.values()) for document in documents], dtype=np.float64)
-        norms = self.k1 * (1 - self.b + self.b * lengths / max(lengths.mean(), 1.0))
+        norms = self.k1 * (1 - self.b + self.b * lengths / self.usual_length)
         scores = np.zeros(len(texts))
-        for term in sorted({*_terms(question), *_terms(expected_kind(question))}):
+        asked = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}
+        best = 0.0
+        for term, weight in sorted(asked.items()):
+            idf = weight * math.log(1 + (len(texts) - found_in[term] + 0.5) / (found_in[term] + 0.5))
+            best += idf * (self.k1 + 1)
             if found_in[term]:
-                idf = math.log(1 + (len(texts) - found_in[term] + 0.5) / (found_in[term] + 0.5))
                 counts = np.array([document[term] for document in documents], dtype=np.float64)
                 scores += idf * counts * (self.k1 + 1) / (counts + norms)
-        return scores
+        # As a share of what no text can reach, so that the scores of two calls can stand beside each other.
+        return scores / best if best else scores
 
 
 def _terms(text: str) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.budget import Usage
-from kgsparql.choosing import Chooser
+from kgsparql.choosing import Candidate, Chooser, wording_scores
 from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Emit, EntitiesLinked, LimitReached
 from kgsparql.evidence import Cut
@@ -105,13 +105,12 @@ class Session:
             self._labels.update({term: label.text for term, label in found.items()})
         return {term: self._labels[term] for term in wanted}
 
-    def rank(self, texts: Sequence[str], *, masked: bool = False) -> NDArray[np.float64]:
-        """How well each text fits the question, shape ``(n_texts,)``.
+    def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+        """How well each candidate fits the question, shape ``(n_candidates,)``.
 
-        :param masked: leave the linked mentions out of the question, so that what is asked weighs more than about whom.
+        The mentions that were linked are left out of the question: what is asked weighs more than about whom.
         """
-        question = self.masked_question if masked else self.question
-        return np.asarray(self.ranker.rank(question, texts), dtype=np.float64) if texts else np.zeros(0)
+        return wording_scores(self.ranker, self.masked_question, candidates) if candidates else np.zeros(0)
 
     def _graph(self, *, owed: bool) -> MeteredGraph:
         return self.graph.unlimited() if owed else self.graph

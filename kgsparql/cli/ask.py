@@ -17,8 +17,9 @@ from kgsparql.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answer import Answer
+    from kgsparql.asking import Asking
     from kgsparql.events import Event
-    from kgsparql.knowledge_base import Asking, KnowledgeBase
+    from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["ask"]
 
@@ -65,8 +66,8 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 6 a limit was reached, 130 interrupted.
     """
     from kgsparql.answering import checked_question
+    from kgsparql.asking import Asking
     from kgsparql.budget import Budget
-    from kgsparql.knowledge_base import Asking
 
     named = graph.sources
     if question == "-" and "-" in named:

@@ -7,8 +7,8 @@ ACL 2024 (arXiv 2308.09729), section 3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
 
 from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.choosing import Candidate
@@ -28,6 +28,9 @@ from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested
 from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["MindMap"]
+
+Scored: TypeAlias = tuple[EvidenceItem, Candidate]
+"""An item of evidence and the words in which it is compared with the question."""
 
 _RANGES = {
     "paths_kept": (0, 10_000),
@@ -106,8 +109,8 @@ class MindMap(Retriever):
         links = session.link()
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class"]
-        paths: list[EvidenceItem] = []
-        lines: list[EvidenceItem] = []
+        paths: list[Scored] = []
+        lines: list[Scored] = []
         around: list[Line] = []
         with session.within_budget():
             near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
@@ -120,7 +123,7 @@ class MindMap(Retriever):
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
                 paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
-        evidence = Evidence([*paths, *lines])
+        evidence = Evidence(_in_order(paths, lines, session))
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         terms = (t for triple in evidence.triples for t in (triple.subject, triple.predicate, triple.object))
         labels = session.labels(terms, owed=True)
@@ -130,9 +133,9 @@ class MindMap(Retriever):
             tree=decision_tree(evidence, labels),
         )
 
-    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
+    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[Scored]:
         """The best lines of each entity: a fair share for each, so that the first does not take them all."""
-        items: list[EvidenceItem] = []
+        items: list[Scored] = []
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
         for entity in entities[: self.neighbour_lines]:
             own = [line for line in around if line.start == entity]
@@ -140,7 +143,7 @@ class MindMap(Retriever):
                 items += self._best_lines(own, share, "neighbour lines", session)
         return items
 
-    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
+    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[Scored]:
         """Whole paths through the linked entities, those that fit the question best first."""
         found, cuts = chains(
             entities, session,
@@ -150,18 +153,17 @@ class MindMap(Retriever):
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
         terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
         labels = session.labels(terms, owed=True)
-        texts = [path_text(path, labels) for path in kept]
         session.note_cuts(cuts)
-        scored = sorted(zip(kept, texts, session.rank(texts), strict=True), key=lambda entry: -entry[2])
-        return [self._path_item(path, text, float(score)) for path, text, score in scored]
+        items = [self._path_item(path, path_text(path, labels)) for path in kept]
+        return [(item, Candidate(i, item.text)) for i, item in enumerate(items)]
 
-    def _path_item(self, path: Path, text: str, score: float) -> EvidenceItem:
+    def _path_item(self, path: Path, text: str) -> EvidenceItem:
         ends = None if isinstance(path.end, BlankNode) else [path.end]
         query = Query.walk_triples(path.property_path, [_iri(path.start)], ends, limit=self.ends_per_line)
         cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
-        return EvidenceItem("path", text, cited, query, path=path, score=score)
+        return EvidenceItem("path", text, cited, query, path=path)
 
-    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
+    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[Scored]:
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
         before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
         lines = without_names(lines, before)
@@ -172,9 +174,9 @@ class MindMap(Retriever):
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
         chosen = session.choose.choose(session.masked_question, candidates, purpose, at_most)
-        return [self._line_item(lines[c.candidate.number], c.score, session) for c in chosen]
+        return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
-    def _line_item(self, line: Line, score: float, session: Session) -> EvidenceItem:
+    def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
         labels = session.labels(line_terms([shown]), owed=True)
         cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
@@ -184,9 +186,19 @@ class MindMap(Retriever):
             text=line_text(shown, labels),
             triples=tuple(cited),
             query=_line_query(shown, whole=whole),
-            score=score,
             cuts=() if whole else (_line_cut(shown, labels),),
         )
+
+
+def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session) -> list[EvidenceItem]:
+    """Paths, then lines, each the best first, with scores that can be compared across both."""
+    found = [*paths, *lines]
+    scores = session.score([candidate for _, candidate in found])
+    scored = [replace(item, score=float(score)) for (item, _), score in zip(found, scores, strict=True)]
+    return [
+        *sorted(scored[: len(paths)], key=lambda item: -item.score),
+        *sorted(scored[len(paths) :], key=lambda item: -item.score),
+    ]
 
 
 def _line_query(line: Line, *, whole: bool) -> Query:

@@ -39,8 +39,8 @@ def test_markers_are_given_once_and_never_renumbered() -> None:
 
 
 def test_a_cut_says_what_how_many_and_of_what() -> None:
-    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: 10 looked at, there are 157"
-    assert str(Cut("paths", 1000)) == "paths: 1,000 looked at, there are more"
+    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: at most 10 of 157 taken"
+    assert str(Cut("paths", 1000)) == "paths: at most 1,000 taken, there are more"
 
 
 def test_found_triples_carry_their_sources_and_absent_ones_go(graph_of: Callable[..., OxigraphGraph]) -> None:

@@ -1,0 +1,51 @@
+"""How to ask: everything about a question but the question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kgsparql.budget import Budget
+from kgsparql.errors import OptionError
+from kgsparql.events import Emit
+from kgsparql.paths import Directions
+from kgsparql.retriever import Retriever
+from kgsparql.retrievers import load
+from kgsparql.terms import IRI
+
+__all__ = ["Asking", "ignore"]
+
+
+def ignore(_: object) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How to ask: the method and its options, the entities if they are known, the limits, who listens."""
+
+    retriever: str | Retriever = "mindmap"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    entities: tuple[IRI | str, ...] = ()
+    direction: Directions = "both"
+    seed: int = 0
+    budget: Budget = field(default_factory=Budget)
+    emit: Emit = ignore
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        if self.direction not in {"both", "forward", "inverse"}:
+            raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
+
+    def method(self) -> Retriever:
+        """The method with its options.
+
+        :raises OptionError: for a name, an option or a value that does not exist.
+        """
+        return load(self.retriever, self.options) if isinstance(self.retriever, str) else self.retriever
+
+    def about(self, entities: Iterable[IRI | str]) -> Asking:
+        """The same, with these entities given."""
+        return replace(self, entities=tuple(entities))
