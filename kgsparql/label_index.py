@@ -92,10 +92,10 @@ def label_index(
 
     :param directory: where it is, or will be, kept.
     :raises IndexStaleError: if the one there was made from another graph or by another recipe.
-    :raises ModelMismatchError: if the one there has vectors, but of another embedder.
+    :raises ModelMismatchError: if the one there has vectors, but of another embedder, and more than are embedded here.
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
-    found = open_label_index(graph, directory, embedder=embedder, label_predicates=label_predicates)
+    found = _opened_or_embedded_again(graph, directory, embedder, label_predicates)
     if found is not None and (found.embedder is not None or found.rows > MEMORY_ROWS):
         return found
     rows = label_rows(
@@ -114,7 +114,21 @@ def label_index(
     except StoreLockedError:
         raise
     except StoreError as error:
-        return LabelIndex(MemoryLabels(rows), len(rows), texts, note=f"the label index is not kept: {error.message}")
+        note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
+        return LabelIndex(MemoryLabels(rows), len(rows), texts, note=note)
+
+
+def _opened_or_embedded_again(
+    graph: IndexedGraph, directory: Path, embedder: Embedder | None, label_predicates: Iterable[IRI]
+) -> LabelIndex | None:
+    """What was built, or, of another embedder and so small that it is embedded at once, nothing."""
+    try:
+        return open_label_index(graph, directory, embedder=embedder, label_predicates=label_predicates)
+    except ModelMismatchError:
+        plain = open_label_index(graph, directory, label_predicates=label_predicates)
+        if plain is None or plain.texts > EMBED_AT_ONCE:
+            raise
+        return None
 
 
 def build_label_index(

@@ -41,7 +41,7 @@ _SAME = {
 """English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
 
 
-KIND = 0.5
+KIND = 0.1
 """What a word of the expected kind of answer counts, beside a word of the question."""
 
 
@@ -102,7 +102,8 @@ class BM25Ranker:
 
     In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few words for the same.
 
-    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75, light stemming.
+    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75, light stemming; the usual length
+    is fixed, so that the scores of two calls can stand beside each other.
 
     >>> BM25Ranker().rank("Who directed it?", ["director", "directed by", "release year"]).round(2).tolist()
     [0.0, 1.09, 0.0]
@@ -111,7 +112,7 @@ class BM25Ranker:
     name = "bm25"
     k1 = 1.2
     b = 0.75
-    usual_length = 3.0
+    usual_length = 2.0
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """As :meth:`Ranker.rank`."""

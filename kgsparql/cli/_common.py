@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -14,7 +15,7 @@ from typing import Annotated, ParamSpec, cast
 import typer
 
 from kgsparql.cli._progress import Progress
-from kgsparql.errors import InputError, KgsparqlError, OptionError
+from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
 from kgsparql.paths import Directions
 from kgsparql.terms import printable
 
@@ -162,21 +163,27 @@ def write_bytes(data: bytes, output: Path | None) -> None:
     :raises InputError: if the file cannot be written.
     """
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        with _writing("to stdout"):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
         return
-    with _writing(output):
+    with _writing(str(output)):
         output.write_bytes(data)
 
 
 @contextmanager
-def _writing(output: Path) -> Iterator[None]:
+def _writing(where: str) -> Iterator[None]:
     """A disk that is full and a directory that is not there are what the user can do something about."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}", hint="choose another file with -o") from error
+        message = f"cannot write {where}: {error.strerror}"
+        if error.errno == errno.ENOSPC:
+            raise DiskFullError(message, hint="free some space, or write elsewhere with -o") from error
+        raise InputError(message, hint="choose another file with -o") from error
 
 
 def progress(*, quiet: bool) -> Progress:
@@ -222,9 +229,9 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()
         return
     with ExitStack() as stack:
-        with _writing(output):
+        with _writing(str(output)):
             file = stack.enter_context(output.open("w", encoding="utf-8", errors="replace", newline=""))
         for text in results:
-            with _writing(output):  # and not around the next result, whose errors may be OSErrors too
+            with _writing(str(output)):  # and not around the next result, whose errors may be OSErrors too
                 file.write(text if text.endswith("\n") else text + "\n")
                 file.flush()

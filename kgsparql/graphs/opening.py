@@ -17,7 +17,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.filling import fill
 from kgsparql.graphs.loader import recipe_of
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
+from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.swapping import clean, is_store, previous_stores, put_in_place
 
@@ -40,10 +40,19 @@ def describe_store(directory: str | Path) -> Manifest:
 
 
 def has_store(path: Path) -> bool:
-    """Whether there is a store at a path; one whose load was killed between two renames is brought back."""
+    """Whether there is a store at a path; one whose load was killed between two renames is brought back.
+
+    :raises StoreError: for a store that lacks files (``E_STORE_CORRUPT``).
+    """
     try:
         if is_store(path):
             return True
+        if (path / MANIFEST).is_file():
+            raise StoreError(
+                f"{path}: the store is damaged: files of it are missing", code="E_STORE_CORRUPT",
+                hint=f"load its sources again: kgsparql load FILE --store NEW; {path / MANIFEST} names them",
+                path=str(path),
+            )  # fmt: skip
         if not path.name or path.exists() or not previous_stores(path.absolute()):
             return False
     except OSError:

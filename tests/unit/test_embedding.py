@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -170,6 +171,22 @@ def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed(["a"])
     assert "pip install" in caught.value.hint
+
+
+@pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
+def test_a_hub_that_does_not_answer_is_one_error_within_seconds() -> None:
+    script = (
+        "from kgsparql.embedding import open_embedder\n"
+        "from kgsparql.errors import EmbeddingError\n"
+        "try:\n    open_embedder('nobody/no-such-model').embed(['a'])\n"
+        "except EmbeddingError as error:\n    print(error.code)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
+    environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=30, check=True
+    )
+    assert (done.stdout, done.stderr) == ("E_EMBED\n", "")
 
 
 def test_a_package_with_other_weights_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -327,6 +330,85 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals and pseudo-terminals are POSIX")
+@pytest.mark.parametrize("sign", ["reading labels", "indexing labels"])
+def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path, sign: str) -> None:
+    file, cache = tmp_path / "many.nt", tmp_path / "cache"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    file.write_text("".join(f'<http://e.org/{i}> {label} "thing {i} of {i * 7919 % 1000}" .\n' for i in range(150_000)))
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-m", "kgsparql", "index", "-k", str(file), "--embedder", "none"]
+    terminal, other_end = os.openpty()  # progress is for terminals only
+    process = subprocess.Popen(command, stderr=other_end, stdout=subprocess.DEVNULL, env=environment)
+    os.close(other_end)
+    seen = b""
+    while sign.encode() not in seen:
+        seen += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    with suppress(OSError):  # what the end of a terminal without a process raises
+        while more := os.read(terminal, 4096):
+            seen += more
+    assert process.wait(timeout=20) == 130
+    assert time.monotonic() - began < 2
+    os.close(terminal)
+    assert seen.rstrip().endswith(b"interrupted")
+    assert b"Traceback" not in seen
+    again = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "indexed 150,001 labels" in again.stderr
+
+
+RACE = """
+import importlib.abc, sys, threading, time
+from pathlib import Path
+
+class Slow(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith("lancedb."):
+            time.sleep(0.05)
+
+sys.meta_path.insert(0, Slow())
+from kgsparql.label_index import _import_early, build_label_index
+from kgsparql.tables import lancedb
+from tests.unit.test_label_index import many
+failed = []
+threading.excepthook = lambda failure: failed.append(failure.exc_value)
+_import_early(100_000)
+threading.Thread(target=lancedb, args=("index",)).start()
+assert build_label_index(many(50), Path(sys.argv[1]), embedder=None).search.exact(["thing 5 of 595"])
+assert not failed, failed
+"""
+
+
+def test_an_import_in_the_background_is_waited_for(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", RACE, str(tmp_path / "i")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_lancedb_is_imported_in_one_place() -> None:
+    package = Path(__file__).parents[2] / "kgsparql"
+    found = [
+        f.name for f in package.rglob("*.py") if re.search(r"^\s*(import|from) lancedb", f.read_text(), re.MULTILINE)
+    ]
+    assert found == []
+
+
+def test_a_set_cancel_stops_reading_while_the_engine_works() -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(CancelledError):
+        label_rows(many(10), cancel=stop)
+
+
+def test_a_triple_in_several_named_graphs_counts_once() -> None:
+    store = pyoxigraph.Store()
+    data = '<http://e.org/a> <http://e.org/p> <http://e.org/b> . <http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .'
+    for name in ("http://e.org/g", "http://e.org/h"):
+        store.load(data.encode(), pyoxigraph.RdfFormat.TURTLE, to_graph=pyoxigraph.NamedNode(name))
+    rows = label_rows(OxigraphGraph(store, name="two", fingerprint="two"))
+    assert [row.degree for row in rows if row.text == "A"] == [2]
+
+
 def _content(directory: Path) -> list[object]:
     tables = Tables(directory)
     manifest = tables.manifest()
@@ -357,9 +439,18 @@ def test_S09_another_recipe_is_another_index(graph_of: MakeGraph, tmp_path: Path
         open_label_index(graph, tmp_path / "i", label_predicates=[IRI("http://example.org/born")])
 
 
-def test_S10_vectors_of_another_model_are_refused(graph_of: MakeGraph, kept: LabelIndex) -> None:
+def test_S10_few_vectors_of_another_model_are_made_again(graph_of: MakeGraph, kept: LabelIndex) -> None:
+    assert kept.directory is not None
+    index = label_index(graph_of(PLACES), kept.directory, embedder=HashedEmbedder("other"))
+    assert (index.embedder, index.search.has_vectors) == ("other", True)
+
+
+def test_S10_vectors_of_another_model_are_refused(
+    graph_of: MakeGraph, kept: LabelIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
+    monkeypatch.setattr("kgsparql.label_index.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
@@ -421,6 +512,9 @@ def test_where_nothing_can_be_kept_the_labels_stay_in_memory(graph_of: MakeGraph
     index = label_index(graph_of(PLACES), tmp_path / "file" / "index", embedder=HashedEmbedder())
     assert isinstance(index.search, MemoryLabels)
     assert "not kept" in index.note
+    large = label_index(many(25_000), tmp_path / "file" / "index")
+    assert isinstance(large.search, MemoryLabels)
+    assert "KGSPARQL_CACHE_DIR" in large.note
 
 
 def test_ck25_people_are_found_by_their_names(shared_data: Path) -> None:

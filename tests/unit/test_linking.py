@@ -183,9 +183,68 @@ def test_a_long_question_is_read_to_its_end(linker: Linker) -> None:
     assert names(linker, question) == ["curie"]
 
 
-@pytest.mark.parametrize(("a", "b"), [("share", "sharkey"), ("1903", "1904"), ("cat", "car"), ("won", "wan")])
+@pytest.mark.parametrize(("a", "b"), [("share", "sharkey"), ("1903", "1904"), ("cat", "car"), ("won", "wan"),
+    ("deliver", "driver"), ("faust", "fausta"), ("bilbo", "bilbao"),
+])  # fmt: skip
 def test_words_that_are_not_typing_errors_of_each_other(a: str, b: str) -> None:
     assert similarity(a, b) == 0
+
+
+MUSIC = """
+:Thriller_song a :Song ; rdfs:label "Thriller (song)" . :Thriller_album a :Album ; rdfs:label
+"Thriller (Michael Jackson album)" ; :producer :Quincy . :Heroes rdfs:label "\\"Heroes\\" (David Bowie album)" .
+:Bowie rdfs:label "David Bowie" . :I_Write rdfs:label "I Write the Songs" . :who rdfs:label "The Who" .
+:Words rdfs:label "The Words" . :film rdfs:label "film noir", "film" . :tag rdfs:label "tag" . :Jane rdfs:label "Jane
+Campion" . :Fausta rdfs:label "Fausta" . :Bilbao rdfs:label "Bilbao" . :Driver rdfs:label "Driver" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who produced Thriller?", ["Thriller_album"]),
+        ("Who sang the song Thriller?", ["Thriller_song"]),
+        ("Who produced the album Thriller?", ["Thriller_album"]),
+        ("Who sang Thriller (song)?", ["Thriller_song"]),
+        ("Who produced Heroes?", ["Heroes"]),
+        ("Which songs did David Bowie write?", ["Bowie"]),
+        ("Which films with words did Jane Campion direct?", ["Jane"]),
+        ("The Who", ["who"]),
+        ("the who?", ["who"]),
+        ("Who is Faust?", []),
+        ("Where is Bilbo?", []),
+        ("What did they deliver?", []),
+    ],
+)
+def test_names_and_not_words_that_look_like_them(graph_of: MakeGraph, question: str, expected: list[str]) -> None:
+    assert names(linker_of(graph_of(MUSIC)), question) == expected
+
+
+def test_a_name_before_a_parenthesis_is_below_the_whole_name(graph_of: MakeGraph) -> None:
+    linker = linker_of(graph_of(MUSIC + ':Thriller_film rdfs:label "Thriller" .'))
+    (link,) = linker.link("What is Thriller?")
+    assert (link.label, link.score) == ("Thriller", 1.0)
+    assert {c.label for c in link.candidates} == {"Thriller (song)", "Thriller (Michael Jackson album)"}
+    assert names(linker, "Who sang the song Thriller?") == ["Thriller_song"]
+
+
+def test_what_a_class_is_called_beats_what_an_iri_ends_in(graph_of: MakeGraph) -> None:
+    graph = graph_of(
+        ':op a :Class0 ; <http://www.w3.org/2000/01/rdf-schema#subClassOf> :top ; rdfs:label "Sequence alignment" ; '
+        "rdfs:seeAlso <http://wiki.org/Sequence_alignment> ; :near :Sequence_alignment . :Format0 rdfs:label 'Format x' ."
+    )
+    assert not any(row.iri.startswith("http://wiki.org") for row in label_rows(graph))
+    for question in ("What can sequence alignment output?", "What has Sequence alignment to do with Format x?"):
+        assert "op" in names(linker_of(graph), question)
+
+
+def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
+    linker = linker_of(graph_of(MUSIC))
+    assert linker.link("Who was Jayne Champion?") == ()
+    assert [e.label for e in linker.suggest("Who is Faust?")] == ["Fausta"]
+    (first, *_) = linker.suggest("Who was Davide Bowi?", limit=1)
+    assert (first.label, first.mention.text) == ("David Bowie", "Davide Bowi")
+    assert linker.suggest("qqq xxx") == linker.suggest("???") == ()
 
 
 def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -22,9 +24,41 @@ def test_bm25_gives_nothing_for_stop_words_that_all_share() -> None:
 
 
 def test_bm25_of_the_worked_example() -> None:
-    # By hand: idf = ln(1 + 1.5/1.5) = 0.6931; length 2 of mean 1.5: norm = 1.2 * (0.25 + 0.75 * 2 / 1.5) = 1.5.
+    # By hand: length 2 of the usual 2: norm = 1.2 * (0.25 + 0.75) = 1.2; idf / idf = 1; (1 * 2.2 / (1 + 1.2)) / 2.2.
     scores = BM25Ranker().rank("curie", ["Marie Curie", "Bonn"])
-    assert scores[0] == pytest.approx(0.6931 * 2.2 / (1 + 1.5), abs=1e-4)
+    assert scores.tolist() == pytest.approx([1 / 2.2, 0])
+
+
+def test_bm25_knows_words_that_mean_the_same_and_the_kind_that_is_asked_for() -> None:
+    texts = ["place of birth", "date of birth", "date of death", "author", "spouse", "studies at"]
+    for question, best in (
+        ("Where was Marie Curie born?", 0), ("When was she born?", 1), ("When did she die?", 2),
+        ("Who wrote it?", 3), ("Who was married to her?", 4), ("What had she studied?", 5),
+    ):  # fmt: skip
+        scores = BM25Ranker().rank(question, texts)
+        assert scores.argmax() == best, question
+        assert sorted(scores)[-2] < scores[best]
+
+
+def test_threads_that_share_a_ranker_whose_memory_is_full() -> None:
+    ranker = EmbeddingRanker(HashedEmbedder(), remembered=20)
+    expected = {i: EmbeddingRanker(HashedEmbedder()).rank(f"q {i}", TEXTS).tolist() for i in range(40)}
+    wrong: list[object] = []
+
+    def work(first: int) -> None:
+        try:
+            for i in [*range(first, 40), *range(first)] * 20:
+                if ranker.rank(f"q {i}", TEXTS).tolist() != expected[i]:
+                    wrong.append(i)
+        except BaseException as error:  # noqa: BLE001 - what the test looks for
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(0, 40, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 def test_embedding_ranker_is_the_cosine_and_embeds_a_text_once(tmp_path) -> None:

@@ -457,3 +457,13 @@ def test_real_graph_into_a_store(store: Path) -> None:
         pytest.skip("the Nobel data is not beside this checkout")
     report = load_store(path, store)
     assert report.loaded[0].triples == len(open_graph(path).store) == len(contents(store))
+
+
+def test_a_store_that_lacks_files_is_called_damaged(tmp_path: Path) -> None:
+    file = tmp_path / "a.nt"
+    file.write_text("<http://e/a> <http://e/p> <http://e/b> .")
+    load_store(file, tmp_path / "S")
+    (tmp_path / "S" / "CURRENT").unlink()
+    with pytest.raises(StoreError, match="damaged") as caught:
+        open_graph(tmp_path / "S")
+    assert caught.value.code == "E_STORE_CORRUPT"
