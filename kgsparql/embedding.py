@@ -132,7 +132,7 @@ def _reach_hub(model: str) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.utils import logging
 
-    logging.set_verbosity_error()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     HfApi().model_info(model if "/" in model else f"sentence-transformers/{model}", timeout=_HUB_TIMEOUT_S)
 
 

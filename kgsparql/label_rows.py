@@ -42,7 +42,7 @@ _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 class LabelRow(NamedTuple):
     """One name of one thing.
 
-    :param key: the text as labels are compared; of ``Thriller (song)``, in a second row, only what is before ``(song)``.
+    :param key: the text as labels are compared; of ``Thriller (song)``, in a second row, also only ``thriller``.
     :param role: ``derived`` when the graph has no name for it, so that the end of its IRI has to do.
     :param language: as the graph has it, in lower case; empty for none.
     :param degree: triples it is in, counted to 10,001.
@@ -120,7 +120,8 @@ class _Reader:
         if announce is not None:
             announce(sum(triples.get(p.value, 0) for p in (*LABELS, *self.extra, *ALTERNATIVE_LABELS)))
         # The engine counts on one core while this one reads texts.
-        counting = _started(lambda: self.graph.select(self._degrees_query()), self.cancel)
+        degrees_query = self._counting("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
+        counting = _started(lambda: self.graph.select(degrees_query), self.cancel)
         self._read_kinds(triples)
         self._read_texts(triples.keys())
         degrees = {_value(s["entity"]): min(MAX_DEGREE, _number(s["triples"])) for s in counting()}
@@ -148,9 +149,6 @@ class _Reader:
         """A query that counts triples: each once where it may be in several named graphs, which takes twice as long."""
         has_doubles = getattr(self.graph, "may_repeat_triples", True)
         return Query.load(f"{name}_distinct" if has_doubles else name)
-
-    def _degrees_query(self) -> Query:
-        return self._counting("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
 
     def _select(self, query: Query) -> Solutions:
         solutions = _started(lambda: self.graph.select(query), self.cancel)()
@@ -250,8 +248,7 @@ def _is_name(name: str) -> bool:
 def _started(work: Callable[[], _Result], cancel: threading.Event | None) -> Callable[[], _Result]:
     """Start something on a thread that nobody waits for at exit; gives the function that waits for what it returns.
 
-    The engine, once asked, answers when it is done: a Ctrl-C must neither wait for it here nor when Python ends, as it
-    would for the threads of a pool.
+    The engine answers when it is done; a Ctrl-C must not wait for it, nor, as for a pool, Python when it ends.
 
     :raises CancelledError: from that function, if ``cancel`` is set before it is done.
     """

@@ -184,7 +184,7 @@ class Reading:
         return len(self.languages) + bool(language)
 
     def names(self) -> list[list[int]]:
-        """The tokens of what may be names: content words side by side, and each alone, with capitals if there are any."""
+        """The tokens of what may be names: content words side by side, and alone; with capitals, if there are any."""
         likely = [i for i in self.content if i not in self._small] or self.content
         runs = [[i for i in run if i in likely] for run in self._runs()]
         return [run for run in runs if len(run) > 1] + [[i] for i in likely]

@@ -106,7 +106,7 @@ class BM25Ranker:
     is fixed, so that the scores of two calls can stand beside each other.
 
     >>> BM25Ranker().rank("Who directed it?", ["director", "directed by", "release year"]).round(2).tolist()
-    [0.0, 1.09, 0.0]
+    [0.4, 0.4, 0.0]
     """
 
     name = "bm25"

@@ -22,7 +22,7 @@ from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking import LinkedEntity, Linker, Mention
 from kgsparql.paths import Directions
 from kgsparql.ranking import Ranker
-from kgsparql.terms import IRI, Literal, Term
+from kgsparql.terms import IRI, Literal, Term, printable
 
 __all__ = ["Session"]
 
@@ -78,6 +78,7 @@ class Session:
                 )  # fmt: skip
             else:
                 self._links = self.linker.link(self.question) if self.linker else ()
+                self._note_links(self._links)
             self._labels.update({link.term: link.label for link in self._links})
             self.emit(
                 EntitiesLinked(
@@ -87,6 +88,19 @@ class Session:
                 )
             )
         return self._links
+
+    def _note_links(self, links: Sequence[LinkedEntity]) -> None:
+        """What the reader should know of the links: names that several things have, and what else may be meant."""
+        for link in links:
+            namesakes = [c.term for c in link.candidates if c.label == link.label and c.kind == link.kind]
+            if namesakes:
+                others = ", ".join(map(str, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
+                self.notes.append(
+                    f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} was taken, not "
+                    f"{others}; -e IRI takes another"
+                )
+        if not links and self.linker and (near := self.linker.suggest(self.question)):
+            self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
 
     def _mention(self, label: str) -> Mention:
         start = self.question.casefold().find(label.casefold())

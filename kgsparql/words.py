@@ -153,10 +153,8 @@ def stem(word: str) -> str:
     """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    if word.endswith(("ies", "ie")):
-        return word[: -3 if word.endswith("s") else -2] + "y"
-    if word.endswith("ied") and len(word) > 4:
-        return word[:-3] + "y"
+    if word.endswith(("ies", "ie", "ied")):
+        return word[: -2 if word.endswith("e") else -3] + "y"
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             base = word[: -len(ending)]

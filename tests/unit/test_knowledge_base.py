@@ -221,3 +221,16 @@ def test_an_answer_does_not_rest_on_a_triple_that_is_gone() -> None:
         assert all("bob" not in item.text for item in made.evidence)
         assert "bob" not in made.tree
         assert any("not in the graph any more" in note for note in made.notes)
+
+
+def test_L41_namesakes_are_reported_with_their_iris() -> None:
+    answer = kgsparql.open(FIXTURES / "corner_cases.trig", embedder="none").ask("Where is Springfield?")
+    (note,) = [note for note in answer.notes if "Springfield" in note and "things are called" in note]
+    assert note.startswith("3 things are called")
+    assert note.count("springfield-") == 3
+
+
+def test_what_may_have_been_meant_is_suggested(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Who was Shroedingr?")
+    assert answer.status == "no_entity"
+    assert any("did you mean" in note and "Schr" in note for note in answer.notes)

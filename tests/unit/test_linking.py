@@ -194,8 +194,9 @@ MUSIC = """
 :Thriller_song a :Song ; rdfs:label "Thriller (song)" . :Thriller_album a :Album ; rdfs:label
 "Thriller (Michael Jackson album)" ; :producer :Quincy . :Heroes rdfs:label "\\"Heroes\\" (David Bowie album)" .
 :Bowie rdfs:label "David Bowie" . :I_Write rdfs:label "I Write the Songs" . :who rdfs:label "The Who" .
-:Words rdfs:label "The Words" . :film rdfs:label "film noir", "film" . :tag rdfs:label "tag" . :Jane rdfs:label "Jane
-Campion" . :Fausta rdfs:label "Fausta" . :Bilbao rdfs:label "Bilbao" . :Driver rdfs:label "Driver" .
+:Words rdfs:label "The Words" . :film rdfs:label "film noir", "film" . :tag rdfs:label "tag" .
+:Jane rdfs:label "Jane Campion" . :Fausta rdfs:label "Fausta" . :Bilbao rdfs:label "Bilbao" .
+:Driver rdfs:label "Driver" .
 """
 
 
@@ -231,7 +232,8 @@ def test_a_name_before_a_parenthesis_is_below_the_whole_name(graph_of: MakeGraph
 def test_what_a_class_is_called_beats_what_an_iri_ends_in(graph_of: MakeGraph) -> None:
     graph = graph_of(
         ':op a :Class0 ; <http://www.w3.org/2000/01/rdf-schema#subClassOf> :top ; rdfs:label "Sequence alignment" ; '
-        "rdfs:seeAlso <http://wiki.org/Sequence_alignment> ; :near :Sequence_alignment . :Format0 rdfs:label 'Format x' ."
+        "rdfs:seeAlso <http://wiki.org/Sequence_alignment> ; :near :Sequence_alignment . "
+        ":Format0 rdfs:label 'Format x' ."
     )
     assert not any(row.iri.startswith("http://wiki.org") for row in label_rows(graph))
     for question in ("What can sequence alignment output?", "What has Sequence alignment to do with Format x?"):

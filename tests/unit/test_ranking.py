@@ -47,9 +47,8 @@ def test_threads_that_share_a_ranker_whose_memory_is_full() -> None:
 
     def work(first: int) -> None:
         try:
-            for i in [*range(first, 40), *range(first)] * 20:
-                if ranker.rank(f"q {i}", TEXTS).tolist() != expected[i]:
-                    wrong.append(i)
+            asked = [*range(first, 40), *range(first)] * 20
+            wrong.extend(i for i in asked if ranker.rank(f"q {i}", TEXTS).tolist() != expected[i])
         except BaseException as error:  # noqa: BLE001 - what the test looks for
             wrong.append(error)
 
