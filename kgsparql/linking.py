@@ -88,7 +88,18 @@ class Linker:
         wanted, labelled = _without_derived([c for c in found if c.row.kind in self.kinds], others)
         if self._choose(reading, wanted):
             return self._choose(reading, sorted(wanted + labelled, key=lambda c: c.order))
-        return self._choose(reading, others)
+        return self._choose(reading, others) or self._by_last_name(reading, wanted)
+
+    def _by_last_name(self, reading: Reading, found: Sequence[Candidate]) -> tuple[LinkedEntity, ...]:
+        """Of the things whose label ends with a name in the question, such as `Einstein`, the best connected.
+
+        Only where nothing else is linked, in a question that gives names capitals. The score stays below the threshold.
+        """
+        names = {i for run in reading.names() for i in run} if reading.is_cased else set()
+        possible = [c for c in found if c.matched == "text" and c.fit.places <= names]
+        ending = [c for c in possible if c.row.key.endswith(f" {reading.tokens[c.fit.last].text}")]
+        ending.sort(key=lambda c: (-c.row.degree, c.order))
+        return tuple(linked(reading, best, ending) for best in ending[:1])
 
     def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
         """Labels that look like some words of a question, the nearest first: for one of which nothing is linked.

@@ -19,7 +19,7 @@ from kgsparql.events import Emit, EntitiesLinked, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.linking import LinkedEntity, Linker, Mention
+from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
 from kgsparql.paths import Directions
 from kgsparql.ranking import Ranker
 from kgsparql.terms import IRI, Literal, Term, printable
@@ -92,6 +92,10 @@ class Session:
     def _note_links(self, links: Sequence[LinkedEntity]) -> None:
         """What the reader should know of the links: names that several things have, and what else may be meant."""
         for link in links:
+            if link.matched != "given" and link.score < THRESHOLD:
+                rivals = [printable(c.label, 60) for c in link.candidates[:3]]
+                among = f", the best connected of those and {'; '.join(rivals)}" if rivals else ""
+                self.notes.append(f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}")
             namesakes = [c.term for c in link.candidates if c.label == link.label and c.kind == link.kind]
             if namesakes:
                 others = ", ".join(map(str, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")

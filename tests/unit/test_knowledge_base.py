@@ -234,3 +234,19 @@ def test_what_may_have_been_meant_is_suggested(nobel: kgsparql.KnowledgeBase) ->
     answer = nobel.ask("Who was Shroedingr?")
     assert answer.status == "no_entity"
     assert any("did you mean" in note and "Schr" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "label"),
+    [
+        ("Where was Einstein born?", "Albert Einstein"),
+        ("Which prizes did Curie win?", "Marie Curie"),
+        ("What did Hemingway write?", "Ernest Hemingway"),
+    ],
+)
+def test_a_last_name_is_taken_for_the_best_connected_and_said(
+    nobel: kgsparql.KnowledgeBase, question: str, label: str
+) -> None:
+    answer = nobel.ask(question)
+    assert [link.label for link in answer.linked] == [label]
+    assert any(f"was taken to mean {label}" in note for note in answer.notes)
