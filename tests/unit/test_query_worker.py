@@ -443,7 +443,7 @@ def test_the_table_counts_wide_and_combining_characters() -> None:
 
 def test_the_table_says_what_was_cut() -> None:
     result = QueryResult("SELECT", ROWS.content, 3, complete=False)
-    assert serialise(result, "table").decode().splitlines()[-1] == "… solutions: 3 of more shown"
+    assert serialise(result, "table").decode().splitlines()[-1] == "… solutions: at most 3 taken, there are more"
 
 
 def test_the_table_has_no_control_characters(store: ox.Store) -> None:
