@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.errors import InputError
+from kgsparql.errors import InputError, StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.loader import recipe_of
 from kgsparql.graphs.manifest import StoredSource
@@ -73,7 +73,12 @@ def open_graph(
     files = [file for source in given for file in rdf_files(str(source))]
     distinct = list({file.iri: file for file in files}.values())
     if cache and _is_big(distinct):
-        graph = cached_store(distinct, options, name=name, progress=progress, notes=notes)
+        try:
+            graph = cached_store(distinct, options, name=name, progress=progress, notes=notes)
+        except StoreError as error:
+            if notes is not None:
+                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
+            graph = _in_memory([RdfFile(f.name, f.path) for f in distinct], options, name=name, progress=progress)
     else:
         graph = _in_memory(distinct, options, name=name, progress=progress)
     _note(graph, notes)

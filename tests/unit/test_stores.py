@@ -467,3 +467,16 @@ def test_a_store_that_lacks_files_is_called_damaged(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="damaged") as caught:
         open_graph(tmp_path / "S")
     assert caught.value.code == "E_STORE_CORRUPT"
+
+
+def test_a_cache_that_cannot_be_written_is_said_and_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.nt"
+    file.write_text("<http://e/a> <http://e/p> <http://e/b> .\n" * 2)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(file / "below a file"))
+    monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 10)
+    notes: list[str] = []
+    graph = open_graph(file, notes=notes.append)
+    assert len(graph.store) == 1
+    assert any("KGSPARQL_CACHE_DIR" in note for note in notes)
