@@ -21,6 +21,7 @@ from kgsparql.terms import printable
 
 __all__ = [
     "BaseOption",
+    "ContextOption",
     "DebugOption",
     "DirectionOption",
     "EncodingOption",
@@ -47,6 +48,10 @@ InputFormatOption = Annotated[
 BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
 EncodingOption = Annotated[
     str | None, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")
+]
+ContextOption = Annotated[
+    str | None,
+    typer.Option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."),
 ]
 SkipBadOption = Annotated[
     bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")

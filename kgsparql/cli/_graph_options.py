@@ -13,6 +13,7 @@ import typer
 
 from kgsparql.cli._common import (
     BaseOption,
+    ContextOption,
     DebugOption,
     EncodingOption,
     InputFormatOption,
@@ -54,6 +55,7 @@ class GraphOptions:
     base: BaseOption = None
     encoding: EncodingOption = None
     skip_bad: SkipBadOption = False
+    context: ContextOption = None
     no_cache: NoCacheOption = False
     quiet: QuietOption = False
     debug: DebugOption = False
@@ -71,7 +73,7 @@ class GraphOptions:
         """The options of :func:`kgsparql.graphs.open_graph`."""
         return {
             "format": self.input_format, "base": self.base, "encoding": self.encoding, "skip_bad": self.skip_bad,
-            "cache": not self.no_cache,
+            "context": self.context, "cache": not self.no_cache,
         }  # fmt: skip
 
     def say(self, message: str) -> None:

@@ -29,6 +29,7 @@ def load(
     base: c.BaseOption = None,
     encoding: c.EncodingOption = None,
     skip_bad: c.SkipBadOption = False,
+    context: c.ContextOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
@@ -38,7 +39,7 @@ def load(
     with c.progress(quiet=quiet) as shown:
         report = load_store(
             files, store, graph=graph_iri or (graph or None), base=base, format=input_format, encoding=encoding,
-            skip_bad=skip_bad, progress=shown,
+            skip_bad=skip_bad, context=context, progress=shown,
         )  # fmt: skip
     for source in report.loaded:
         skipped = f", {_skipped(source.skipped)} (first: {source.first_skipped})" if source.skipped else ""

@@ -47,6 +47,7 @@ def open_graph(
     base: str | None = None,
     encoding: str | None = None,
     skip_bad: bool = False,
+    context: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
@@ -69,7 +70,7 @@ def open_graph(
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
     if any(_is_whole(source) for source in given):
         return _whole(given, name)
-    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad)
+    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
     files = [file for source in given for file in rdf_files(str(source))]
     distinct = list({file.iri: file for file in files}.values())
     if cache and _is_big(distinct):

@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from kgsparql.errors import GraphLoadError, InputError, OptionError
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.graphs.guards import guarded
+from kgsparql.graphs.json_ld import read_context, with_context
 from kgsparql.terms import IRI
 
 __all__ = [
@@ -63,17 +64,21 @@ class ReadOptions:
     :param base: the IRI that relative IRIs are resolved against.
     :param encoding: what the text is in when it is not UTF-8.
     :param skip_bad: go on after a statement that is not valid, and count it.
+    :param context: a file that stands in for the contexts that JSON-LD only names by IRI.
     """
 
     format: str | None = None
     base: str | None = None
     encoding: str | None = None
     skip_bad: bool = False
+    context: str | None = None
     limits: ReadLimits = field(default_factory=ReadLimits)
 
     def __post_init__(self) -> None:
         if self.format is not None:
             format_named(self.format)
+        if self.context is not None:
+            read_context(self.context)
         if self.base is not None:
             try:
                 IRI(self.base)
@@ -224,9 +229,10 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
     file.tally, file.skipped, file.first_skipped = Tally(), 0, ""
     with raw_file(file) as raw:
         chunks = unpacked(raw_chunks(raw, file.tally, on_read), file.name, file.tally, options.limits)
-        yield ChunkReader(
-            guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding, limits=options.limits)
-        )
+        safe = guarded(chunks, rdf_format, file.name, file.tally, encoding=options.encoding, limits=options.limits)
+        if options.context is not None and rdf_format.name == "JSON-LD":
+            safe = iter([with_context(b"".join(safe), read_context(options.context))])
+        yield ChunkReader(safe)
 
 
 @contextlib.contextmanager

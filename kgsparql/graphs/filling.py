@@ -52,6 +52,7 @@ def fill(
         "jobs": list(jobs),
         "options": {
             "format": options.format, "base": options.base, "encoding": options.encoding, "skip_bad": options.skip_bad,
+            "context": options.context,
         },
     }  # fmt: skip
     try:

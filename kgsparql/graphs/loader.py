@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -50,7 +51,10 @@ def _say(**message: Any) -> None:
 
 def recipe_of(options: ReadOptions) -> tuple[str, ...]:
     """The options that change what is read, as they are kept in manifests and cache keys."""
-    return (options.format or "", options.base or "", options.encoding or "", "skip_bad" if options.skip_bad else "")
+    plain = (options.format or "", options.base or "", options.encoding or "", "skip_bad" if options.skip_bad else "")
+    if options.context is None:
+        return plain
+    return (*plain, hashlib.sha256(Path(options.context).read_bytes()).hexdigest())
 
 
 def _filled(request: dict[str, Any]) -> Iterator[StoredSource]:

@@ -14,7 +14,7 @@ __all__ = ["disk_full", "is_disk_full", "load_error"]
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
-    ("context outside the file", "E_EGRESS", "put the context into the file; nothing is ever fetched"),
+    ("context outside the file", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
     ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),

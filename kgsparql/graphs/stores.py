@@ -60,6 +60,7 @@ def load_store(
     format: str | None = None,  # noqa: A002 - the word of the specifications
     encoding: str | None = None,
     skip_bad: bool = False,
+    context: str | None = None,
     progress: Progress | None = None,
 ) -> LoadReport:
     """Load RDF files into a store on disk: all of them or none.
@@ -75,7 +76,7 @@ def load_store(
     :raises StoreError: if the directory holds something else, or a source without a named graph of its own changed.
     :raises DiskFullError: if the device is full.
     """
-    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad)
+    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
     target = Path(directory).absolute()
     files = _distinct([sources] if isinstance(sources, str | Path) else sources)
     with writer_lock(target) as lock, ExitStack() as spools:

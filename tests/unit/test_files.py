@@ -18,7 +18,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError, OptionError
-from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.graphs import OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.decoding import ReadLimits
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
@@ -349,6 +349,23 @@ def test_L23_L24_contexts_outside_the_file(tmp_path: Path, context: bytes) -> No
     )
     assert done.stdout.startswith("E_EGRESS")
     assert "LEAK" not in done.stdout
+
+
+def test_L23_a_context_given_as_a_file(tmp_path: Path) -> None:
+    path, context, other = tmp_path / "a.jsonld", tmp_path / "context.jsonld", tmp_path / "other.jsonld"
+    path.write_text('{"@context": ["http://e.org/c.jsonld"], "@id": "http://e.org/a", "name": "Ann"}')
+    context.write_text('{"@context": {"name": "http://e.org/name"}}')
+    other.write_text('{"name": "http://e.org/called"}')
+    made = {}
+    for file in (context, other):
+        graph = open_graph(path, context=str(file))
+        made[graph.fingerprint] = [quad.predicate.value for quad in graph.store]
+        load_store(path, tmp_path / f"S-{file.stem}", context=str(file))
+        assert [q.predicate.value for q in open_graph(tmp_path / f"S-{file.stem}").store] == made[graph.fingerprint]
+    assert list(made.values()) == [["http://e.org/name"], ["http://e.org/called"]]
+    for broken in ("nowhere.jsonld", str(path.parent)):
+        with pytest.raises(InputError, match="context"):
+            open_graph(path, context=broken)
 
 
 def test_L25_gzip_that_is_not_what_it_should_be(load: Load, tmp_path: Path) -> None:
