@@ -76,7 +76,7 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
-    :param labels: a label for every term in answers, evidence and links.
+    :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import InputError
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, ask_all, entities_of, order_key
+from kgsparql.exploration.asking import BOUND, Asked, ask_all, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.query import Query
@@ -78,15 +78,20 @@ def _label_solutions(graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Seq
     return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
 
 
+def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> Asked[Term]:
+    """What a query with an ``entity`` parameter says of these entities."""
+    return ask_all(
+        graph,
+        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
+        entities,
+        key_of=lambda solution: solution["entity"],
+    )
+
+
 def _names(graph: KnowledgeGraph, iris: Sequence[IRI]) -> list[Solution]:
     """What predicates of the graph's own call these terms; titles only of those that have nothing else."""
     query = Query.load("labels_by_name")
-    asked = ask_all(
-        graph,
-        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        iris,
-        key_of=lambda solution: solution["entity"],
-    )
+    asked = _about(graph, query, iris)
     found = [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
     named = {s["entity"] for s in found if not _is_title(s)}
     return [s for s in found if s["entity"] not in named or not _is_title(s)]
@@ -166,12 +171,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     """
     starts = entities_of(entities)
     query = Query.load("types")
-    asked = ask_all(
-        graph,
-        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        starts,
-        key_of=lambda solution: solution["entity"],
-    )
+    asked = _about(graph, query, starts)
     found: dict[IRI, set[IRI]] = {entity: set() for entity in starts}
     for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
         entity, type_ = solution["entity"], solution["type"]
@@ -193,12 +193,7 @@ def texts(
     """
     starts = entities_of(entities)
     query = Query.load("labels").bind(predicate=predicates)
-    asked = ask_all(
-        graph,
-        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        starts,
-        key_of=lambda solution: solution["entity"],
-    )
+    asked = _about(graph, query, starts)
     groups: dict[tuple[Term, Term], list[Literal]] = {}
     for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
         literal = solution["label"]

@@ -195,7 +195,9 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
                 raise InputError(f"{name}: no RDF files in this directory", hint=f"looked for {_suffixes()}", path=name)
             return [RdfFile(str(entry), entry) for entry in inside]
         if not path.exists():
-            raise InputError(f"{name}: no such file or directory", hint="check the path", path=name)
+            is_address = name.startswith(("http://", "https://"))
+            hint = "nothing is read over the network yet: download the data" if is_address else "check the path"
+            raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
         if not path.is_file():
             raise InputError(
                 f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name

@@ -155,6 +155,7 @@ def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
         (("Who?", "-k", NOBEL, "-e", "nope:x"), 2, "unknown prefix"),
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), 2, "not a valid IRI"),
         (("Who?", "-k", "nowhere.ttl"), 2, "nowhere.ttl"),
+        (("Who?", "-k", "http://nowhere.example/sparql"), 2, "over the network"),
     ],
 )
 def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[object, ...], code: int, says: str) -> None:
