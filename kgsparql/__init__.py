@@ -13,14 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgsparql.answer import Answer, AnswerTerm, Claim, Draft, Retrieval
+    from kgsparql.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
     from kgsparql.asking import Asking
-    from kgsparql.budget import Budget, Usage
+    from kgsparql.budget import Budget, Prices, Usage
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
     from kgsparql.graph import KnowledgeGraph, Solutions
     from kgsparql.graphs import OxigraphGraph, open_graph
     from kgsparql.knowledge_base import KnowledgeBase, open
+    from kgsparql.language_model import LanguageModel, open_model
     from kgsparql.linking import LinkedEntity, Mention
     from kgsparql.paths import Hop, Path, PropertyPath
     from kgsparql.query import Query
@@ -29,14 +30,15 @@ if TYPE_CHECKING:
     from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
 
 _MODULES = {
-    "answer": ("Answer", "AnswerTerm", "Claim", "Draft", "Retrieval"),
+    "answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
     "asking": ("Asking",),
-    "budget": ("Budget", "Usage"),
+    "budget": ("Budget", "Prices", "Usage"),
     "errors": ("KgsparqlError",),
     "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
     "graph": ("KnowledgeGraph", "Solutions"),
     "graphs": ("OxigraphGraph", "open_graph"),
     "knowledge_base": ("KnowledgeBase", "open"),
+    "language_model": ("LanguageModel", "open_model"),
     "linking": ("LinkedEntity", "Mention"),
     "paths": ("Hop", "Path", "PropertyPath"),
     "query": ("Query",),
@@ -60,15 +62,18 @@ __all__ = [
     "Evidence",
     "EvidenceItem",
     "Hop",
+    "InferenceStep",
     "KgsparqlError",
     "KnowledgeBase",
     "KnowledgeGraph",
+    "LanguageModel",
     "LinkedEntity",
     "Literal",
     "Mention",
     "OxigraphGraph",
     "Path",
     "PrefixMap",
+    "Prices",
     "PropertyPath",
     "Query",
     "Retrieval",
@@ -81,6 +86,7 @@ __all__ = [
     "Usage",
     "open",
     "open_graph",
+    "open_model",
 ]
 
 

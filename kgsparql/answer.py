@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from kgsparql.decision_tree import DecisionTree
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.terms import Term, printable
 
 if TYPE_CHECKING:
+    from kgsparql.errors import KgsparqlError
     from kgsparql.linking import LinkedEntity
 
-__all__ = ["Answer", "AnswerTerm", "Claim", "Draft", "Grounding", "Retrieval", "Status"]
+__all__ = [
+    "Answer",
+    "AnswerTerm",
+    "Claim",
+    "Draft",
+    "Fallback",
+    "Grounding",
+    "InferenceStep",
+    "Retrieval",
+    "Status",
+    "candidates_text",
+]
+
+_NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
 Grounding = OneOf["graph", "model", "mixed"]
@@ -41,17 +56,38 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class InferenceStep:
+    """A triple of the evidence that the answer was inferred from, and the marker of its item."""
+
+    marker: str
+    cited: CitedTriple
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Something that was done in the second-best way: a reply that could not be used, words instead of meaning."""
+
+    purpose: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """What a method wrote, before anybody checked it.
 
-    :param tree: MindMap's decision tree, as text.
+    :param text: the answer in words; empty if there is none but the ranked candidates.
+    :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
+    :param removed: citations and steps that the writer made up, and that are gone.
     """
 
     text: str
     answers: tuple[AnswerTerm, ...] = ()
     claims: tuple[Claim, ...] = ()
     grounding: Grounding = "graph"
-    tree: str = ""
+    inference: tuple[InferenceStep, ...] = ()
+    tree: DecisionTree = _NO_TREE
+    sufficient: bool | None = None
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +104,7 @@ class Retrieval:
     candidates: tuple[AnswerTerm, ...] = ()
     sufficient: bool | None = None
     draft: Draft | None = None
-    tree: str = ""
+    tree: DecisionTree = _NO_TREE
     notes: tuple[str, ...] = ()
 
 
@@ -76,8 +112,12 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
+    :param model: who wrote it; empty if no model did.
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
+    :param fallbacks: what was done in the second-best way, in order.
+    :param removed: citations and steps that a model made up; none of them is shown.
+    :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 
     question: str
@@ -88,11 +128,16 @@ class Answer:
     evidence: Evidence = field(default_factory=Evidence)
     linked: tuple[LinkedEntity, ...] = ()
     grounding: Grounding = "graph"
-    tree: str = ""
+    inference: tuple[InferenceStep, ...] = ()
+    tree: DecisionTree = _NO_TREE
     retriever: str = ""
+    model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     labels: Mapping[Term, str] = field(default_factory=dict)
+    fallbacks: tuple[Fallback, ...] = ()
+    removed: int = 0
+    error: KgsparqlError | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The answer as one JSON object; terms in N-Triples syntax with a label beside each."""
@@ -101,6 +146,7 @@ class Answer:
             "status": self.status,
             "grounding": self.grounding,
             "retriever": self.retriever,
+            "model": self.model,
             "text": self.text,
             "answers": [
                 {"term": str(a.term), "label": a.label, "score": round(a.score, 4), "markers": list(a.markers)}
@@ -109,9 +155,13 @@ class Answer:
             "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in self.claims],
             "evidence": [self._item(item) for item in self.evidence],
             "linked": [_link(link) for link in self.linked],
-            "tree": self.tree,
+            "inference": [{"marker": step.marker, **self._triple(step.cited)} for step in self.inference],
+            "tree": self.tree.text(),
             "usage": dict(self.usage),
             "notes": list(self.notes),
+            "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in self.fallbacks],
+            "removed": self.removed,
+            "error": None if self.error is None else self.error.to_json(),
         }
 
     def _item(self, item: EvidenceItem) -> dict[str, Any]:
@@ -135,6 +185,18 @@ class Answer:
             "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
             "verified": cited.verified,
         }
+
+
+def candidates_text(answers: Sequence[AnswerTerm]) -> str:
+    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+
+    >>> from kgsparql.terms import Literal
+    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
+    Ranked candidates
+     1. 1965  [P1, N2]
+    """
+    lines = [f"{i:>2}. {printable(a.label, 120)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    return "\n".join(["Ranked candidates", *lines]) if lines else ""
 
 
 def _named(role: str, term: Term, labels: Mapping[Term, str]) -> dict[str, str]:

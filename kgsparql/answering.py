@@ -1,4 +1,4 @@
-"""The way of a question: link, retrieve, compose, verify. The only module that knows all of it."""
+"""The way of a question: link, retrieve, verify, compose. The only module that knows all of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import unicodedata
 from dataclasses import replace
 
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
-from kgsparql.composing import candidates_text
-from kgsparql.errors import InputError, LimitError
+from kgsparql.composing import closed_book, compose_from_templates
+from kgsparql.decision_tree import DecisionTree
+from kgsparql.errors import InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
 from kgsparql.retriever import Retriever
@@ -50,33 +51,39 @@ def checked_question(text: str) -> str:
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Evidence for the question, verified, without an answer."""
-    retrieval, _ = _verified(_retrieved(retriever, session), session)
-    return replace(retrieval, notes=session.told)
+    return replace(_retrieved(retriever, session), notes=session.told)
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
     """The whole way of one question.
 
+    A model that fails when the evidence is there does not take it away: the answer is then ranked candidates, and
+    ``error`` says what happened.
+
+    :raises ModelError: if a model fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
     found = _retrieved(retriever, session)
-    draft = retriever.compose(found, session) if len(found.evidence) else Draft(text="")
-    retrieval, lost = _verified(found, session)
-    draft = _without(draft, lost)
-    status = _status(session, retrieval.evidence)
+    draft, error = _composed(retriever, found, session)
+    status = _status(session, found.evidence, draft, failed=error is not None)
     made = Answer(
         question=session.question,
         status=status,
-        text=draft.text or candidates_text(draft.answers) or _NOTHING[status],
+        text=draft.text or _NOTHING[status],
         answers=draft.answers,
         claims=draft.claims,
-        evidence=retrieval.evidence,
+        evidence=found.evidence,
         linked=session.link(),
         grounding=draft.grounding,
+        inference=draft.inference,
         tree=draft.tree,
         retriever=retriever.name,
-        labels=session.labels(_terms(retrieval.evidence), owed=True),
+        model="" if session.model is None else session.model.name,
+        labels=session.labels(_terms(found.evidence), owed=True),
         notes=session.told,
+        fallbacks=tuple(session.fallbacks),
+        removed=draft.removed,
+        error=error,
         usage=session.usage.to_json(),
     )
     session.emit(Finished(status=status, answer=made))
@@ -84,15 +91,29 @@ def answer(retriever: Retriever, session: Session) -> Answer:
 
 
 def _retrieved(retriever: Retriever, session: Session) -> Retrieval:
+    """What the method found, without what is not in the graph any more."""
     retrieval = Retrieval()
     with session.within_budget():
         retrieval = retriever.retrieve(session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    return retrieval
+    return _verified(retrieval, session)
 
 
-def _verified(retrieval: Retrieval, session: Session) -> tuple[Retrieval, frozenset[str]]:
-    """The retrieval without what is not in the graph, and the markers that went."""
+def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
+    """The draft, and the error that kept a model from writing it."""
+    try:
+        with session.within_budget():
+            if len(found.evidence):
+                return retriever.compose(found, session), None
+            return (closed_book(session) if session.allow_model_knowledge else Draft("")), None
+    except UnreachableError as error:
+        session.notes.append(f"the model wrote no answer: {error.message}")
+        return compose_from_templates(found), error
+    return compose_from_templates(found), None
+
+
+def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
+    """The retrieval without what is not in the graph, and without what rested on that."""
     found = verify(retrieval.evidence, session.graph.unlimited())
     if found.removed:
         session.notes.append(
@@ -106,9 +127,9 @@ def _verified(retrieval: Retrieval, session: Session) -> tuple[Retrieval, frozen
         retrieval,
         evidence=found.evidence,
         candidates=_cited(retrieval.candidates, lost),
-        draft=None if retrieval.draft is None else _without(retrieval.draft, lost),
-        tree="" if lost else retrieval.tree,
-    ), lost
+        draft=None if lost else retrieval.draft,
+        tree=DecisionTree() if lost else retrieval.tree,
+    )
 
 
 def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
@@ -117,20 +138,14 @@ def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[Answe
     return tuple(a for a in kept if a.markers)
 
 
-def _without(draft: Draft, lost: frozenset[str]) -> Draft:
-    """The draft without the citations that verification took away, and without what then rests on nothing."""
-    if not lost:
-        return draft
-    claims = (replace(c, markers=tuple(m for m in c.markers if m not in lost)) for c in draft.claims)
-    return replace(draft, answers=_cited(draft.answers, lost), claims=tuple(c for c in claims if c.markers), tree="")
-
-
-def _status(session: Session, evidence: Evidence) -> Status:
-    if session.partial:
+def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
+    if session.partial or failed:
         return "partial"
+    if draft.grounding != "graph" and draft.text:
+        return "answered"
     if not session.link():
         return "no_entity"
-    return "answered" if len(evidence) else "not_in_graph"
+    return "answered" if len(evidence) and draft.sufficient is not False else "not_in_graph"
 
 
 def _terms(evidence: Evidence) -> list[Term]:

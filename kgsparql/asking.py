@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
@@ -14,6 +14,9 @@ from kgsparql.paths import Directions
 from kgsparql.retriever import Retriever
 from kgsparql.retrievers import load
 from kgsparql.terms import IRI
+
+if TYPE_CHECKING:
+    from kgsparql.language_model import LanguageModel
 
 __all__ = ["Asking", "ignore"]
 
@@ -24,11 +27,17 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """How to ask: the method and its options, the entities if they are known, the limits, who listens."""
+    """How to ask: the method and its options, the entities if they are known, the limits, who listens.
+
+    :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
+    :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
+    """
 
     retriever: str | Retriever = "mindmap"
     options: Mapping[str, Any] = field(default_factory=dict)
     entities: tuple[IRI | str, ...] = ()
+    model: LanguageModel | None = None
+    allow_model_knowledge: bool = False
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)

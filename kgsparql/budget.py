@@ -7,41 +7,87 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgsparql.errors import BudgetExceededError, CancelledError
+from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
-__all__ = ["Budget", "Usage"]
+__all__ = ["Budget", "Prices", "Usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a model charges for a million tokens, in any currency."""
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """What so many tokens cost.
+
+        >>> Prices(0.5, 2.0).of(1_000_000, 500_000)
+        1.5
+        """
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits for one question; ``None`` is no limit."""
+    """Limits for one question; ``None`` is no limit.
+
+    :param max_calls: of the model.
+    :param max_tokens: of prompts and completions together.
+    :param max_cost: in the currency of ``prices``, without which it cannot be.
+    """
 
     max_queries: int | None = 500
     max_rows: int | None = 1_000_000
     max_seconds: float | None = 120.0
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_cost is not None and self.prices is None:
+            raise OptionError(
+                "a limit on cost needs the model's prices", hint="--prices PROMPT,COMPLETION for a million tokens"
+            )
 
 
 @dataclass(slots=True)
 class Usage:
     """Running totals of one question; safe to add to from several threads.
 
-    ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions.
+    ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions. Of the model calls,
+    ``cached_calls`` were answered from the store of exchanges; they count as calls, so that a budget ends a question at
+    the same place whether or not somebody asked it before.
     """
 
     budget: Budget = field(default_factory=Budget)
     queries: int = 0
     rows: int = 0
     model_calls: int = 0
+    cached_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cancel: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _repeated: bool = False
 
     @property
     def seconds(self) -> float:
         """Wall time since the question began."""
         return time.monotonic() - self.started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the budget's deadline; ``None`` if it has none."""
+        return None if self.budget.max_seconds is None else max(0.0, self.budget.max_seconds - self.seconds)
+
+    @property
+    def cost(self) -> float | None:
+        """What the tokens cost; ``None`` if the prices are not known."""
+        prices = self.budget.prices
+        return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
 
     def before_query(self) -> None:
         """Count a query that is about to be sent.
@@ -57,7 +103,7 @@ class Usage:
         ...
         kgsparql.errors.BudgetExceededError: budget reached: 1 queries
         """
-        self._check()
+        self.check()
         with self._lock:
             if self.budget.max_queries is not None and self.queries >= self.budget.max_queries:
                 raise self._exceeded("queries", self.budget.max_queries, "--max-queries")
@@ -79,21 +125,86 @@ class Usage:
             self.queries += 1
             self.rows += rows
 
-    def _check(self) -> None:
+    def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Count a model call that is about to be made, with the most it may use.
+
+        Reserved before, corrected by :meth:`settle_call` after: calls side by side cannot spend the same tokens twice.
+
+        :raises CancelledError: if the question was stopped.
+        :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
+
+        >>> usage = Usage(Budget(max_tokens=100))
+        >>> usage.reserve_call(60, 30); usage.settle_call(60, 30, actual=(55, 10)); usage.prompt_tokens
+        55
+        >>> usage.reserve_call(60, 30)
+        Traceback (most recent call last):
+        ...
+        kgsparql.errors.BudgetExceededError: budget reached: 100 tokens (65 used, up to 90 more needed)
+        """
+        self.check()
+        budget = self.budget
+        with self._lock:
+            if budget.max_calls is not None and self.model_calls >= budget.max_calls:
+                raise self._exceeded("model calls", budget.max_calls, "--max-calls")
+            used, wanted = self.prompt_tokens + self.completion_tokens, prompt_tokens + completion_tokens
+            if budget.max_tokens is not None and used + wanted > budget.max_tokens:
+                more = f" ({used} used, up to {wanted} more needed)"
+                raise self._exceeded("tokens", budget.max_tokens, "--max-tokens", more)
+            if budget.max_cost is not None and budget.prices is not None:
+                spent, next_ = self.cost or 0.0, budget.prices.of(prompt_tokens, completion_tokens)
+                if spent + next_ > budget.max_cost:
+                    more = f" ({spent:.4g} spent, up to {next_:.4g} more needed)"
+                    raise self._exceeded("cost", budget.max_cost, "--max-cost", more)
+            self.model_calls += 1
+            self.prompt_tokens += prompt_tokens
+            self.completion_tokens += completion_tokens
+
+    def settle_call(
+        self, prompt_tokens: int, completion_tokens: int, *, actual: tuple[int, int], cached: bool = False
+    ) -> None:
+        """Put what a call used, ``(prompt_tokens, completion_tokens)``, in the place of what was reserved for it."""
+        with self._lock:
+            self.prompt_tokens += actual[0] - prompt_tokens
+            self.completion_tokens += actual[1] - completion_tokens
+            self.cached_calls += cached
+
+    def cancel_call(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Take a reserved call back: it never reached a model, so nothing was paid."""
+        with self._lock:
+            self.model_calls -= 1
+            self.prompt_tokens -= prompt_tokens
+            self.completion_tokens -= completion_tokens
+
+    def may_repeat(self) -> bool:
+        """Whether a call may be made once more because its reply was empty: the first time somebody asks."""
+        with self._lock:
+            self._repeated, repeated = True, self._repeated
+        return not repeated
+
+    def check(self) -> None:
+        """Whether the question may go on.
+
+        :raises CancelledError: if it was stopped.
+        :raises BudgetExceededError: if its time is over.
+        """
         if self.cancel.is_set():
             raise CancelledError("stopped")
         if self.budget.max_seconds is not None and self.seconds > self.budget.max_seconds:
             raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds")
 
     @staticmethod
-    def _exceeded(what: str, limit: float, hint: str) -> BudgetExceededError:
-        return BudgetExceededError(f"budget reached: {limit:g} {what}", hint=f"raise it with {hint}", limit=what)
+    def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:
+        return BudgetExceededError(f"budget reached: {limit:g} {what}{more}", hint=f"raise it with {hint}", limit=what)
 
     def to_json(self, *, reproducible: bool = False) -> dict[str, Any]:
-        """Totals as JSON; ``seconds`` is null when the output must be the same every time."""
+        """Totals as JSON; what differs between runs is null when the output must be the same every time."""
         return {
             "model_calls": self.model_calls,
+            "cached_calls": None if reproducible else self.cached_calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
             "tokens": self.prompt_tokens + self.completion_tokens,
+            "cost": None if self.cost is None else round(self.cost, 8),
             "queries": self.queries,
             "rows": self.rows,
             "seconds": None if reproducible else round(self.seconds, 3),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.errors import EmbeddingError, OptionError
+from kgsparql.errors import EmbeddingError, OptionError, UnreachableError
 from kgsparql.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
+from kgsparql.openai_client import OpenAIClient
 from kgsparql.terms import printable
 
 __all__ = ["INSTALL_HINT", "Embedder", "OpenAIEmbedder", "SentenceTransformerEmbedder", "checked", "open_embedder"]
@@ -139,21 +140,21 @@ def _reach_hub(model: str) -> None:
 class OpenAIEmbedder:
     """A model behind an OpenAI-compatible ``/embeddings``; the key is ``OPENAI_API_KEY``, for servers that want one.
 
-    :param timeout_s: for one request.
+    :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
+    :raises InputError: for a base URL that cannot be one.
     """
 
     batch_size = 128
 
     def __init__(self, base_url: str, model: str, *, timeout_s: float = 60.0) -> None:
-        self._base_url = base_url.rstrip("/")
+        self._client = OpenAIClient(base_url, timeout_s=timeout_s)
         self._model = model
-        self._timeout_s = timeout_s
         self._dimension: int | None = None
 
     @property
     def name(self) -> str:
         """As :meth:`Embedder.name`."""
-        return f"{self._model}@{self._base_url.split('://', 1)[1].rpartition('@')[2]}"
+        return f"{self._model}@{self._client.base_url.split('://', 1)[1]}"
 
     @property
     def dimension(self) -> int:
@@ -171,38 +172,36 @@ class OpenAIEmbedder:
 
     def close(self) -> None:
         """Close the connection; the next text opens another."""
-        client = self.__dict__.pop("_client", None)
-        if client is not None:
-            client.close()
-
-    @cached_property
-    def _client(self) -> Any:
-        from openai import OpenAI
-
-        key = os.environ.get("OPENAI_API_KEY") or "none"
-        return OpenAI(base_url=self._base_url, api_key=key, max_retries=0, timeout=self._timeout_s)
+        self._client.close()
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        from openai import OpenAIError
-
         # A server may refuse an empty input; a space is as empty.
-        inputs = [text or " " for text in texts]
+        request = {"model": self._model, "input": [text or " " for text in texts]}
         try:
-            reply = self._client.embeddings.create(model=self._model, input=inputs, encoding_format="float")
-            # As the server numbers them, not as it happens to list them.
-            data = sorted(reply.data, key=lambda item: item.index)
-            numbers = [item.index for item in data]
-            vectors = np.array([item.embedding for item in data], dtype=np.float32)
-        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+            reply = self._client.embeddings(request)
+        except UnreachableError as error:
             raise EmbeddingError(
-                f"{self.name}: no embeddings: {type(error).__name__}: {printable(str(error), 200)}",
-                hint="is the URL the one that ends before /embeddings, and the model one it serves?",
+                f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
             ) from error
-        if numbers != list(range(len(texts))):
-            raise EmbeddingError(f"{self.name}: {len(numbers)} vectors for {len(texts)} texts, or numbered wrongly")
-        vectors = checked(vectors, len(texts), self._dimension, self.name)
+        vectors = checked(_numbered(reply, len(texts), self.name), len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors
+
+
+def _numbered(reply: Mapping[str, Any], count: int, name: str) -> NDArray[np.float32]:
+    """The vectors of a reply as the server numbers them, not as it happens to list them."""
+    try:
+        data = sorted(reply["data"], key=lambda item: item["index"])
+        numbers = [item["index"] for item in data]
+        vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise EmbeddingError(
+            f"{name}: no embeddings: {type(error).__name__}: {printable(str(error), 200)}",
+            hint="is the URL the one that ends before /embeddings, and the model one that makes them?",
+        ) from error
+    if numbers != list(range(count)):
+        raise EmbeddingError(f"{name}: {len(numbers)} vectors for {count} texts, or numbered wrongly")
+    return vectors
 
 
 def checked(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:

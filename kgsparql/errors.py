@@ -17,7 +17,17 @@
     │   ├── StoreError · StoreLockedError · DiskFullError
     │   ├── IndexStaleError · ModelMismatchError
     │   └── ResourceNotFoundError
-    ├── UnreachableError (ConnectionError)      an endpoint or a model server; also a broken embedder
+    ├── UnreachableError (ConnectionError)      an endpoint or a model server that did not do its part
+    │   ├── EndpointError                       E_ENDPOINT_DOWN …
+    │   │   ├── EndpointTimeoutError (TimeoutError)
+    │   │   └── EndpointReplyError (ValueError)     E_ENDPOINT_NOT_SPARQL, E_PARTIAL, E_FORMAT, E_LIMIT, E_REDIRECT
+    │   ├── ModelError                          E_MODEL …
+    │   │   ├── ModelTimeoutError (TimeoutError)
+    │   │   ├── RequestRefusedError             a parameter or message the server does not take
+    │   │   └── ModelReplyError (ValueError)    E_LLM_EMPTY, E_LLM_FORMAT, E_LLM_PARTIAL, E_LLM_REFUSED, E_LLM_LENGTH …
+    │   ├── AuthenticationError (PermissionError)
+    │   ├── RateLimitError
+    │   ├── ReplayMissError (LookupError)       an exchange that was not recorded
     │   └── EmbeddingError
     ├── BudgetExceededError                     a limit of the question's budget
     └── CancelledError                          Ctrl-C, or the caller went away
@@ -30,13 +40,19 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from kgsparql.redaction import redacted
+
 __all__ = [
     "AmbiguousLabelError",
+    "AuthenticationError",
     "BudgetExceededError",
     "CancelledError",
     "DataError",
     "DiskFullError",
     "EmbeddingError",
+    "EndpointError",
+    "EndpointReplyError",
+    "EndpointTimeoutError",
     "ForbiddenQueryError",
     "GraphLoadError",
     "IndexStaleError",
@@ -44,7 +60,10 @@ __all__ = [
     "IriError",
     "KgsparqlError",
     "LimitError",
+    "ModelError",
     "ModelMismatchError",
+    "ModelReplyError",
+    "ModelTimeoutError",
     "NotFoundError",
     "OptionError",
     "PrefixError",
@@ -53,6 +72,9 @@ __all__ = [
     "QueryError",
     "QuerySyntaxError",
     "QueryTimeoutError",
+    "RateLimitError",
+    "ReplayMissError",
+    "RequestRefusedError",
     "ResourceNotFoundError",
     "StoreError",
     "StoreLockedError",
@@ -62,6 +84,8 @@ __all__ = [
 
 class KgsparqlError(Exception):
     """The root: catch this to catch everything kgsparql raises on purpose.
+
+    No error says a key or a password: they are taken out of every text when it is made.
 
     :param message: one line that says what is wrong and where.
     :param hint: one line that says what to do about it.
@@ -77,10 +101,10 @@ class KgsparqlError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, hint: str = "", code: str | None = None, **detail: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.detail = detail
+        self.message = redacted(message)
+        super().__init__(self.message)
+        self.hint = redacted(hint)
+        self.detail = {name: redacted(value) if isinstance(value, str) else value for name, value in detail.items()}
         if code is not None:
             self.code = code
 
@@ -231,6 +255,70 @@ class UnreachableError(KgsparqlError, ConnectionError):
     code = "E_UNREACHABLE"
     exit_code = 5
     retryable = True
+
+
+class EndpointError(UnreachableError):
+    """A SPARQL endpoint that cannot be reached, or fails; ``detail`` has its URL and the status, where there is one."""
+
+    code = "E_ENDPOINT_DOWN"
+
+
+class EndpointTimeoutError(EndpointError, TimeoutError):
+    """An endpoint that was not done at the deadline."""
+
+    code = "E_TIMEOUT"
+
+
+class EndpointReplyError(EndpointError, ValueError):
+    """A reply that is not a whole SPARQL result; asking again would not help."""
+
+    code = "E_ENDPOINT_NOT_SPARQL"
+    retryable = False
+
+
+class ModelError(UnreachableError):
+    """A model server that cannot be reached, fails, or does not have the model."""
+
+    code = "E_MODEL"
+
+
+class ModelTimeoutError(ModelError, TimeoutError):
+    """A model that was not done at the deadline."""
+
+    code = "E_TIMEOUT"
+
+
+class RequestRefusedError(ModelError):
+    """A request that the server does not take (400, 422); ``detail["body"]`` is what it said."""
+
+    retryable = False
+
+
+class ModelReplyError(ModelError, ValueError):
+    """A reply that came, may have been paid for, and cannot be used."""
+
+    code = "E_LLM_FORMAT"
+    retryable = False
+
+
+class AuthenticationError(UnreachableError, PermissionError):
+    """Credentials that are missing or not accepted."""
+
+    code = "E_AUTH"
+    retryable = False
+
+
+class RateLimitError(UnreachableError):
+    """Too many requests, or no quota left."""
+
+    code = "E_RATE"
+
+
+class ReplayMissError(UnreachableError, LookupError):
+    """Only recorded exchanges may be used, and this one was not recorded."""
+
+    code = "E_REPLAY"
+    retryable = False
 
 
 class EmbeddingError(UnreachableError):

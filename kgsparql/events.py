@@ -17,6 +17,7 @@ __all__ = [
     "FallbackUsed",
     "Finished",
     "LimitReached",
+    "ModelCalled",
     "Numbering",
     "QueryRun",
     "Verified",
@@ -60,6 +61,27 @@ class QueryRun(Event):
     text: str = ""
     solutions: int = 0
     complete: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """A model replied, or failed.
+
+    :param prompt: the messages as they were sent, each with its role on a line of its own.
+    :param cached: the reply came from the store of exchanges.
+    :param error: the code of what was wrong; empty if nothing was.
+    """
+
+    kind: ClassVar[str] = "model_called"
+    model: str = ""
+    purpose: str = ""
+    prompt: str = ""
+    reply: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached: bool = False
+    error: str = ""
     seconds: float = 0.0
 
 
@@ -128,6 +150,7 @@ class Finished(Event):
 KINDS: tuple[type[Event], ...] = (
     EntitiesLinked,
     QueryRun,
+    ModelCalled,
     CandidatesChosen,
     LimitReached,
     FallbackUsed,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, overload, runtime_checkable
 
 from kgsparql.evidence import Source
 from kgsparql.query import Query
 from kgsparql.terms import Term, Triple
 
-__all__ = ["BlankNodeLookup", "KnowledgeGraph", "Solution", "Solutions"]
+__all__ = ["BlankNodeLookup", "Interruptible", "KnowledgeGraph", "OpenedGraph", "Solution", "Solutions"]
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""
@@ -78,4 +79,59 @@ class BlankNodeLookup(Protocol):
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
         """Where a triple is found; empty if it is not there."""
+        ...
+
+
+class OpenedGraph(KnowledgeGraph, Protocol):
+    """A graph that a user opened, with what must be known of it beside its answers."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that changes with what the graph holds, as far as that can be told."""
+        ...
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """The prefixes that its files declare; none if it has no files."""
+        ...
+
+    @property
+    def stored(self) -> tuple[Any, ...]:
+        """The files that it was filled from, a dataclass each; none if it has none."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of any answer should know."""
+        ...
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples."""
+        ...
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether every query goes over a network."""
+        ...
+
+
+@runtime_checkable
+class Interruptible(Protocol):
+    """A graph whose queries can be given up while they run."""
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """As :meth:`KnowledgeGraph.select`, over after ``timeout_s`` or at ``cancel``.
+
+        :raises EndpointTimeoutError: if it took longer.
+        :raises CancelledError: if ``cancel`` was set.
+        """
+        ...
+
+    def ask_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> bool:
+        """As :meth:`KnowledgeGraph.ask`, with the limits of :meth:`select_within`."""
         ...

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kgsparql.evidence import Cut
-from kgsparql.graphs import OxigraphGraph
+from kgsparql.graph import OpenedGraph
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, PrefixMap, Term
 
@@ -16,7 +16,7 @@ __all__ = ["graph_info"]
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 
-def graph_info(graph: OxigraphGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
+def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
     """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
     A triple that is in several named graphs counts once.
@@ -25,12 +25,15 @@ def graph_info(graph: OxigraphGraph, labels: Labels, prefixes: PrefixMap, *, sho
     """
     kind = "_distinct" if graph.may_repeat_triples else ""
     (triples,) = graph.select(Query.load(f"info_triples{kind}"))
-    named = sorted(str(name) for name in graph.store.named_graphs())
+    named = [str(solution["graph"]) for solution in graph.select(Query.load("info_graphs").limit(shown + 1))]
     counted = {
         what: _counts(graph, Query.load(query).limit(shown + 1), labels, prefixes)
         for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
     }
-    cuts = [Cut("named graphs", shown, len(named))] if len(named) > shown else []
+    cuts = []
+    if len(named) > shown:
+        (graphs,) = graph.select(Query.load("info_graph_count"))
+        cuts.append(Cut("named graphs", shown, _number(graphs["count"])))
     cuts += [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
     return {
         "name": graph.name,
@@ -42,7 +45,7 @@ def graph_info(graph: OxigraphGraph, labels: Labels, prefixes: PrefixMap, *, sho
     }
 
 
-def _counts(graph: OxigraphGraph, query: Query, labels: Labels, prefixes: PrefixMap) -> list[dict[str, Any]]:
+def _counts(graph: OpenedGraph, query: Query, labels: Labels, prefixes: PrefixMap) -> list[dict[str, Any]]:
     solutions = graph.select(query)
     named = labels([solution["term"] for solution in solutions])
     return [

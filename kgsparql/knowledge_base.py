@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.asking import Asking, ignore
 from kgsparql.budget import Usage
-from kgsparql.choosing import RankerChooser
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
-from kgsparql.events import Event, FallbackUsed, Finished, Numbering
+from kgsparql.events import Event, Finished, Numbering
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
-from kgsparql.graphs import OxigraphGraph, open_graph
+from kgsparql.graph import OpenedGraph
+from kgsparql.graphs import open_graph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.paths import Directions
 from kgsparql.paths import Path as GraphPath
 from kgsparql.query import Query
+from kgsparql.resources import cache_directory
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Literal, PrefixMap, Term, iri, printable
 
@@ -54,7 +55,7 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        graph: OxigraphGraph,
+        graph: OpenedGraph,
         *,
         languages: tuple[str, ...] = ("en",),
         embedder: str | Embedder | None = "auto",
@@ -132,19 +133,18 @@ class KnowledgeBase:
             graph=MeteredGraph(self.graph, usage, emit),
             linker=linker,
             ranker=ranker,
-            choose=RankerChooser(ranker, emit),
+            model=asking.model,
+            allow_model_knowledge=asking.allow_model_knowledge,
             usage=usage,
             emit=emit,
             given=tuple(self.resolve(e) if isinstance(e, str) else e for e in asking.entities),
             languages=self.languages,
             direction=asking.direction,
             seed=asking.seed,
-            notes=list(getattr(self.graph, "notes", ())),
+            notes=list(self.graph.notes),
         )
         if self.embedder is None:
-            emit(
-                FallbackUsed(purpose="ranking", reason="no embedding model: texts are compared by the words they share")
-            )
+            session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
     @cached_property
@@ -193,7 +193,6 @@ class KnowledgeBase:
     @property
     def index_directory(self) -> Path:
         """Where the label index of this graph is kept."""
-        from kgsparql.graphs.opening import cache_directory
         from kgsparql.label_index import index_directory
 
         return index_directory(self.graph, cache_directory())
@@ -307,7 +306,7 @@ def open(
     progress: Callable[[str, int, int | None], None] | None = None,
     **options: Any,
 ) -> KnowledgeBase:
-    """Open RDF files, a directory of them, a store on disk, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
+    """Open RDF files, a directory of them, a store on disk, a SPARQL endpoint, an ``rdflib.Graph``, a ``pyoxigraph.Store``.
 
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
     :raises GraphLoadError: for a file that is missing or is not RDF.

@@ -15,7 +15,8 @@ from kgsparql.embedding import Embedder
 from kgsparql.errors import IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.label_rows import LabelRow, Progress, description_rows, label_rows
+from kgsparql.label_reading import is_remote, read_descriptions, read_labels
+from kgsparql.label_rows import LabelRow, Progress
 from kgsparql.label_search import LabelSearch, MemoryLabels
 from kgsparql.label_tables import LanceLabels, write_descriptions, write_labels
 from kgsparql.label_vectors import embed_texts, vector_table
@@ -88,23 +89,27 @@ def label_index(
     """The index of a graph for a question that wants it now: seconds, whatever was done before.
 
     One that was built is opened. Else few labels are held in memory, or embedded at once if there is an embedder;
-    many are indexed for full-text search only.
+    many are indexed for full-text search only. Those of an endpoint are always kept: they are read over the network.
 
     :param directory: where it is, or will be, kept.
     :raises IndexStaleError: if the one there was made from another graph or by another recipe.
     :raises ModelMismatchError: if the one there has vectors, but of another embedder, and more than are embedded here.
+    :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
+    remote = is_remote(graph)
     found = _opened_or_embedded_again(graph, directory, embedder, label_predicates)
-    if found is not None and (found.embedder is not None or found.rows > MEMORY_ROWS):
-        return found
-    rows = label_rows(
+    if found is not None:
+        is_wanted = embedder is not None and found.texts <= EMBED_AT_ONCE  # small enough to get its vectors now
+        if found.embedder is not None or found.rows > MEMORY_ROWS or (remote and not is_wanted):
+            return found
+    rows = read_labels(
         graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=_import_early
     )
     texts = len({row.text for row in rows})
     if embedder is not None and rows and texts <= EMBED_AT_ONCE:
         wanted = embedder
-    elif len(rows) <= MEMORY_ROWS:
+    elif len(rows) <= MEMORY_ROWS and not (remote and rows):
         return LabelIndex(MemoryLabels(rows), len(rows), texts)
     else:
         wanted = None
@@ -210,7 +215,7 @@ class _Builder:
                 rows = self._rows() if rows is None else rows
                 manifest = self._write_labels(tables, rows)
             if with_descriptions and "descriptions" not in manifest:
-                found = description_rows(self.graph, cancel=self.cancel)
+                found = read_descriptions(self.graph, cancel=self.cancel)
                 manifest |= write_descriptions(tables, found, _tag())
                 tables.publish(manifest)
             if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
@@ -220,7 +225,7 @@ class _Builder:
         return _opened(tables, manifest, self.embedder)
 
     def _rows(self) -> list[LabelRow]:
-        return label_rows(
+        return read_labels(
             self.graph, label_predicates=self.label_predicates, progress=self.progress, cancel=self.cancel
         )
 

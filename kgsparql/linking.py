@@ -80,8 +80,30 @@ class Linker:
         self.languages = tuple(tag.lower() for tag in languages)
         self.kinds = kinds
 
-    def link(self, question: str) -> tuple[LinkedEntity, ...]:
-        """The entities a question names, the most specific first; none twice, and no two for the same words."""
+    def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
+        """The entities a question names, the most specific first; none twice, and no two for the same words.
+
+        :param mentions: the names in the question and whether each names a type, where somebody else found them; they
+            are linked in their order. Where nothing is, as without them, the words of the question are.
+        """
+        return self._mentioned(question, mentions or ()) or self._named(question)
+
+    def _mentioned(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
+        """The best entity for each mention that no mention before it took; for types only if there is no other."""
+        for wanted in ([text for text, is_type in mentions if not is_type], [text for text, kind in mentions if kind]):
+            links: dict[IRI, LinkedEntity] = {}
+            for text in wanted[:MAX_LINKS]:
+                for link in self._named(text)[:1]:
+                    rest = [c for c in (link, *link.candidates) if c.score >= self.threshold and c.term not in links]
+                    if rest:
+                        mention = _placed(text, question, is_type=link.mention.is_type)
+                        others = tuple(c for c in link.candidates if c.term != rest[0].term)
+                        links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
+            if links:
+                return tuple(links.values())
+        return ()
+
+    def _named(self, question: str) -> tuple[LinkedEntity, ...]:
         reading = Reading(question, self.index.search, self.languages)
         found = self._candidates(reading)
         others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
@@ -170,6 +192,14 @@ class Linker:
         if all(common):
             return tuple(links)
         return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
+
+
+def _placed(text: str, question: str, *, is_type: bool) -> Mention:
+    """A mention at its place in the question; a text that is not in it, word for word, has none."""
+    start = question.casefold().find(text.casefold())
+    if start < 0:
+        return Mention("", -1, -1, is_type)
+    return Mention(question[start : start + len(text)], start, start + len(text), is_type)
 
 
 def _without_derived(

@@ -1,12 +1,13 @@
-"""Files shipped beside the package: SPARQL queries and ontologies."""
+"""Where kgsparql's own files are: queries and ontologies that are shipped, and the cache directory."""
 
+import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from kgsparql.errors import ResourceNotFoundError
 
-__all__ = ["resource"]
+__all__ = ["cache_directory", "resource"]
 
 
 def resource(folder: str, name: str) -> Traversable:
@@ -30,3 +31,12 @@ def resource(folder: str, name: str) -> Traversable:
         if found.is_file():
             return found
     raise ResourceNotFoundError(f"no {name} in {folder}/", hint="reinstall kgsparql: the package is incomplete")
+
+
+def cache_directory() -> Path:
+    """Where kgsparql keeps what it can make again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory."""
+    if given := os.environ.get("KGSPARQL_CACHE_DIR"):
+        return Path(given)
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("kgsparql", appauthor=False))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgsparql.answer import Draft, Retrieval
-from kgsparql.composing import compose_from_templates
+from kgsparql.composing import compose
 from kgsparql.session import Session
 
 __all__ = ["Cost", "Retriever"]
@@ -37,6 +37,6 @@ class Retriever(ABC):
     def retrieve(self, session: Session) -> Retrieval:
         """Evidence and ranked candidates for the session's question."""
 
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:  # noqa: ARG002 - a method may need it
-        """The draft of an answer; a method that has a way of its own overrides this."""
-        return retrieval.draft or compose_from_templates(retrieval)
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """The draft of an answer from verified evidence; a method that has a prompt of its own overrides this."""
+        return retrieval.draft or compose(retrieval, session)

@@ -8,23 +8,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
-from kgsparql.choosing import Candidate, Chooser, wording_scores
-from kgsparql.errors import BudgetExceededError
-from kgsparql.events import Emit, EntitiesLinked, LimitReached
+from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
+from kgsparql.errors import BudgetExceededError, ModelReplyError
+from kgsparql.events import Emit, EntitiesLinked, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
 from kgsparql.paths import Directions
 from kgsparql.ranking import Ranker
 from kgsparql.terms import IRI, Literal, Term, printable
 
 __all__ = ["Session"]
+
+T = TypeVar("T")
 
 _CUTS_TOLD = 8
 
@@ -33,8 +38,12 @@ _CUTS_TOLD = 8
 class Session:
     """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
 
-    A retriever takes its options from its own fields and everything else from here.
+    A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
+    model: ``choose`` and :meth:`ask_model` do what can be done.
 
+    :param model: who is asked; ``None`` for nobody.
+    :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
+    :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
     :param given: entities named by the caller; then nothing is linked.
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget ended some step early.
@@ -45,16 +54,21 @@ class Session:
     graph: MeteredGraph
     linker: Linker | None
     ranker: Ranker
-    choose: Chooser
     usage: Usage
     emit: Emit
+    model: LanguageModel | None = None
+    chooser: Chooser | None = None
+    allow_model_knowledge: bool = False
     given: tuple[IRI, ...] = ()
     languages: tuple[str, ...] = ("en",)
     direction: Directions = "both"
     seed: int = 0
     notes: list[str] = field(default_factory=list)
+    fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
     random: Random = field(init=False)
+    ranked: RankerChooser = field(init=False)
+    choose: Chooser = field(init=False)
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _links: tuple[LinkedEntity, ...] | None = None
     _labels: dict[Term, str] = field(default_factory=dict)
@@ -63,9 +77,43 @@ class Session:
     def __post_init__(self) -> None:
         seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
+        self.ranked = RankerChooser(self.ranker, self.emit)
+        if self.chooser is not None:
+            self.choose = self.chooser
+        elif self.model is not None:
+            self.choose = ModelChooser(self.ask_model, self.ranked, self.emit, self.model.name)
+        else:
+            self.choose = self.ranked
 
-    def link(self) -> tuple[LinkedEntity, ...]:
-        """The entities of the question: those given, else those the linker finds; the same at every call."""
+    def ask_model(self, call: Call[T], *, required: bool = False) -> T | None:
+        """What the model says; ``None`` if there is no model, or its reply is of no use: do the second-best thing then.
+
+        :param required: a reply of no use is an error, too.
+        :raises ModelReplyError: for such a reply.
+        :raises ModelError: if the server cannot be reached, fails or refuses.
+        :raises BudgetExceededError: if the call could go over the budget.
+        """
+        if self.model is None:
+            return None
+        try:
+            return self.model.ask(call, self.usage, self.emit)
+        except ModelReplyError as error:
+            self.fall_back(call.purpose, f"{error.message} [{error.code}]")
+            if required:
+                raise
+            return None
+
+    def fall_back(self, purpose: str, reason: str) -> None:
+        """Count and tell something that was done in the second-best way."""
+        self.fallbacks.append(Fallback(purpose, reason))
+        self.emit(FallbackUsed(purpose=purpose, reason=reason))
+
+    def link(self, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
+        """The entities of the question: those given, else those the linker finds; the same at every call.
+
+        :param mentions: what a model takes for names in the question, and whether each names a type; ``None`` leaves
+            it to the linker to find them.
+        """
         if self._links is None:
             if self.given:
                 named = self.labels(self.given, owed=True)
@@ -77,7 +125,7 @@ class Session:
                     for term in dict.fromkeys(self.given)
                 )  # fmt: skip
             else:
-                self._links = self.linker.link(self.question) if self.linker else ()
+                self._links = self.linker.link(self.question, mentions) if self.linker else ()
                 self._note_links(self._links)
             self._labels.update({link.term: link.label for link in self._links})
             self.emit(

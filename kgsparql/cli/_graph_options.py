@@ -37,8 +37,8 @@ KgOption = Annotated[
         "-k",
         "--kg",
         metavar="SOURCE",
-        help="RDF file, directory of RDF files, store, or - for stdin; repeat for several files. "
-        "Default: KGSPARQL_KG, one source per line.",
+        help="RDF file, directory of RDF files, store, URL of a SPARQL endpoint, or - for stdin; repeat for several "
+        "files. Default: KGSPARQL_KG, one source per line.",
     ),
 ]
 NoCacheOption = Annotated[

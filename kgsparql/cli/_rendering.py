@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from kgsparql.answer import Answer
+from kgsparql.answer import Answer, InferenceStep, candidates_text
 from kgsparql.errors import OptionError
 from kgsparql.terms import printable
 
@@ -14,7 +15,7 @@ __all__ = ["FORMATS", "render"]
 _CLOSE = 0.9
 """From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
 
-FORMATS = ("text", "md", "json", "jsonl", "trig")
+FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
 
 
 def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
@@ -30,6 +31,8 @@ def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
         from kgsparql.rdf_output import answer_to_trig
 
         return answer_to_trig(answer)
+    if form == "mermaid":
+        return answer.tree.mermaid()
     if form == "md":
         return "\n".join(_markdown(answer))
     if form == "text":
@@ -38,7 +41,12 @@ def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
 
 
 def _text(answer: Answer, verbose: int) -> Iterator[str]:
-    yield from (printable(line, 400) for line in answer.text.splitlines())
+    yield from (printable(line, 4_000) for line in answer.text.splitlines())
+    if answer.inference:
+        yield ""
+        yield "Inference"
+        for i, step in enumerate(answer.inference, 1):
+            yield f"{i:>4}  {_said(step, answer)}  [{step.marker}]"
     if len(answer.evidence):
         yield ""
         yield "Evidence"
@@ -49,7 +57,7 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
     if answer.tree and verbose >= 1:
         yield ""
         yield "Tree"
-        yield answer.tree
+        yield answer.tree.text()
     if answer.linked:
         yield ""
         yield "Linked"
@@ -66,6 +74,12 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
     yield _cost(answer)
 
 
+def _said(step: InferenceStep, answer: Answer) -> str:
+    triple = step.cited.triple
+    names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
+    return f"{names[0]} —{names[1]}→ {names[2]}"
+
+
 def _checked(answer: Answer, marker: str) -> bool:
     return all(cited.verified for cited in answer.evidence[marker].triples)
 
@@ -77,20 +91,39 @@ def _cost(answer: Answer) -> str:
     cited = sum(len(item.triples) for item in answer.evidence)
     return (
         f"{answer.status} · {checked} of {cited} citations found again ({len(triples)} triples) · "
-        f"{usage.get('queries', 0)} queries · {usage.get('model_calls', 0)} model calls{seconds}"
+        f"{usage.get('queries', 0)} queries · {_calls(usage)}{seconds}"
     )
+
+
+def _calls(usage: Mapping[str, Any]) -> str:
+    """What the model cost: calls, tokens, money where the prices are known."""
+    calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
+    if not calls:
+        return "0 model calls"
+    kept = f" ({cached} kept replies)" if cached else ""
+    cost = "" if usage.get("cost") is None else f" · cost {usage['cost']:.4g}"
+    return f"{calls} model call{'' if calls == 1 else 's'}{kept} · {usage.get('tokens', 0):,} tokens{cost}"
 
 
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped(answer.question)}"
     yield ""
+    is_list = answer.answers and answer.text == candidates_text(answer.answers)
+    yield "**Ranked candidates**" if is_list else _escaped(answer.text)
     if answer.answers:
-        yield "**Ranked candidates**" if answer.grounding == "graph" else _escaped(answer.text)
         yield ""
         for i, term in enumerate(answer.answers, 1):
             yield f"{i}. {_escaped(term.label)} [{', '.join(term.markers)}]"
-    else:
-        yield _escaped(answer.text)
+    if answer.inference:
+        yield ""
+        yield "### Inference"
+        yield ""
+        for i, step in enumerate(answer.inference, 1):
+            yield f"{i}. {_escaped(_said(step, answer))} [{step.marker}]"
+        yield ""
+        yield "```mermaid"
+        yield answer.tree.mermaid()
+        yield "```"
     if len(answer.evidence):
         yield ""
         yield "### Evidence"

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
+from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._rendering import FORMATS, render
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
 from kgsparql.terms import printable
@@ -27,9 +29,11 @@ _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph"
 
 
 @c.reported
-@with_graph
+@with_groups
 def ask(
     graph: GraphOptions,
+    model: ModelOptions,
+    limits: LimitOptions,
     question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
     entity: Annotated[
         list[str] | None,
@@ -42,7 +46,10 @@ def ask(
         list[str] | None,
         typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
     ] = None,
-    no_model: Annotated[bool, typer.Option("--no-model", help="Use no language model.")] = False,
+    allow_model_knowledge: Annotated[
+        bool,
+        typer.Option("--allow-model-knowledge", help="Where the graph has no answer, show the model's own, labelled."),
+    ] = False,
     embedder: Annotated[
         str,
         typer.Option(
@@ -56,18 +63,15 @@ def ask(
     direction: c.DirectionOption = "both",
     lang: c.LangOption = "en",
     seed: Annotated[int, typer.Option("--seed", help="For methods that draw samples.")] = 0,
-    max_queries: Annotated[int | None, typer.Option("--max-queries", min=0, help="SPARQL queries per question.")] = 500,
-    max_seconds: Annotated[float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.")] = 120,
     reproducible: Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")] = False,
     verbose: c.VerboseOption = 0,
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
 
-    Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 6 a limit was reached, 130 interrupted.
+    Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 5 unreachable, 6 a limit reached, 130 stopped.
     """
     from kgsparql.answering import checked_question
     from kgsparql.asking import Asking
-    from kgsparql.budget import Budget
 
     named = graph.sources
     if question == "-" and "-" in named:
@@ -81,20 +85,23 @@ def ask(
         checked_question(question)
     asking = Asking(
         retriever=retriever, options=_options(option), direction=c.checked_direction(direction), seed=seed,
-        budget=Budget(max_queries=max_queries, max_seconds=max_seconds), emit=_steps(verbose),
+        budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
+        model=model.opened(seed=seed),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
     with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
         asking = asking.about(knowledge.resolve(name) for name in entity or ())
-        if not no_model:
-            graph.say("no language model is set up: candidates are ranked (--no-model hides this)")
+        if asking.model is None and not model.no_model:
+            graph.say(HOW_TO_ADD)
         if question == "-":
             c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
             return
         answer = knowledge.answer(question, asking)
     c.write(render(_reproducible(answer) if reproducible else answer, shape, verbose=verbose), output)
-    if _EXIT[answer.status]:
-        raise typer.Exit(_EXIT[answer.status])
+    if answer.error is not None:
+        c.show_error(answer.error)
+    if _exit_code(answer):
+        raise typer.Exit(_exit_code(answer))
 
 
 def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible: bool) -> Iterator[str]:
@@ -106,7 +113,7 @@ def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible:
             continue
         try:
             answer = knowledge.answer(text, asking)
-            statuses.add(_EXIT[answer.status])
+            statuses.add(_exit_code(answer))
             yield render(_reproducible(answer) if reproducible else answer, shape)
         except KgsparqlError as error:
             statuses.add(error.exit_code)
@@ -122,6 +129,10 @@ def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible:
         raise typer.Exit(worst)
 
 
+def _exit_code(answer: Answer) -> int:
+    return _EXIT[answer.status] if answer.error is None else answer.error.exit_code
+
+
 def _options(option: list[str] | None) -> dict[str, str]:
     options = {}
     for text in option or ():
@@ -135,7 +146,7 @@ def _options(option: list[str] | None) -> dict[str, str]:
 def _reproducible(answer: Answer) -> Answer:
     from dataclasses import replace
 
-    return replace(answer, usage={**answer.usage, "seconds": None})
+    return replace(answer, usage={**answer.usage, "seconds": None, "cached_calls": None})
 
 
 def _steps(verbose: int) -> Any:
@@ -149,6 +160,20 @@ def _steps(verbose: int) -> Any:
                 cut = "" if event.complete else ", cut by the endpoint"
                 c.say(f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms")
                 c.say("\n".join(f"    {line}" for line in printable_lines(event.text)))
+            case e.ModelCalled():
+                what = (
+                    f"failed: {event.error}"
+                    if event.error
+                    else f"{event.prompt_tokens:,} + {event.completion_tokens:,} tokens"
+                )
+                kept = ", kept reply" if event.cached else f", {event.seconds:.2f} s"
+                c.say(f"· {event.model} ({event.purpose}): {what}{kept}")
+                if verbose >= 2:
+                    c.say(
+                        "\n".join(
+                            f"    {line}" for text in (event.prompt, event.reply) for line in printable_lines(text)
+                        )
+                    )
             case e.EntitiesLinked():
                 found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
                 c.say(f"· linked: {printable(found, 400)}")

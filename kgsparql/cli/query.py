@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,6 +15,11 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions, with_graph
 from kgsparql.errors import InputError, OptionError
 from kgsparql.terms import PrefixMap, printable
+
+if TYPE_CHECKING:
+    from kgsparql.cli._progress import Progress
+    from kgsparql.graphs import EndpointGraph, OxigraphGraph
+    from kgsparql.user_query import QueryResult
 
 __all__ = ["query"]
 
@@ -36,8 +43,8 @@ def query(
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
-    from kgsparql.graphs import open_graph
-    from kgsparql.user_query import FORMATS, QueryWorker, check, serialise
+    from kgsparql.graphs import names_endpoint, open_embedded
+    from kgsparql.user_query import FORMATS, check, serialise
 
     named = graph.sources
     if text == "-" and "-" in named:
@@ -45,23 +52,45 @@ def query(
     text = _read(text)
     with c.progress(quiet=graph.quiet) as shown:
         # The worker cannot read our stdin: what comes from there is read here and sent to it.
-        piped = open_graph(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
+        remote = _endpoint(graph) if names_endpoint(named) else None
+        piped = open_embedded(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
         declared = _declared(graph) if piped is None else piped.prefixes
         prefixes = PrefixMap.default().merged(declared)
         checked = check(text, prefixes=prefixes)
         shape = _shape(form, output, FORMATS[checked.form], checked.form)
-        target, options = (named, graph.reading) if piped is None else (piped.store, {})
-        with QueryWorker(target, options=options, progress=shown, notes=graph.say) as worker:
-            worker.start()
+        with _runner(graph, remote, piped, shown) as run:
             if verbose:
                 c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
-            result = worker.run(checked, timeout_s=timeout, max_rows=max_rows)
+            result = run(checked, timeout_s=timeout, max_rows=max_rows)
     if verbose:
         c.say(f"· {result.rows:,} {'triples' if shape in {'ttl', 'nt'} else 'solutions'}, {result.seconds:.3f} s")
     data = serialise(result, shape, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if result.cut is not None:
         graph.say(f"cut: {result.cut} (--max-rows keeps more)")
+
+
+def _endpoint(graph: GraphOptions) -> EndpointGraph:
+    """The endpoint that was named, alone and without options of files."""
+    from kgsparql.graphs import open_graph
+
+    return cast("EndpointGraph", open_graph(graph.sources, notes=graph.say, **graph.reading))
+
+
+@contextmanager
+def _runner(
+    graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: Progress
+) -> Iterator[Callable[..., QueryResult]]:
+    """What runs a query: the endpoint itself, or a worker process that has loaded the graph."""
+    from kgsparql.user_query import QueryWorker, run_on_endpoint
+
+    if remote is not None:
+        yield partial(run_on_endpoint, remote)
+        return
+    target, options = (graph.sources, graph.reading) if piped is None else (piped.store, {})
+    with QueryWorker(target, options=options, progress=shown, notes=graph.say) as worker:
+        worker.start()
+        yield worker.run
 
 
 def _declared(graph: GraphOptions) -> dict[str, str]:

@@ -8,26 +8,33 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 import pyoxigraph as ox
 
-from kgsparql.errors import InputError, StoreError
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files
+from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.graph import OpenedGraph
+from kgsparql.graphs.endpoint import EndpointGraph
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
 from kgsparql.graphs.loader import recipe_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
+from kgsparql.graphs.sparql_request import is_address
 from kgsparql.graphs.stores import LoadReport, load_store
 
 __all__ = [
     "CACHE_FROM_BYTES",
+    "EndpointGraph",
     "GraphSource",
     "LoadReport",
     "OxigraphGraph",
     "Progress",
     "describe_store",
     "load_store",
+    "names_endpoint",
+    "open_embedded",
     "open_graph",
     "open_store",
     "prefixes_in",
@@ -51,12 +58,14 @@ def open_graph(
     cache: bool = True,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
-) -> OxigraphGraph:
-    """Open RDF files, a directory of them, a store on disk, or a pyoxigraph store.
+) -> OpenedGraph:
+    """Open RDF files, a directory of them, a store on disk, a pyoxigraph store, or a SPARQL endpoint.
 
     A single file goes to the default graph; of several each gets its own named graph, so that citations say which.
+    Nothing is sent to an endpoint before its first query.
 
-    :param sources: one or more files, directories or ``-`` (standard input, with ``format``); or one store.
+    :param sources: one or more files, directories or ``-`` (standard input, with ``format``); or one store; or the URL
+        of one endpoint, which takes none of the options of files.
     :param name: what citations say for a single source; as given, if ``None``.
     :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory.
     :param notes: called with one line for each thing the user may want to know.
@@ -64,7 +73,31 @@ def open_graph(
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     :raises LimitError: for what is larger than the limits of reading.
     :raises StoreError: for a store that cannot be opened.
+    :raises OptionError: for options that the source does not have.
     """
+    if names_endpoint(sources):
+        reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
+        return _endpoint(sources, name, [option for option, value in reading.items() if value], notes)
+    return open_embedded(
+        sources, name=name, format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context,
+        cache=cache, progress=progress, notes=notes,
+    )  # fmt: skip
+
+
+def open_embedded(
+    sources: GraphSource | Sequence[GraphSource],
+    *,
+    name: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word of the specifications
+    base: str | None = None,
+    encoding: str | None = None,
+    skip_bad: bool = False,
+    context: str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    notes: Callable[[str], None] | None = None,
+) -> OxigraphGraph:
+    """As :func:`open_graph`, for what is held in this process: everything but endpoints."""
     given = [sources] if isinstance(sources, GraphSource) else list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
@@ -100,11 +133,46 @@ def prefixes_in(
     :raises KgsparqlError: as :func:`open_graph`, for what can be seen at the head of a file.
     """
     given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    if names_endpoint(given):
+        return {}
     if any(_is_whole(source) for source in given):
         return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
     options = ReadOptions(format=format, base=base, encoding=encoding)
     files = [file for source in given for file in rdf_files(str(source))]
     return {prefix: name for file in reversed(files) for prefix, name in prefixes_of(file, options).items()}
+
+
+def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
+    """Whether one of the sources is the URL of an endpoint.
+
+    >>> names_endpoint("https://example.org/sparql"), names_endpoint(["https://example.org/data.ttl"])
+    (True, False)
+    """
+    given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    return any(is_address(source) and not _names_file(str(source)) for source in given)
+
+
+def _names_file(url: str) -> bool:
+    """Whether a URL obviously names an RDF file, which is not read over the network."""
+    path = Path(urlsplit(url).path)
+    return bool(path.suffixes) and has_rdf_suffix(path)
+
+
+def _endpoint(
+    sources: GraphSource | Sequence[GraphSource],
+    name: str | None,
+    options: Sequence[str],
+    notes: Callable[[str], None] | None,
+) -> EndpointGraph:
+    given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    if len(given) > 1:
+        raise InputError(
+            "an endpoint cannot be opened together with other sources", hint="ask one graph at a time, each with its -k"
+        )
+    if options:
+        named = ", ".join("input-format" if option == "format" else option.replace("_", "-") for option in options)
+        raise OptionError(f"options of files, given with an endpoint: {named}", hint="leave them out")
+    return EndpointGraph(str(given[0]).strip(), name=name, note=notes)
 
 
 def _is_whole(source: GraphSource) -> bool:

@@ -27,6 +27,7 @@ __all__ = [
     "ReadOptions",
     "format_named",
     "format_of",
+    "has_rdf_suffix",
     "raw_file",
     "rdf_files",
     "reader_of",
@@ -185,7 +186,7 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
     path = Path(source)
     try:
         if path.is_dir():
-            inside = sorted(entry for entry in path.iterdir() if entry.is_file() and _has_rdf_suffix(entry))
+            inside = sorted(entry for entry in path.iterdir() if entry.is_file() and has_rdf_suffix(entry))
             for entry in inside:
                 if not entry.resolve().is_relative_to(path.resolve()):
                     raise InputError(
@@ -196,8 +197,10 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
             return [RdfFile(str(entry), entry) for entry in inside]
         if not path.exists():
             is_address = name.startswith(("http://", "https://"))
-            hint = "nothing is read over the network yet: download the data" if is_address else "check the path"
-            raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
+            if is_address:
+                hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
+                raise InputError(f"{name}: no file is read over the network", hint=hint, path=name)
+            raise InputError(f"{name}: no such file or directory", hint="check the path", path=name)
         if not path.is_file():
             raise InputError(
                 f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name
@@ -207,7 +210,8 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
     return [RdfFile(name, path)]
 
 
-def _has_rdf_suffix(path: Path) -> bool:
+def has_rdf_suffix(path: Path) -> bool:
+    """Whether a path ends as the name of an RDF file, packed or not."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     return bool(last) and last[0][1:] in FORMATS

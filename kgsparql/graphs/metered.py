@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError
+from kgsparql.errors import CancelledError, EndpointTimeoutError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, KnowledgeGraph, Solutions
+from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions
 from kgsparql.query import Query
 from kgsparql.terms import Triple
 
@@ -48,11 +48,11 @@ class MeteredGraph:
         """
         if query.empty:
             return Solutions()
-        return self._counted(query, lambda: self.graph.select(query))
+        return self._counted(query, lambda: self._select(query))
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
-        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self.graph.ask(query) else ())))
+        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._ask(query) else ())))
 
     def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         if self.limited:
@@ -60,7 +60,12 @@ class MeteredGraph:
         elif self.usage.cancel.is_set():
             raise CancelledError("stopped")
         began = time.perf_counter()
-        solutions = run()
+        try:
+            solutions = run()
+        except EndpointTimeoutError:
+            if self.limited:
+                self.usage.check()  # what was over may have been the time of the question
+            raise
         if not self.limited:
             self.usage.owed_query(len(solutions))
         self.emit(
@@ -76,6 +81,20 @@ class MeteredGraph:
         if self.limited:
             self.usage.after_query(len(solutions))
         return solutions
+
+    def _select(self, query: Query) -> Solutions:
+        if isinstance(self.graph, Interruptible):
+            return self.graph.select_within(query, timeout_s=self._left_s, cancel=self.usage.cancel)
+        return self.graph.select(query)
+
+    def _ask(self, query: Query) -> bool:
+        if isinstance(self.graph, Interruptible):
+            return self.graph.ask_within(query, timeout_s=self._left_s, cancel=self.usage.cancel)
+        return self.graph.ask(query)
+
+    @property
+    def _left_s(self) -> float | None:
+        return self.usage.seconds_left if self.limited else None
 
     def source(self, named_graph: str | None) -> Source:
         """As :meth:`KnowledgeGraph.source`."""

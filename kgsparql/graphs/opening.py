@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +19,9 @@ from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.swapping import clean, is_store, previous_stores, put_in_place
+from kgsparql.resources import cache_directory
 
-__all__ = ["cache_directory", "cached_store", "describe_store", "has_store", "open_store"]
+__all__ = ["cached_store", "describe_store", "has_store", "open_store"]
 
 _CACHE_WAIT_S = 600.0
 
@@ -95,15 +95,6 @@ def _files_hash(path: Path) -> str:
     """A hash that changes when another program writes to a store: of the names, sizes and times of its tables."""
     entries = sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in path.iterdir() if e.suffix == ".sst")
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
-
-
-def cache_directory() -> Path:
-    """Where kgsparql keeps what it can make again: ``KGSPARQL_CACHE_DIR``, else the user's cache directory."""
-    if given := os.environ.get("KGSPARQL_CACHE_DIR"):
-        return Path(given)
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("kgsparql", appauthor=False))
 
 
 def cached_store(

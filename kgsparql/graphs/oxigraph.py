@@ -40,6 +40,7 @@ class OxigraphGraph:
     """
 
     chunk_size = 1000
+    is_remote = False
 
     def __init__(
         self,

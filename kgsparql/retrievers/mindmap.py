@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
+from typing import Literal as OneOf
 
-from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.choosing import Candidate
+from kgsparql.composing import drafted
+from kgsparql.decision_tree import decision_tree
 from kgsparql.errors import OptionError
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
+from kgsparql.grounding import evidence_labels
+from kgsparql.linking import LinkedEntity
 from kgsparql.paths import Path, Step
 from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
 from kgsparql.retrievers._lines import lines_around, lines_beyond, without_names
-from kgsparql.retrievers._tree import decision_tree
+from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term
 from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
@@ -78,13 +83,17 @@ class MindMap(Retriever):
     :param hub_limit: terms with more edges are not walked through.
     :param frontier: neighbours that are walked on from, where there is no pair to connect.
     :param two_hop_when_single: where there is no pair to connect, go two hops out and keep what fits the question.
+    :param mentions: who finds the names in the question: the ``model``, if there is one, or the ``linker``.
+    :param verbalise: what the model reads: lines with arrows (``template``), or sentences it made of them (``model``).
     """
 
     name: ClassVar[str] = "mindmap"
     summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
     source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
     cost: ClassVar[Cost] = Cost(
-        calls="0", rounds="0", queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 30"
+        calls="2 + (verbalise == 'model')",
+        rounds="2 + (verbalise == 'model')",
+        queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 30",
     )
 
     paths_kept: int = 5
@@ -97,6 +106,8 @@ class MindMap(Retriever):
     hub_limit: int = 10_000
     frontier: int = 200
     two_hop_when_single: bool = True
+    mentions: OneOf["model", "linker"] = "model"
+    verbalise: OneOf["template", "model"] = "template"
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
@@ -106,7 +117,7 @@ class MindMap(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths first (P), then neighbour lines (N); candidates from both."""
-        links = session.link()
+        links = self._link(session)
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class"]
         paths: list[Scored] = []
@@ -125,13 +136,30 @@ class MindMap(Retriever):
                 paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
         evidence = Evidence(_in_order(paths, lines, session))
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        terms = (t for triple in evidence.triples for t in (triple.subject, triple.predicate, triple.object))
-        labels = session.labels(terms, owed=True)
         return Retrieval(
             evidence=evidence,
             candidates=tuple(_candidates(evidence, frozenset(entities), session)),
-            tree=decision_tree(evidence, labels),
+            tree=decision_tree(evidence, evidence_labels(evidence, session)),
         )
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """An answer with the steps it was inferred by, and the tree of what they rest on."""
+        sentences = session.ask_model(sentences_call(retrieval)) if self.verbalise == "model" else None
+        draft = drafted(answer_call(retrieval, sentences or {}, session), retrieval, session)
+        if not draft.inference and not draft.claims:
+            return draft
+        cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+        steps = {step.cited.triple for step in draft.inference}
+        labels = evidence_labels(cited, session)
+        return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
+
+    def _link(self, session: Session) -> tuple[LinkedEntity, ...]:
+        """The entities of the question; where they are not given, a model may say what its names are."""
+        if self.mentions == "linker" or session.given:
+            return session.link()
+        with session.within_budget():
+            return session.link(session.ask_model(mentions_call(session.question)))
+        return session.link()
 
     def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[Scored]:
         """The best lines of each entity: a fair share for each, so that the first does not take them all."""
@@ -173,7 +201,7 @@ class MindMap(Retriever):
             _candidate(i, line, kind, labels, session.masked_question)
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
-        chosen = session.choose.choose(session.masked_question, candidates, purpose, at_most)
+        chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
         return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:

@@ -1,8 +1,12 @@
-"""SPARQL typed by a user or written by a model: checked as text, then run in a process that can be killed."""
+"""SPARQL typed by a user or written by a model: checked as text, then run in a process that can be killed.
+
+An endpoint runs it in its own process.
+"""
 
 from __future__ import annotations
 
 from kgsparql.user_query.checking import CheckedQuery, Form, check
+from kgsparql.user_query.remote import run_on_endpoint
 from kgsparql.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.user_query.tokens import Limits
 from kgsparql.user_query.worker import QueryWorker, Target, run
@@ -17,5 +21,6 @@ __all__ = [
     "Target",
     "check",
     "run",
+    "run_on_endpoint",
     "serialise",
 ]

@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,6 +19,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.user_query.frames import ChunkReader, read_frame, write_frame
+from kgsparql.user_query.lines import Lines, written
 
 __all__ = ["main"]
 
@@ -78,7 +78,7 @@ def _received(requests: BinaryIO) -> ox.Store:
 
 def _opened(target: dict[str, Any], replies: BinaryIO) -> ox.Store:
     """The store that these sources name, or one with what is in these files."""
-    from kgsparql.graphs import open_graph
+    from kgsparql.graphs import open_embedded
 
     last = 0.0
 
@@ -92,7 +92,7 @@ def _opened(target: dict[str, Any], replies: BinaryIO) -> ox.Store:
     def note(text: str) -> None:
         write_frame(replies, {"note": text})
 
-    return open_graph(target["sources"], progress=report, notes=note, **target["options"]).store
+    return open_embedded(target["sources"], progress=report, notes=note, **target["options"]).store
 
 
 def _confine(memory_bytes: int, *, in_memory: bool) -> None:
@@ -128,45 +128,6 @@ def _links(descriptors: Path) -> list[str]:
     return links
 
 
-class _Enough(Exception):  # noqa: N818 - it stops a serialiser, it is no error
-    """The limit of rows or bytes is reached."""
-
-
-class _Lines:
-    """A file that keeps a bounded number of lines, all of them whole."""
-
-    def __init__(self, most: int, most_bytes: int) -> None:
-        self.content = bytearray()
-        self.lines = 0
-        self._most = most
-        self._most_bytes = most_bytes
-        self._full = False
-
-    def write(self, data: bytes) -> int:
-        """Keep what may be kept; the serialiser flushes once more when it was stopped, and that is dropped."""
-        if self._full:
-            return len(data)
-        self.content += data
-        self.lines += data.count(b"\n")
-        self._full = self.lines > self._most or len(self.content) > self._most_bytes
-        if self._full:
-            self._cut()
-            raise _Enough
-        return len(data)
-
-    def _cut(self) -> None:
-        """Drop the lines over either limit; of bytes one line may always be kept, for the names of the variables."""
-        end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
-        lines = self.content.count(b"\n", 0, end)
-        for _ in range(lines - self._most):
-            end = self.content.rfind(b"\n", 0, end - 1) + 1
-        del self.content[end:]
-        self.lines = min(lines, self._most)
-
-    def flush(self) -> None:
-        """There is nothing to flush."""
-
-
 def _answer(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     started = time.monotonic()
     try:
@@ -178,8 +139,8 @@ def _answer(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], byt
                 "seconds": time.monotonic() - started,
             }, b"true" if results else b"false"
         header = 1 if isinstance(results, ox.QuerySolutions) else 0
-        lines = _Lines(query["max_rows"] + header, query["max_bytes"])
-        complete = _written(results, lines)
+        lines = Lines(query["max_rows"] + header, query["max_bytes"])
+        complete = written(results, lines)
     except SyntaxError as error:
         return {"error": "QuerySyntaxError", "message": str(error)}, b""
     except MemoryError as error:
@@ -188,17 +149,6 @@ def _answer(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], byt
         return {"error": "QueryError", "message": str(error)}, b""
     reply = {"rows": lines.lines - header, "complete": complete, "seconds": time.monotonic() - started}
     return reply, bytes(lines.content)
-
-
-def _written(results: ox.QuerySolutions | ox.QueryTriples, lines: _Lines) -> bool:
-    """Write results a line each; whether they are all there."""
-    write: Callable[..., object] = results.serialize
-    is_solutions = isinstance(results, ox.QuerySolutions)
-    try:
-        write(lines, ox.QueryResultsFormat.TSV if is_solutions else ox.RdfFormat.N_TRIPLES)
-    except _Enough:
-        return False
-    return True
 
 
 if __name__ == "__main__":

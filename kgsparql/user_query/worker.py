@@ -33,7 +33,7 @@ from kgsparql.user_query.checking import CheckedQuery
 from kgsparql.user_query.frames import ChunkWriter, read_frame, write_frame
 from kgsparql.user_query.results import QueryResult
 
-__all__ = ["QueryWorker", "Target", "run"]
+__all__ = ["QueryWorker", "Target", "run", "syntax_error"]
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 """A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
@@ -264,10 +264,11 @@ def _error(header: dict[str, Any]) -> KgsparqlError:
 
 
 def _query_error(header: dict[str, Any], query: CheckedQuery) -> KgsparqlError:
+    return syntax_error(header["message"], query) if header["error"] == "QuerySyntaxError" else _error(header)
+
+
+def syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
     """The engine's error, at the line of what the user wrote."""
-    if header["error"] != "QuerySyntaxError":
-        return _error(header)
-    message: str = header["message"]
     head, _, rest = message.removeprefix("error at ").partition(": ")
     line, colon, column = head.partition(":")
     if not (colon and line.isdecimal() and column.isdecimal()):

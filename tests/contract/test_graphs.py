@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -14,6 +14,7 @@ from kgsparql.graph import BlankNodeLookup, KnowledgeGraph
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Triple
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 E = "http://example.org/"
 DATA = f"""
@@ -24,7 +25,7 @@ GRAPH :g1 {{ :a :p :c . :shared :in :both }}
 GRAPH :g2 {{ :shared :in :both }}
 """
 
-Factory = Callable[[Path], KnowledgeGraph]
+Factory = Callable[[Path], KnowledgeGraph | Iterator[KnowledgeGraph]]
 
 
 def _file(directory: Path) -> Path:
@@ -48,13 +49,26 @@ def store_on_disk(directory: Path) -> KnowledgeGraph:
     return open_graph(directory / "store", name="data")
 
 
-FACTORIES: tuple[Factory, ...] = (in_memory, pyoxigraph_store, store_on_disk)
+def endpoint(directory: Path) -> Iterator[KnowledgeGraph]:
+    with oxigraph_serve(store_of(_file(directory), directory / "served")) as url:
+        yield open_graph(url, name="data")
+
+
+def endpoint_with_union(directory: Path) -> Iterator[KnowledgeGraph]:
+    with oxigraph_serve(store_of(_file(directory), directory / "served"), "--union-default-graph") as url:
+        yield open_graph(url, name="data")
+
+
+FACTORIES: tuple[Factory, ...] = (in_memory, pyoxigraph_store, store_on_disk, endpoint, endpoint_with_union)
 
 
 @pytest.fixture(params=FACTORIES, ids=lambda factory: factory.__name__)
-def graph(request: pytest.FixtureRequest, tmp_path: Path) -> KnowledgeGraph:
-    made: KnowledgeGraph = request.param(tmp_path)
-    return made
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KnowledgeGraph]:
+    made = request.param(tmp_path)
+    if isinstance(made, Iterator):
+        yield from made
+    else:
+        yield made
 
 
 def query(text: str) -> Query:

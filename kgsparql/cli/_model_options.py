@@ -1,0 +1,147 @@
+"""The options with which a command names and limits its language model, written once."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.errors import OptionError
+from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.budget import Budget, Prices
+    from kgsparql.language_model import LanguageModel
+
+__all__ = ["HOW_TO_ADD", "LimitOptions", "ModelOptions", "prices_of"]
+
+_MODEL = "Language model"
+_LIMITS = "Limits"
+
+HOW_TO_ADD = (
+    f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
+    "OpenAI-compatible server; --no-model hides this"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What the user said of the model; each field is an option of the command line."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "-m", "--model", metavar="NAME", help="The language model. Default: KGSPARQL_MODEL.", rich_help_panel=_MODEL
+        ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url",
+            metavar="URL",
+            help="OpenAI-compatible server. Default: OPENAI_BASE_URL.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    no_model: Annotated[bool, typer.Option("--no-model", help="Use no language model.", rich_help_panel=_MODEL)] = False
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0, max=2, help="0 for the likeliest replies.", rich_help_panel=_MODEL)
+    ] = 0.0
+    reply_tokens: Annotated[
+        int,
+        typer.Option("--reply-tokens", min=16, help="The longest reply, reasoning included.", rich_help_panel=_MODEL),
+    ] = 4096
+    model_timeout: Annotated[
+        float,
+        typer.Option(
+            "--model-timeout", min=0.1, metavar="SECONDS", help="For one call of the model.", rich_help_panel=_MODEL
+        ),
+    ] = 60.0
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask the model again, whatever replies are kept.", rich_help_panel=_MODEL)
+    ] = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the user, or the environment, names a model or a server of models."""
+        return bool(
+            self.model or self.base_url or os.environ.get("KGSPARQL_MODEL") or os.environ.get("OPENAI_BASE_URL")
+        )
+
+    def opened(self, *, seed: int = 0) -> LanguageModel | None:
+        """The model, if there is to be one.
+
+        :raises InputError: if it is not clear which is meant.
+        """
+        if self.no_model and (self.model or self.base_url):
+            raise OptionError("--no-model together with a model", hint="leave out one of them")
+        if self.no_model or not self.is_named:
+            return None
+        from kgsparql.language_model import open_model
+
+        return open_model(
+            self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
+            temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions:
+    """What one question may cost; each field is an option of the command line."""
+
+    max_queries: Annotated[
+        int | None, typer.Option("--max-queries", min=0, help="SPARQL queries per question.", rich_help_panel=_LIMITS)
+    ] = 500
+    max_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.", rich_help_panel=_LIMITS)
+    ] = 120
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", min=0, help="Model calls per question.", rich_help_panel=_LIMITS)
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=0, help="Tokens per question.", rich_help_panel=_LIMITS)
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="Cost per question.", rich_help_panel=_LIMITS)
+    ] = None
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            "--prices", metavar="IN,OUT", help="Of a million tokens, prompts and replies.", rich_help_panel=_LIMITS
+        ),
+    ] = None
+
+    def budget(self) -> Budget:
+        """The budget of one question.
+
+        :raises OptionError: for prices that are none, or a limit on cost without them.
+        """
+        from kgsparql.budget import Budget
+
+        return Budget(
+            max_queries=self.max_queries, max_seconds=self.max_seconds, max_calls=self.max_calls,
+            max_tokens=self.max_tokens, max_cost=self.max_cost, prices=prices_of(self.prices),
+        )  # fmt: skip
+
+
+def prices_of(text: str | None) -> Prices | None:
+    """Prices from ``0.15,0.60``: of a million tokens of prompts, and of replies.
+
+    :raises OptionError: for anything else.
+    """
+    if text is None:
+        return None
+    from kgsparql.budget import Prices
+
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(
+            f"--prices {printable(text, 40)}", hint="two numbers, for example --prices 0.15,0.60"
+        ) from error
+    if not (0 <= prompt < float("inf") and 0 <= completion < float("inf")):
+        raise OptionError(f"--prices {printable(text, 40)}", hint="prices are numbers from 0 on")
+    return Prices(prompt, completion)

@@ -1,0 +1,285 @@
+"""What was asked of a model and what it replied, kept in SQLite: a cache, a recording, and its replay."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
+
+__all__ = ["Exchanges", "Kind", "Mode"]
+
+Mode = Literal["use", "write", "only"]
+"""``use``: answer from the store, and add to it. ``write``: always ask, and keep the reply. ``only``: never ask."""
+
+_VERSION = 1
+"""Of the table; kept as SQLite's ``user_version``."""
+
+_BUSY_S = 10.0
+
+_DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
+
+_SCHEMA = """
+CREATE TABLE exchange (
+    key BLOB PRIMARY KEY, kind TEXT NOT NULL, made TEXT NOT NULL, bytes INTEGER NOT NULL,
+    request TEXT NOT NULL, reply TEXT NOT NULL
+);
+CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How much there is of one kind of exchange.
+
+    :param bytes: of requests and replies together, as JSON.
+    :param oldest: when the oldest was kept, ISO 8601, UTC; ``newest`` likewise.
+    """
+
+    kind: str
+    count: int
+    bytes: int
+    oldest: str
+    newest: str
+
+
+class Exchanges:
+    """Requests and their replies in one file, which several threads and processes may use at once.
+
+    Nothing is opened or made before it is needed: only :meth:`put` makes the file.
+
+    :raises StoreError: from any method, if the file is there and is not such a store, or cannot be read or written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory, Exchanges(Path(directory, "kept.sqlite")) as kept:
+    ...     kept.put("model", {"question": "2 + 2"}, {"answer": 4})
+    ...     kept.get("model", {"question": "2 + 2"}), kept.get("model", {"question": "2 + 3"})
+    ({'answer': 4}, None)
+    """
+
+    def __init__(self, path: Path, *, mode: Mode = "use") -> None:
+        self.path = Path(path)
+        self.mode = mode
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._owner = 0
+        self._inherited: list[sqlite3.Connection] = []
+
+    def __enter__(self) -> Exchanges:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def get(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The reply that is kept for a request, as the mode allows; ``None``: ask.
+
+        :raises ReplayMissError: if nobody may be asked, and it is not there.
+        """
+        if self.mode == "write":
+            return None
+        reply = self.known(kind, request)
+        if reply is None and self.mode == "only":
+            raise ReplayMissError(
+                f"this request ({kind}) was not recorded in {self.path}",
+                hint="ask once with the model, with the same options; then it can be replayed",
+                path=str(self.path),
+                kind=kind,
+            )
+        return reply
+
+    def known(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The reply that is kept for a request, whatever the mode; ``None`` if there is none."""
+        with self._lock, self._translated():
+            connection = self._there()
+            if connection is None:
+                return None
+            found = connection.execute("SELECT reply FROM exchange WHERE key = ?", (_key(kind, _json(request)),))
+            row = found.fetchone()
+            return None if row is None else dict(json.loads(row[0]))
+
+    def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        """Keep a reply, in the place of an earlier one.
+
+        :raises DiskFullError: if there is no space left for it.
+        :raises StoreLockedError: if somebody else is writing for long.
+        """
+        asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
+        row = (_key(kind, asked), kind, _now(), len(asked) + len(replied), asked, replied)
+        with self._lock, self._translated():
+            self._open(make=True).execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def summary(self) -> list[Kind]:
+        """What there is, kind by kind, in the order of their names."""
+        with self._lock, self._translated():
+            connection = self._there()
+            if connection is None:
+                return []
+            rows = connection.execute(
+                "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"
+            )
+            return [Kind(*row) for row in rows]
+
+    def clear(self, kind: str | None = None) -> int:
+        """Remove the exchanges of a kind, or all of them; how many there were. The file becomes smaller."""
+        with self._lock, self._translated():
+            connection = self._there()
+            if connection is None:
+                return 0
+            removed = connection.execute("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,)).rowcount
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return removed
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._owner == os.getpid():
+                self._connection.close()
+                self._connection = None
+
+    def _there(self) -> sqlite3.Connection | None:
+        """The connection to a file that is there; ``None`` if there is none."""
+        return self._open(make=False) if self._connection is not None or self.path.exists() else None
+
+    def _open(self, *, make: bool) -> sqlite3.Connection:
+        if self._connection is not None and self._owner != os.getpid():
+            self._inherited.append(self._connection)  # a parent's: SQLite forbids to use it, or close it, after a fork
+            self._connection = None
+        if self._connection is None:
+            self._connection = self._connected(make=make)
+            self._owner = os.getpid()
+        return self._connection
+
+    def _connected(self, *, make: bool) -> sqlite3.Connection:
+        if make:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        address = self.path.absolute().as_uri()
+        try:
+            return self._checked(f"{address}?mode={'rwc' if make else 'rw'}")
+        except sqlite3.OperationalError as error:
+            if make or error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+                raise
+        # In a directory that cannot be written, a log beside the file is not to be had; nobody else writes it either.
+        return self._checked(f"{address}?mode=ro&immutable=1")
+
+    def _checked(self, address: str) -> sqlite3.Connection:
+        """A connection to a file with our table in it, which is made if the file is new; any other stays as it is."""
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            is_new = self._is_new(connection)
+            if "immutable" not in address:
+                _write_ahead(connection)
+                connection.execute("PRAGMA synchronous = NORMAL")
+            if is_new:
+                _make(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _is_new(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is nothing in a file.
+
+        :raises StoreError: if it has exchanges of another version.
+        """
+        version = _version(connection)
+        if version not in {0, _VERSION}:
+            raise StoreError(
+                f"{self.path}: exchanges of version {version}, where this kgsparql has version {_VERSION}",
+                hint="delete that file: the replies are asked for again; or use the kgsparql that wrote it",
+                path=str(self.path),
+            )
+        if version == 0 and _has_tables(connection):
+            raise sqlite3.DatabaseError("a database of something else")
+        return version == 0
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """SQLite's errors, and the file system's, as ours."""
+        try:
+            yield
+        except (StoreError, ReplayMissError):
+            raise
+        except (sqlite3.Error, OSError, ValueError) as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Exception) -> StoreError:
+        where, said = str(self.path), f"{self.path}: {error}"
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC:
+            return DiskFullError(said, hint="free some space, or kgsparql cache clear", path=where)
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return StoreLockedError(said, hint="wait for the other process that uses it", path=where)
+        if code in _DAMAGE or not isinstance(error, OSError | sqlite3.OperationalError):
+            hint = f"delete {where}: it is made again, and the replies are asked for again"
+            return StoreError(f"{said}: not a store of exchanges", code="E_STORE_CORRUPT", hint=hint, path=where)
+        hint = "may this user read and write it? KGSPARQL_CACHE_DIR names another directory"
+        return StoreError(said, hint=hint, path=where)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers read while somebody writes.
+
+    Changing over needs the file for a moment, and SQLite does not wait for it as it waits elsewhere.
+    """
+    until = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the table, unless somebody else was faster."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _has_tables(connection):
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _json(request: Mapping[str, Any]) -> str:
+    """One text for equal requests, in ASCII, so that its characters are its bytes."""
+    return json.dumps(request, sort_keys=True, separators=(",", ":"))
+
+
+def _key(kind: str, request: str) -> bytes:
+    return hashlib.sha256(f"{kind}\n{request}".encode()).digest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

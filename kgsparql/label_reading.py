@@ -1,0 +1,104 @@
+"""Labels read from a graph wherever it is; of an endpoint all of them, or an error that says why not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.evidence import Source
+from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.label_rows import Description, LabelRow, Progress, description_rows, label_rows
+from kgsparql.query import Query
+from kgsparql.terms import IRI
+
+__all__ = ["REMOTE_ROWS", "is_remote", "read_descriptions", "read_labels"]
+
+REMOTE_ROWS = 300_000
+"""Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
+
+
+def read_labels(
+    graph: KnowledgeGraph,
+    *,
+    label_predicates: Iterable[IRI] = (),
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+    announce: Callable[[int], None] | None = None,
+) -> list[LabelRow]:
+    """As :func:`kgsparql.label_rows.label_rows`.
+
+    :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
+    :raises CancelledError: if ``cancel`` is set before all is read.
+    """
+
+    def about(rows: int) -> None:
+        if is_remote(graph) and rows > REMOTE_ROWS:
+            raise _too_many(graph, f"there are about {rows:,}")
+        if announce is not None:
+            announce(rows)
+
+    with _whole(graph) as readable:
+        return label_rows(readable, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=about)
+
+
+def read_descriptions(graph: KnowledgeGraph, *, cancel: threading.Event | None = None) -> list[Description]:
+    """As :func:`kgsparql.label_rows.description_rows`, with the errors of :func:`read_labels`."""
+    with _whole(graph) as readable:
+        return description_rows(readable, cancel=cancel)
+
+
+def is_remote(graph: KnowledgeGraph) -> bool:
+    """Whether every query goes over a network."""
+    return bool(getattr(graph, "is_remote", False))
+
+
+@contextmanager
+def _whole(graph: KnowledgeGraph) -> Iterator[KnowledgeGraph]:
+    if not is_remote(graph):
+        yield graph
+        return
+    try:
+        yield _WholeGraph(graph)
+    except EndpointTimeoutError as error:
+        raise _too_many(graph, "it takes too long") from error
+    except EndpointReplyError as error:
+        if error.code != "E_LIMIT":
+            raise
+        raise _too_many(graph, "they are too large for one reply") from error
+
+
+@dataclass(slots=True)
+class _WholeGraph:
+    """A graph that gives all solutions or an error: a label that is missing once would not be found for good."""
+
+    graph: KnowledgeGraph
+    name: str = field(init=False)
+    chunk_size: int = field(init=False)
+    may_repeat_triples: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.graph.name
+        self.chunk_size = self.graph.chunk_size
+        self.may_repeat_triples = bool(getattr(self.graph, "may_repeat_triples", True))
+
+    def select(self, query: Query) -> Solutions:
+        solutions = self.graph.select(query)
+        if not solutions.complete:
+            raise _too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
+        return solutions
+
+    def ask(self, query: Query) -> bool:
+        return self.graph.ask(query)
+
+    def source(self, named_graph: str | None) -> Source:
+        return self.graph.source(named_graph)
+
+
+def _too_many(graph: KnowledgeGraph, why: str) -> LimitError:
+    return LimitError(
+        f"{graph.name}: its labels cannot all be read: {why}",
+        hint="name the entities of the question: -e IRI", limit="labels",
+    )  # fmt: skip

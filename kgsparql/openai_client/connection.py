@@ -1,0 +1,168 @@
+"""One connection to a model server, that can be hung up from outside and reads no more than it was told to."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["CONNECT_S", "ERROR_BYTES", "Connection", "LongBodyError", "PackedBodyError", "Send"]
+
+CONNECT_S = 10.0
+"""For a server to take the connection: one that is there does so at once."""
+
+ERROR_BYTES = 16 * 1024
+"""How much is read of what a server says about an error."""
+
+_PIECE = 64 * 1024
+
+Send = Callable[[Any, Any], Any]
+"""Sends a request with an `openai` client and a timeout; gives the context manager of a streamed response."""
+
+
+class LongBodyError(Exception):
+    """A body that is longer than what is wanted of it."""
+
+
+class PackedBodyError(Exception):
+    """A body that is packed in a way that cannot be unpacked."""
+
+
+class Connection:
+    """One `openai` client with at most one connection, used for one request at a time, in a thread of its own.
+
+    The thread is what makes a deadline hold: looking up a host's name, or reading a reply that drips, cannot be stopped
+    from inside. Whoever waits for :attr:`done` may go away at any time after :meth:`abandon`.
+
+    After ``done``: ``status`` and ``headers`` if a reply began (else 0), ``body`` as far as it came, and ``error`` if
+    it ended badly.
+    """
+
+    def __init__(self, base_url: str, api_key: str) -> None:
+        from openai import DefaultHttpxClient, OpenAI
+
+        http = DefaultHttpxClient(
+            follow_redirects=False,  # the key and the question are for this server, not for where it points to
+            event_hooks={"request": [self._on_request], "response": [self._on_response]},
+        )
+        self._client = OpenAI(
+            base_url=base_url,
+            api_key=api_key,
+            max_retries=0,
+            http_client=http,
+            default_headers={"Accept-Encoding": "gzip"},  # what can be unpacked piece by piece
+        )
+        self._lock = threading.Lock()
+        self._is_abandoned = False
+        self._stream: Any = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.done = threading.Event()
+        self.status = 0
+        self.headers: Any = {}
+        self.body = b""
+        self.error: Exception | None = None
+
+    def start(self, send: Send, limit: int, timeout_s: float) -> None:
+        """Send a request.
+
+        :param limit: how many bytes of the body are read, unpacked.
+        """
+        self._begin()
+        arguments = (send, limit, timeout_s)
+        threading.Thread(target=self._run, args=arguments, name="kgsparql-model", daemon=True).start()
+
+    def abandon(self) -> None:
+        """Hang up, whatever is going on. The server notices, and can stop; nothing can be sent any more."""
+        with self._lock:
+            self._is_abandoned = True
+            is_done = self.done.is_set()
+        self._hang_up()
+        if is_done:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection; only when nothing is under way."""
+        self._client.close()
+
+    def _run(self, send: Send, limit: int, timeout_s: float) -> None:
+        from openai import Timeout
+
+        body: list[bytes] = []
+        try:
+            timeout = Timeout(timeout_s, connect=min(timeout_s, CONNECT_S))
+            with send(self._client, timeout) as response:
+                _read(response.http_response.iter_raw(), self.headers, limit, body)
+        except Exception as error:  # noqa: BLE001 - of several packages; they are told apart by how far this came
+            self.error = error
+        self.body = self.body or b"".join(body)
+        with self._lock:
+            self.done.set()
+            is_abandoned = self._is_abandoned
+        if is_abandoned:
+            self.close()
+
+    def _on_request(self, request: Any) -> None:
+        request.extensions = {**request.extensions, "trace": self._on_trace}
+
+    def _on_trace(self, event: str, info: dict[str, Any]) -> None:
+        """Remember the stream that belongs to the connection: it is how to hang up before there is a reply."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._stream = info["return_value"]
+            if self._is_abandoned:
+                self._hang_up()
+
+    def _on_response(self, response: Any) -> None:
+        """Read what an error says here, and not much of it: `openai` would read all of it."""
+        self.status, self.headers = response.status_code, response.headers
+        if not response.is_success:
+            body: list[bytes] = []
+            with suppress(Exception):  # the status says enough
+                _read(response.stream, self.headers, ERROR_BYTES, body)
+            response.close()
+            self.body = b"".join(body)[:ERROR_BYTES]
+
+    def _hang_up(self) -> None:
+        found = None if self._stream is None else self._stream.get_extra_info("socket")
+        if found is not None:
+            with suppress(OSError):  # it may be closed already
+                # Closing it would leave the other thread waiting, and the server too. TLS says no goodbye.
+                socket.socket.shutdown(found, socket.SHUT_RDWR)
+
+
+def _read(raw: Iterable[bytes], headers: Any, limit: int, body: list[bytes]) -> None:
+    """Add a body to ``body``, piece by piece, unpacked.
+
+    :raises LongBodyError: if it goes over the limit, by at most a piece.
+    :raises PackedBodyError: if it cannot be unpacked.
+    :raises EOFError: if its end is missing.
+    """
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
+        raise PackedBodyError(f"packed as {encoding[:40]}")
+    size = 0
+    for piece in raw if encoding in {"", "identity"} else _unpacked(raw):
+        body.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise LongBodyError
+
+
+def _unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
+    """What gzip or zlib packed, in small pieces, however much a small body unpacks to."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    try:
+        for chunk in raw:
+            rest = chunk
+            while rest and not unpacker.eof:
+                yield unpacker.decompress(rest, _PIECE)
+                rest = unpacker.unconsumed_tail
+        yield unpacker.flush()
+    except zlib.error as error:
+        raise PackedBodyError("packed badly") from error
+    if not unpacker.eof:
+        raise EOFError

@@ -1,0 +1,281 @@
+"""Answers with what they rest on: claims, steps of inference, and the evidence they cite."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, scanned, unusable
+from kgsparql.replies._numbers import whole_number
+from kgsparql.replies._scanner import Found, Scan
+from kgsparql.replies._verdicts import truth_of
+
+__all__ = ["Step", "Written", "WrittenClaim", "written"]
+
+_ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
+_ENTITY_KEYS = ("entities", "answer_entities")
+_STEP_KEYS = ("inference", "steps", "inference_steps")
+_CLAIM_KEYS = ("claims", "statements")
+_USED_KEYS = ("used", "markers", "evidence", "citations", "cited")
+_CITED_KEYS = ("evidence", "markers", "marker", "used", "citations", "cited")
+_SUFFICIENT_KEYS = ("sufficient", "is_sufficient")
+_TEXT_KEYS = ("text", "answer", "name", "label", "claim", "statement", "value")
+
+_MARKER = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])\s?(\d{1,6})(?![A-Za-z0-9])")
+_NUMBER_MARKER = re.compile(r"\W{0,3}(\d{1,6})\W{0,3}")
+_BRACKETS = re.compile(r"\[([^\[\]]{1,200})\]")
+_ONE = r"(?:[A-Za-z]\s?\d{1,6}|\d{1,3})"
+_CITING = re.compile(rf"\s*{_ONE}(?:\s*(?:[,;&/]|\band\b)?\s*{_ONE})*\s*")
+_ONE_MARKER = re.compile(_ONE)
+_OPEN_CITATION = re.compile(r"\s?\[[A-Za-z\d ,;]{0,40}\Z")
+_HEADING = re.compile(
+    r"(?:^[ \t#>*_]{0,20}|[*_]{0,3})\boutput\s?([1-9])\b"
+    r"(?:[ \t]{0,5}[*_]{0,3}[ \t]?[:：][ \t]?[*_]{0,3}|[ \t]?[*_.)-]{0,4}[ \t]{0,5}$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LEAD_IN = re.compile(r"\A[*_#\s]{0,6}(?:the\s)?(?:final\s)?answer(?:\sis)?[*_]{0,3}\s?:[*_]{0,3}\s*", re.IGNORECASE)
+_JSON_START = re.compile(r"""\s*(?:\{\s*["'“‘}]|\[\s*[{\["'“])""")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of inference as the model wrote it; ``marker`` is empty if it cites nothing."""
+
+    marker: str
+    subject: str
+    predicate: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenClaim:
+    """A claim and the markers of its evidence."""
+
+    text: str
+    markers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer as a model wrote it; nothing of it has been checked.
+
+    :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
+    :param entities: the numbers of the entities that are the answer.
+    :param steps: of the inference.
+    :param claims: what the answer claims, and with which evidence.
+    :param markers: all that is cited anywhere, such as ``P1``, each once; first what is said to have been used.
+    :param sufficient: whether the evidence suffices; ``None`` if the reply does not say.
+    :param dropped: how many entities, steps, claims and markers could not be read; the end of a reply that breaks off
+        counts as one.
+    """
+
+    answer: str
+    entities: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
+    claims: tuple[WrittenClaim, ...] = ()
+    markers: tuple[str, ...] = ()
+    sufficient: bool | None = None
+    dropped: int = 0
+
+
+def written(text: str) -> Written:
+    """Read an answer from JSON, from prose with headings "Output 1", "Output 2" …, or from prose.
+
+    :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON that cannot be used
+        (``E_LLM_FORMAT``), or too long (``E_LIMIT``).
+
+    >>> written('{"answer": "Paris", "entities": [2], "used": ["p1, N2"]}')
+    Written(answer='Paris', entities=(2,), steps=(), claims=(), markers=('P1', 'N2'), sufficient=None, dropped=0)
+    >>> written("It is Paris [P1].").markers
+    ('P1',)
+    """
+    body = body_of(text)
+    if not body.strip():
+        raise empty_reply()
+    if "{" not in body and not body.lstrip("` \n").startswith("["):
+        body = body[:-200] + _OPEN_CITATION.sub("", body[-200:])
+    scan = scanned(body)
+    best = scan.best
+    value = best.value if best is not None else None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    plain = plain_text(body)
+    if isinstance(value, dict) and best is not None:
+        lower = {key.casefold(): member for key, member in value.items()}
+        if _is_answer(lower):
+            return _of_object(lower, cut=not best.whole)
+    if best is not None and isinstance(best.value, list) and _is_all(best, scan):
+        return Written(_answer_text(best.value) or _no_answer())
+    if _is_damaged(scan, plain):
+        raise unusable(body, "an answer in JSON")
+    return _of_prose(plain)
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    return _under(value, _ANSWER_KEYS, missing=_MISSING) is not _MISSING or (
+        truth_of(_under(value, _SUFFICIENT_KEYS)) is False
+    )
+
+
+def _is_all(found: Found, scan: Scan) -> bool:
+    """Whether there is nothing else in the reply."""
+    return found.whole and plain_text(scan.text) == scan.text[found.start : found.end]
+
+
+def _is_damaged(scan: Scan, plain: str) -> bool:
+    """Whether the reply was meant to be JSON; its text is then no answer."""
+    return scan.damaged or any(not found.whole for found in scan.found) or _JSON_START.match(plain) is not None
+
+
+_MISSING = object()
+
+
+def _under(value: dict[str, Any], keys: Iterable[str], missing: Any = None) -> Any:
+    return next((value[key] for key in keys if key in value), missing)
+
+
+def _no_answer() -> str:
+    raise empty_reply()
+
+
+def _of_object(value: dict[str, Any], *, cut: bool) -> Written:
+    dropped = _Dropped(int(cut))
+    sufficient = truth_of(_under(value, _SUFFICIENT_KEYS))
+    answer = _answer_text(_under(value, _ANSWER_KEYS))
+    entities = _entities(_under(value, _ENTITY_KEYS), dropped)
+    if not answer and not entities and sufficient is not False:
+        raise empty_reply()
+    steps = tuple(_steps(_under(value, _STEP_KEYS), dropped))
+    claims = tuple(_claims(_under(value, _CLAIM_KEYS), dropped))
+    markers = [
+        *_markers(_under(value, _USED_KEYS), dropped),
+        *(marker for claim in claims for marker in claim.markers),
+        *(step.marker for step in steps if step.marker),
+        *_cited(answer),
+    ]
+    return Written(answer, entities, steps, claims, tuple(dict.fromkeys(markers)), sufficient, dropped.count)
+
+
+@dataclass(slots=True)
+class _Dropped:
+    count: int = 0
+
+
+def _answer_text(value: Any) -> str:
+    """An answer in words; empty if there is none."""
+    if isinstance(value, list):
+        return ", ".join(filter(None, (_answer_text(member) for member in value if not isinstance(member, list))))
+    if isinstance(value, dict):
+        return _scalar_text(_under(value, _TEXT_KEYS))
+    return _scalar_text(value)
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return str(value) if math.isfinite(value) else ""
+    if isinstance(value, int):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _members(value: Any) -> list[Any]:
+    return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _entities(value: Any, dropped: _Dropped) -> tuple[int, ...]:
+    found: dict[int, None] = {}
+    members = [
+        part for member in _members(value) for part in (member.split(",") if isinstance(member, str) else [member])
+    ]
+    for member in members:
+        number = whole_number(_under(member, ("n", "number", "id")) if isinstance(member, dict) else member)
+        if number is None or number < 1 or number in found:
+            dropped.count += 1
+        else:
+            found[number] = None
+    return tuple(found)
+
+
+def _steps(value: Any, dropped: _Dropped) -> Iterable[Step]:
+    for member in _members(value):
+        cited, parts = _step_parts(member)
+        texts = [_scalar_text(part) for part in parts]
+        if len(texts) != 3 or not all(texts):
+            dropped.count += 1
+            continue
+        markers = _markers(cited, dropped)
+        dropped.count += max(0, len(markers) - 1)
+        yield Step(markers[0] if markers else "", *texts)
+
+
+def _step_parts(member: Any) -> tuple[Any, list[Any]]:
+    """What a step cites, and its subject, predicate, and object."""
+    if isinstance(member, dict):
+        lower = {key.casefold(): part for key, part in member.items()}
+        return _under(lower, ("marker", *_CITED_KEYS)), [lower.get(name) for name in ("subject", "predicate", "object")]
+    if isinstance(member, list) and len(member) == 4:
+        return member[0], member[1:]
+    return None, member if isinstance(member, list) else []
+
+
+def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
+    for member in _members(value):
+        lower = {key.casefold(): part for key, part in member.items()} if isinstance(member, dict) else {}
+        text = _scalar_text(_under(lower, _TEXT_KEYS) if lower else member)
+        if not text:
+            dropped.count += 1
+            continue
+        markers = [*_markers(_under(lower, _CITED_KEYS), dropped), *_cited(text)]
+        yield WrittenClaim(text, tuple(dict.fromkeys(markers)))
+
+
+def _markers(value: Any, dropped: _Dropped) -> list[str]:
+    """The markers in a list, or in a text."""
+    found: list[str] = []
+    for member in _members(value):
+        if isinstance(member, str):
+            number = _NUMBER_MARKER.fullmatch(member)
+            markers = (
+                [number.group(1)] if number else [_canonical(marker.group()) for marker in _MARKER.finditer(member)]
+            )
+            markers = markers or _cited(member) or _cited(f"[{member}]")
+        else:
+            number_only = whole_number(member)
+            markers = [] if number_only is None or number_only < 0 else [str(number_only)]
+        dropped.count += not markers and member != ""
+        found.extend(markers)
+    return list(dict.fromkeys(found))
+
+
+def _cited(text: str) -> list[str]:
+    """The markers in square brackets."""
+    inside = (brackets.group(1) for brackets in _BRACKETS.finditer(text))
+    found = (marker.group() for cited in inside if _CITING.fullmatch(cited) for marker in _ONE_MARKER.finditer(cited))
+    return list(dict.fromkeys(map(_canonical, found)))
+
+
+def _canonical(marker: str) -> str:
+    bare = "".join(marker.split()).upper()
+    letters = bare.rstrip("0123456789")
+    return f"{letters}{int(bare[len(letters) :])}"
+
+
+def _of_prose(plain: str) -> Written:
+    headings = list(_HEADING.finditer(plain))
+    answer = plain
+    if headings:
+        at = next((i for i, heading in enumerate(headings) if heading.group(1) == "1"), None)
+        before = plain[: headings[0].start()].strip()
+        if at is not None or not before:
+            at = at or 0
+            end = headings[at + 1].start() if at + 1 < len(headings) else len(plain)
+            answer = plain[headings[at].end() : end]
+        else:
+            answer = before
+    answer = _LEAD_IN.sub("", answer.strip(), count=1).strip().removeprefix("**").removesuffix("**").strip()
+    return Written(answer or _no_answer(), markers=tuple(_cited(plain)))

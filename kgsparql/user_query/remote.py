@@ -1,0 +1,53 @@
+"""SPARQL typed by a user or written by a model, run by the endpoint that it asks: there is nothing here to crash."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from kgsparql.errors import QuerySyntaxError
+from kgsparql.graphs import EndpointGraph
+from kgsparql.user_query.checking import CheckedQuery
+from kgsparql.user_query.lines import Lines, written
+from kgsparql.user_query.results import QueryResult
+from kgsparql.user_query.worker import syntax_error
+
+__all__ = ["run_on_endpoint"]
+
+
+def run_on_endpoint(
+    graph: EndpointGraph,
+    query: CheckedQuery,
+    *,
+    timeout_s: float = 30.0,
+    max_rows: int = 100_000,
+    max_bytes: int = 2**28,
+    cancel: threading.Event | None = None,
+) -> QueryResult:
+    """Run one query at an endpoint, over the union of its graphs where it has one.
+
+    :param timeout_s: for the whole reply to be here.
+    :param max_rows: solutions or triples that are kept; the query is sent as it is, with the LIMIT it has.
+    :raises QuerySyntaxError: if the endpoint says that it is not SPARQL, with line and column of what the user wrote.
+    :raises QueryError: if it cannot run it.
+    :raises UnreachableError: for whatever else is wrong at the endpoint.
+    :raises CancelledError: if ``cancel`` is set.
+    """
+    from kgsparql.graphs.sparql_results import boolean, is_whole, results, triples
+
+    began = time.monotonic()
+    reply, sent = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
+    header = 1 if query.form == "SELECT" else 0
+    lines, complete = Lines(max_rows + header, max_bytes), is_whole(reply)
+    try:
+        if query.form == "ASK":
+            lines.content += b"true" if boolean(reply, sent) else b"false"
+            lines.lines = 1
+        elif query.form == "SELECT":
+            with results(reply, sent, "SELECT") as found:
+                complete = written(found, lines) and complete
+        else:
+            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent)) and complete
+    except QuerySyntaxError as error:
+        raise syntax_error(str(error.detail.get("said", error.message)), query) from error
+    return QueryResult(query.form, bytes(lines.content), lines.lines - header, complete, time.monotonic() - began)

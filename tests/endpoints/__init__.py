@@ -1,0 +1,1 @@
+"""Endpoints: a real SPARQL server, and one that does everything wrong."""

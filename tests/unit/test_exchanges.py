@@ -1,0 +1,350 @@
+"""The store of exchanges: what is found again, what the modes allow, and what becomes of a file that is not right."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgsparql import exchanges as module
+from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
+from kgsparql.exchanges import Exchanges, Mode
+
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Où ? \ud800 \x00"}], "temperature": 0.0}
+REPLY = {"choices": [{"message": {"content": "là"}}], "b": 1, "a": None}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "below" / "kept.sqlite"
+
+
+@pytest.fixture
+def kept(path: Path) -> Iterator[Exchanges]:
+    with Exchanges(path) as opened:
+        yield opened
+
+
+def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: Exchanges, path: Path) -> None:
+    kept.put("model", REQUEST, REPLY)
+    turned = dict(reversed(REQUEST.items()))
+    assert list(turned) != list(REQUEST)
+    assert kept.get("model", turned) == REPLY
+    assert list(kept.get("model", REQUEST) or ()) == list(REPLY)  # in the order in which it came: the same bytes
+    assert kept.get("model", REQUEST | {"temperature": 0.1}) is None
+    assert kept.get("embedding", REQUEST) is None
+    with Exchanges(path) as again:
+        assert again.get("model", REQUEST) == REPLY
+
+
+def test_a_later_reply_takes_the_place_of_an_earlier_one(kept: Exchanges) -> None:
+    kept.put("model", REQUEST, {"n": 1})
+    kept.put("model", REQUEST, {"n": 2})
+    assert kept.get("model", REQUEST) == {"n": 2}
+    assert [kind.count for kind in kept.summary()] == [1]
+
+
+@pytest.mark.parametrize(("mode", "found"), [("use", REPLY), ("write", None), ("only", REPLY)])
+def test_modes_say_what_a_kept_reply_is_good_for(kept: Exchanges, path: Path, mode: Mode, found: Any) -> None:
+    kept.put("model", REQUEST, REPLY)
+    with Exchanges(path, mode=mode) as opened:
+        assert opened.get("model", REQUEST) == found
+        assert opened.known("model", REQUEST) == REPLY
+
+
+def test_replay_of_what_was_not_recorded_is_an_error_that_names_the_file(kept: Exchanges, path: Path) -> None:
+    kept.put("model", REQUEST, REPLY)
+    with Exchanges(path, mode="only") as replay:
+        with pytest.raises(ReplayMissError) as caught:
+            replay.get("model", {"another": 1})
+        assert str(path) in caught.value.message
+        assert (caught.value.code, caught.value.exit_code) == ("E_REPLAY", 5)
+        assert replay.known("model", {"another": 1}) is None
+
+
+@pytest.mark.parametrize("mode", ["use", "write", "only"])
+def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> None:
+    with Exchanges(path, mode=mode) as opened:
+        assert opened.known("model", REQUEST) is None
+        assert opened.summary() == []
+        assert opened.clear() == 0
+        if mode == "only":
+            with pytest.raises(ReplayMissError):
+                opened.get("model", REQUEST)
+        else:
+            assert opened.get("model", REQUEST) is None
+    assert not path.parent.exists()
+
+
+def test_a_closed_store_opens_again(kept: Exchanges) -> None:
+    kept.put("model", REQUEST, REPLY)
+    kept.close()
+    kept.close()
+    assert kept.get("model", REQUEST) == REPLY
+
+
+def test_summary_counts_each_kind(kept: Exchanges) -> None:
+    before = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+    for i in range(3):
+        kept.put("model", {"i": i}, {"text": "x" * 100})
+    kept.put("abilities", {}, {})
+    abilities, model = kept.summary()
+    assert (abilities.kind, abilities.count, abilities.bytes) == ("abilities", 1, 4)
+    assert (model.kind, model.count) == ("model", 3)
+    assert model.bytes == 3 * len('{"i":0}{"text":""}' + "x" * 100)
+    assert before <= model.oldest <= model.newest
+    assert model.oldest.endswith("+00:00")
+
+
+def test_clear_removes_a_kind_and_the_file_shrinks(kept: Exchanges, path: Path) -> None:
+    for i in range(20):
+        kept.put("model", {"i": i}, {"text": "x" * 50_000})
+    kept.put("abilities", {}, {"rung": "text"})
+    large = _size(path)
+    assert large > 1_000_000
+    assert kept.clear("model") == 20
+    assert _size(path) < 100_000
+    assert kept.get("abilities", {}) == {"rung": "text"}
+    assert kept.clear("no such kind") == 0
+    assert kept.clear() == 1
+    assert kept.summary() == []
+
+
+def test_threads_share_a_store(kept: Exchanges) -> None:
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for i in range(30):
+                kept.put("model", {"thread": number, "i": i}, {"i": i})
+                assert kept.get("model", {"thread": number, "i": i}) == {"i": i}
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [kind.count for kind in kept.summary()] == [240]
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from kgsparql.exchanges import Exchanges
+with Exchanges(Path(sys.argv[1])) as kept:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for i in range(int(sys.argv[3])):
+        kept.put("model", {"process": sys.argv[2], "i": i}, {"text": "x" * 1000})
+        print(i, flush=True)
+"""
+
+
+def _process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROCESS, str(path), name, str(count)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_processes_that_begin_at_once_share_a_new_store(kept: Exchanges, path: Path) -> None:
+    running = [_process(path, str(number), 40) for number in range(4)]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ends = [process.communicate(timeout=60)[1] for process in running]
+    assert ends == ["", "", "", ""]
+    assert [kind.count for kind in kept.summary()] == [160]
+
+
+def test_what_was_kept_survives_a_kill(kept: Exchanges, path: Path) -> None:
+    with _process(path, "a", 100_000) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        told = [process.stdout.readline() for _ in range(50)]
+        process.send_signal(signal.SIGKILL)
+    assert told[0] == "ready\n"
+    for i in range(49):
+        assert kept.get("model", {"process": "a", "i": i}) == {"text": "x" * 1000}
+    kept.put("model", REQUEST, REPLY)
+    assert kept.get("model", REQUEST) == REPLY
+
+
+def test_a_forked_process_opens_the_store_for_itself(kept: Exchanges) -> None:
+    kept.put("model", {"who": "parent"}, {})
+    child = multiprocessing.get_context("fork").Process(target=kept.put, args=("model", {"who": "child"}, {"n": 1}))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    assert kept.get("model", {"who": "child"}) == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"]
+)
+def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with Exchanges(path) as opened:
+        for use in (lambda: opened.get("model", {}), opened.summary, lambda: opened.put("model", {}, {})):
+            with pytest.raises(StoreError) as caught:
+                use()
+            assert (caught.value.code, caught.value.exit_code) == ("E_STORE_CORRUPT", 4)
+            assert f"delete {path}" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_store_is_an_error_that_says_delete_it(kept: Exchanges, path: Path) -> None:
+    for i in range(200):
+        kept.put("model", {"i": i}, {"text": "x" * 2000})
+    kept.close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StoreError) as caught:
+        for i in range(200):
+            kept.get("model", {"i": i})
+    assert caught.value.code == "E_STORE_CORRUPT"
+    assert f"delete {path}" in caught.value.hint
+
+
+def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.touch()
+    with Exchanges(path) as opened:
+        assert opened.get("model", REQUEST) is None
+        opened.put("model", REQUEST, REPLY)
+        assert opened.get("model", REQUEST) == REPLY
+
+
+def test_a_store_of_another_version_is_left_as_it_is(kept: Exchanges, path: Path) -> None:
+    kept.put("model", REQUEST, REPLY)
+    kept.close()
+    _execute(path, "PRAGMA user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="version 99") as caught:
+        kept.get("model", REQUEST)
+    assert "delete" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    _execute(path, "CREATE TABLE theirs (x)")
+    before = path.read_bytes()
+    with Exchanges(path) as opened, pytest.raises(StoreError, match="something else"):
+        opened.put("model", REQUEST, REPLY)
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: Exchanges) -> None:
+    kept.put("model", REQUEST, REPLY)
+    connection = kept._connection
+    assert connection is not None
+    connection.execute("PRAGMA max_page_count = 8")  # as if there were no more room than that
+    with pytest.raises(DiskFullError) as caught:
+        kept.put("model", {"large": 1}, {"text": "x" * 200_000})
+    assert caught.value.code == "E_DISK_FULL"
+    assert kept.get("model", REQUEST) == REPLY
+    assert kept.get("model", {"large": 1}) is None
+
+
+def test_a_store_that_somebody_else_is_writing_to_can_be_read(
+    kept: Exchanges, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.put("model", REQUEST, REPLY)
+    kept.close()
+    monkeypatch.setattr(module, "_BUSY_S", 0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        assert kept.get("model", REQUEST) == REPLY
+        with pytest.raises(StoreLockedError):
+            kept.put("model", {"x": 1}, {})
+        other.execute("ROLLBACK")
+    finally:
+        other.close()
+    kept.put("model", {"x": 1}, {})
+    assert kept.get("model", {"x": 1}) == {}
+
+
+def test_a_directory_that_cannot_be_written_is_still_read() -> None:
+    with _open_to_all() as directory:
+        path = directory / "kept.sqlite"
+        with Exchanges(path) as mine:
+            mine.put("model", REQUEST, REPLY)
+        path.chmod(0o444)
+        directory.chmod(0o555)
+        with _as_nobody(), Exchanges(path) as theirs:
+            assert theirs.get("model", REQUEST) == REPLY
+            with pytest.raises(StoreError) as caught:
+                theirs.put("model", {"x": 1}, {})
+            assert theirs.get("model", {"x": 1}) is None
+            assert [kind.count for kind in theirs.summary()] == [1]
+        with _as_nobody(), Exchanges(directory / "new" / "kept.sqlite") as none, pytest.raises(StoreError):
+            none.put("model", REQUEST, REPLY)
+    assert str(path) in caught.value.message
+    assert caught.value.code == "E_STORE"
+
+
+def test_a_place_below_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with Exchanges(tmp_path / "file" / "kept.sqlite") as opened:
+        assert opened.get("model", REQUEST) is None
+        with pytest.raises(StoreError) as caught:
+            opened.put("model", REQUEST, REPLY)
+    assert "KGSPARQL_CACHE_DIR" in caught.value.hint
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.parent.iterdir())
+
+
+def _execute(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+@contextmanager
+def _open_to_all() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o755)
+    try:
+        yield directory
+    finally:
+        directory.chmod(0o755)
+        shutil.rmtree(directory)
+
+
+@contextmanager
+def _as_nobody() -> Iterator[None]:
+    """Permissions do not bind root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
