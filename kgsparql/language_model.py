@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -143,8 +144,10 @@ class LanguageModel:
     def abilities(self) -> Abilities:
         """What is known of the server and the model; the most that can be hoped for, if nothing is."""
         if self._abilities is None:
-            known = self.exchanges.known(_ABILITIES, self._place) if self.exchanges else None
-            self._abilities = Abilities() if known is None else _abilities(known)
+            self._abilities = Abilities()
+            with suppress(StoreError):  # whoever keeps the first reply will say so
+                known = self.exchanges.known(_ABILITIES, self._place) if self.exchanges else None
+                self._abilities = self._abilities if known is None else _abilities(known)
         return self._abilities
 
     @property
@@ -161,8 +164,8 @@ class LanguageModel:
         began = time.perf_counter()
         told = ModelCalled(model=self.name, purpose=call.purpose, prompt=_shown(call.messages))
         try:
-            kept = self.exchanges.get(KIND, request) if self.exchanges else None
-            reply = self._sent(call, usage) if kept is None else kept
+            kept = self._kept(request, emit)
+            reply = self._sent(call, usage, emit) if kept is None else kept
         except KgsparqlError as error:
             if not isinstance(error, ModelReplyError | ModelTimeoutError | CancelledError):
                 usage.cancel_call(*reserved)  # no model worked for this
@@ -189,7 +192,7 @@ class LanguageModel:
             self._keep(KIND, request, reply, emit)
         return value
 
-    def _sent(self, call: Call[Any], usage: Usage) -> dict[str, Any]:
+    def _sent(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """The reply of the server, to a request without what it refuses.
 
         :raises RequestRefusedError: if it refuses what cannot be left out.
@@ -208,8 +211,7 @@ class LanguageModel:
             else:
                 if abilities != self.abilities:
                     self._abilities = abilities
-                    if self.exchanges:
-                        self._keep(_ABILITIES, self._place, asdict(abilities), lambda _: None)
+                    self._keep(_ABILITIES, self._place, asdict(abilities), emit)
                 return reply
 
     def _body(self, call: Call[Any], abilities: Abilities) -> dict[str, Any]:
@@ -226,13 +228,24 @@ class LanguageModel:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
-        if self.exchanges is None:
-            return
+    def _kept(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
-            self.exchanges.put(kind, request, reply)
+            return self.exchanges.get(KIND, request) if self.exchanges else None
+        except StoreError as error:
+            self._keep_none(error, emit)
+            return None
+
+    def _keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
+        try:
+            if self.exchanges:
+                self.exchanges.put(kind, request, reply)
         except StoreError as error:  # the reply is here, only keeping it failed
-            emit(FallbackUsed(purpose="keeping replies", reason=error.message))
+            self._keep_none(error, emit)
+
+    def _keep_none(self, error: StoreError, emit: Emit) -> None:
+        """Go on without the store of exchanges, and say so once."""
+        self.exchanges = None
+        emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,7 +357,10 @@ def open_model(
 
 
 def _only_model(client: OpenAIClient) -> str:
-    names = client.models()
+    try:
+        names = client.models()
+    finally:
+        client.close()  # the next call opens it again
     if len(names) == 1:
         return names[0]
     listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"

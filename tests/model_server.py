@@ -364,6 +364,10 @@ class ModelServer:
         if error is None and self._http.errors:  # of the test's own script
             raise self._http.errors[0]
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._http.open)
+
     def drop_connections(self) -> None:
         """Hang up on every client, as a server does with connections that have been idle for long."""
         self._http.drop()

@@ -29,6 +29,7 @@ MAX_BYTES = 64 * 2**20
 _COUNT_S = 5.0
 _LOOK_S = 10.0
 _SAMPLE = 10
+_TRIPLE = ("subject", "predicate", "object")
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """How Oxigraph's server is asked for the union of all graphs; others do not know the parameter, and ignore it."""
 
@@ -211,13 +212,18 @@ class EndpointGraph:
 
         try:
             sample = select(Query.load("named_graph_triples").limit(_SAMPLE), {})
-            triples = {(s["subject"], s["predicate"], s["object"]) for s in sample}
+            triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
             if not triples:
                 return _Union()
-            shown = Query.load("verify").bind_rows(("subject", "predicate", "object"), sorted(triples, key=str))
+            shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
             for parameters in ({}, _UNION):
                 if len({tuple(s.values()) for s in select(shown, parameters)}) == len(triples):
                     return _Union(parameters)
+        except KeyError as error:
+            message = f"{self.url}: the reply lacks the variable {error} of the query"
+            raise EndpointReplyError(
+                message, code="E_FORMAT", hint="is this the URL of the endpoint itself?"
+            ) from error
         except KgsparqlError as error:
             is_hurried = timeout_s < _LOOK_S and isinstance(error, EndpointTimeoutError)
             if is_hurried or not _is_about_the_query(error):

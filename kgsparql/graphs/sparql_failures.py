@@ -39,9 +39,9 @@ _SYNTAX = re.compile(r"syntax|pars(e|ing|er)\b|expect|lexical|malformed|encounte
 _TIME = re.compile(r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b", re.IGNORECASE)
 
 
-def of_transport(error: BaseException, sent: Sent, *, has_headers: bool) -> KgsparqlError:
+def of_transport(error: BaseException, sent: Sent, *, is_connected: bool, has_headers: bool) -> KgsparqlError:
     """The error of a request that never became a whole reply."""
-    if isinstance(error, ReadTimeoutError):
+    if isinstance(error, ReadTimeoutError) and is_connected:
         return timed_out(sent)
     if isinstance(error, DecodeError):
         message, hint = "the reply is not packed as it says", "is there a proxy between?"
@@ -59,12 +59,12 @@ def _no_connection(error: BaseException) -> tuple[str, str]:
     hint = "is the server running, and is this its URL?"
     if isinstance(error, NameResolutionError):
         return "there is no host of this name", "check the spelling of the URL, and the network"
-    if isinstance(error, ConnectTimeoutError):
-        return "no connection in time", "check the URL and the network"
     if isinstance(error, SSLError):
         return f"no TLS connection: {_reason(error)}", "check the URL; SSL_CERT_FILE names certificates to trust"
     if isinstance(error, NewConnectionError):
         return f"no connection: {_reason(error)}", hint
+    if isinstance(error, ConnectTimeoutError | ReadTimeoutError):
+        return "no connection in time", "check the URL and the network"
     if isinstance(error, ProtocolError):
         return f"no reply: {_reason(error)}", hint
     return f"cannot be asked: {_reason(error)}", hint
@@ -91,7 +91,7 @@ def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
         kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
         return kind(f"{sent.what}: {said or 'refused by the endpoint (400)'}", **detail)
     if status in {401, 403}:
-        hint = "put credentials in the URL: https://USER:PASSWORD@host/sparql" if status == 401 else "ask its operator"
+        hint = "put USER:PASSWORD@ before the host in the URL" if status == 401 else "ask its operator"
         return AuthenticationError(f"{sent.url}: access refused ({status}){words}", hint=hint, **detail)
     if status == 429:
         wait = reply.headers.get("retry-after", "")

@@ -198,7 +198,9 @@ class _Exchange:
         if self._error is not None:
             if not isinstance(self._error, HTTPError | HTTPException | OSError | UnicodeError):
                 raise self._error
-            raise of_transport(self._error, sent, has_headers=self.has_headers) from self._error
+            raise of_transport(
+                self._error, sent, is_connected=self.is_connected, has_headers=self.has_headers
+            ) from self._error
         return self._reply
 
     def abandon(self) -> None:

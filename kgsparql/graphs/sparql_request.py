@@ -56,7 +56,7 @@ class Address:
             raise InputError(f"{text}: not the URL of an endpoint", hint="for example https://host/sparql")
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         if bool(user) != bool(password):
-            raise InputError(f"{text}: needs user and password both", hint="https://USER:PASSWORD@host/sparql")
+            raise InputError(f"{text}: needs user and password both", hint="USER:PASSWORD@ before the host")
         shown = parts.netloc.rpartition("@")[2]
         url = urlunsplit((scheme, shown, parts.path or "/", parts.query, ""))
         return cls(url, (scheme, host, port or (443 if scheme == "https" else 80)), user, password)

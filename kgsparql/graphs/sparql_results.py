@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
 
 import pyoxigraph as ox
 
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
-from kgsparql.graph import Solutions
+from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs.sparql_failures import excerpt, of_status, ran_out_of_time, timed_out
 from kgsparql.graphs.sparql_request import Form, Reply, Sent
 from kgsparql.terms import Triple, printable
 
-__all__ = ["Results", "boolean", "is_whole", "results", "solutions", "triples"]
-
-Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean
+__all__ = ["boolean", "is_whole", "read", "solutions", "triples"]
 
 MAX_DEPTH = 100
 """Triples inside triples that are read; from some thousands on, reading them ends the process."""
@@ -30,30 +27,24 @@ _BOM = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _STEP = {ord("{"): 1, ord("}"): -1}
-_FORMS = {ox.QuerySolutions: "solutions", ox.QueryBoolean: "true or false"}
+_Read = TypeVar("_Read")
 
 
 def solutions(reply: Reply, sent: Sent) -> Solutions:
     """The solutions of a SELECT.
 
-    :raises KgsparqlError: as :func:`results`.
+    :raises KgsparqlError: as :func:`read`.
     """
-    with results(reply, sent, "SELECT") as found:
-        names = tuple(variable.value for variable in found.variables)
-        read = []
-        for solution in found:
-            terms = zip(names, solution, strict=True)
-            read.append({name: term for name, term in terms if term is not None})
-    return Solutions(names, tuple(read), is_whole(reply))
+    names, found = read(reply, sent, "SELECT", _all)
+    return Solutions(names, found, is_whole(reply))
 
 
 def boolean(reply: Reply, sent: Sent) -> bool:
     """The answer to an ASK.
 
-    :raises KgsparqlError: as :func:`results`.
+    :raises KgsparqlError: as :func:`read`.
     """
-    with results(reply, sent, "ASK") as found:
-        return bool(found)
+    return read(reply, sent, "ASK", bool)
 
 
 def is_whole(reply: Reply) -> bool:
@@ -61,12 +52,10 @@ def is_whole(reply: Reply) -> bool:
     return reply.status == 200 and not any(name.lower() == "x-sql-state" for name in reply.headers)
 
 
-@contextmanager
-def results(reply: Reply, sent: Sent, form: Form) -> Iterator[Any]:
-    """What pyoxigraph makes of a reply to a SELECT or an ASK, with all that may be wrong as our errors.
+def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -> _Read:
+    """What a reader makes of the results that pyoxigraph finds in a reply, with all that may be wrong as our errors.
 
-    They are read inside of the ``with``, because that is where their last errors show.
-
+    :param reader: gets the ``QuerySolutions`` of a SELECT or the ``QueryBoolean`` of an ASK, and does not keep it.
     :raises QueryError: if the endpoint could not answer, or answered with another form of results.
     :raises EndpointTimeoutError: if it gave up.
     :raises EndpointReplyError: for what is no result (``E_ENDPOINT_NOT_SPARQL``), breaks off (``E_PARTIAL``), or is
@@ -81,25 +70,42 @@ def results(reply: Reply, sent: Sent, form: Form) -> Iterator[Any]:
     _refuse_deep(body, format_, sent)
     if format_ == ox.QueryResultsFormat.XML:
         _refuse_broken_xml(body, sent)
-    wanted = ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean
+    found = None
     try:
         found = ox.parse_query_results(body, format=format_)
         if isinstance(found, ox.QueryBoolean) and format_ == ox.QueryResultsFormat.JSON and not _is_json(body):
             raise _broken(body, sent)
-        if not isinstance(found, wanted):
-            message = f"{sent.what}: the result is {_FORMS[type(found)]}, not {_FORMS[wanted]}"
-            raise QueryError(message, **sent.detail())
-        yield found
+        _refuse_other_form(found, form, sent)
+        return reader(found)
     except (SyntaxError, ValueError, OSError) as error:
         if isinstance(error, KgsparqlError):
             raise
-        raise _unreadable(body, format_, sent, str(error)) from error
+        why = str(error)
+    finally:
+        found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
+    raise _unreadable(body, format_, sent, why)
+
+
+def _all(found: ox.QuerySolutions) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
+    names = tuple(variable.value for variable in found.variables)
+    solutions = []
+    for solution in found:
+        terms = zip(names, solution, strict=True)
+        solutions.append({name: term for name, term in terms if term is not None})
+    return names, tuple(solutions)
+
+
+def _refuse_other_form(found: object, form: Form, sent: Sent) -> None:
+    is_wanted = isinstance(found, ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean)
+    if not is_wanted:
+        has, wanted = ("true or false", "solutions") if form == "SELECT" else ("solutions", "true or false")
+        raise QueryError(f"{sent.what}: the result is {has}, not {wanted}", **sent.detail())
 
 
 def triples(reply: Reply, sent: Sent) -> Iterator[Triple]:
     """The triples of a CONSTRUCT or a DESCRIBE, as they come.
 
-    :raises KgsparqlError: as :func:`results`.
+    :raises KgsparqlError: as :func:`read`.
     """
     failure = of_status(reply, sent)
     if failure is not None:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -105,6 +106,11 @@ class OpenAIClient:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        """Close what nobody closed; no call is under way when nobody has the client any more."""
+        with suppress(Exception):
+            self.close()
 
     def close(self) -> None:
         """Close the connections; the next call opens another."""

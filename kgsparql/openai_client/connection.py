@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
+
+from kgsparql.redaction import redacted
 
 __all__ = ["CONNECT_S", "ERROR_BYTES", "Connection", "LongBodyError", "PackedBodyError", "Send"]
 
@@ -19,6 +23,9 @@ ERROR_BYTES = 16 * 1024
 
 _PIECE = 64 * 1024
 
+_LOGS_OF_HEADERS = ("httpcore2.http11", "httpcore2.http2")
+"""Who logs, if somebody wants to see it, what a server sends in its headers, which may be what it was sent."""
+
 Send = Callable[[Any, Any], Any]
 """Sends a request with an `openai` client and a timeout; gives the context manager of a streamed response."""
 
@@ -29,6 +36,19 @@ class LongBodyError(Exception):
 
 class PackedBodyError(Exception):
     """A body that is packed in a way that cannot be unpacked."""
+
+
+@dataclass(frozen=True, repr=False)
+class _WithoutKey(logging.Filter):
+    """Takes the key out of what is logged. Equal ones are one: a logger adds it once."""
+
+    key: str
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if self.key in text:
+            record.msg, record.args = redacted(text, self.key), ()
+        return True
 
 
 class Connection:
@@ -55,6 +75,8 @@ class Connection:
             http_client=http,
             default_headers={"Accept-Encoding": "gzip"},  # what can be unpacked piece by piece
         )
+        for name in _LOGS_OF_HEADERS:
+            logging.getLogger(name).addFilter(_WithoutKey(api_key))
         self._lock = threading.Lock()
         self._is_abandoned = False
         self._stream: Any = None

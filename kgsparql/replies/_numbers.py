@@ -15,11 +15,11 @@ from kgsparql.replies._scanner import Found, Scan
 
 __all__ = ["Numbers", "numbers", "whole_number"]
 
-_NUMBER_KEYS = ("n", "number", "index", "id", "no", "num", "#")
+_NUMBER_KEYS = ("n", "number", "index", "id", "no", "num", "#", "choice", "candidate")
 _NAME_KEYS = ("name", "label", "relation", "predicate", "entity", "text")
 _SCORE_KEYS = ("score", "relevance", "confidence", "probability", "weight", "rating")
 _LIST_KEYS = (
-    "choices", "choice", "numbers", "selected", "selection", "chosen", "relations", "entities", "candidates", "items",
+    "choices", "numbers", "selected", "selection", "chosen", "relations", "entities", "candidates", "items",
     "results", "result", "answer", "ids", "indices", "list", *_NUMBER_KEYS,
 )  # fmt: skip
 _DIGITS = re.compile(r"[\s#(\[\"'*]*(-?\d{1,9})(?:\.0+)?[\s)\].,:;\"'*]*")
@@ -138,7 +138,7 @@ def _of_object(value: dict[str, Any], names: Names) -> list[Item | None] | None:
     if isinstance(number, int | float | str) and (isinstance(number, bool) or not _is_listing(number)):
         read = whole_number(number)
         if read is None and isinstance(number, str) and number.strip():
-            return [item_of_text(number, names)]
+            return [] if says_none(number) else [item_of_text(number, names)]
         return [None if read is None else Item(read, name if isinstance(name, str) else "", _score(value))]
     if isinstance(name, str) and not any(isinstance(member, list | dict) for member in value.values()):
         item = item_of_text(name, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 from kgsparql.errors import QuerySyntaxError
 from kgsparql.graphs import EndpointGraph
@@ -33,7 +34,7 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
-    from kgsparql.graphs.sparql_results import boolean, is_whole, results, triples
+    from kgsparql.graphs.sparql_results import boolean, is_whole, read, triples
 
     began = time.monotonic()
     reply, sent = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
@@ -44,8 +45,7 @@ def run_on_endpoint(
             lines.content += b"true" if boolean(reply, sent) else b"false"
             lines.lines = 1
         elif query.form == "SELECT":
-            with results(reply, sent, "SELECT") as found:
-                complete = written(found, lines) and complete
+            complete = read(reply, sent, "SELECT", partial(written, lines=lines)) and complete
         else:
             complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent)) and complete
     except QuerySyntaxError as error:

@@ -7,9 +7,9 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,12 @@ import numpy as np
 import pytest
 
 from kgsparql.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
-from kgsparql.errors import EmbeddingError, OptionError
+from kgsparql.errors import EmbeddingError, InputError, OptionError
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.label_index import build_label_index
 from kgsparql.local_models import find_model, has_sentence_transformers
+from kgsparql.openai_client import outcomes
+from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
 
 needs_model = pytest.mark.skipif(
     not has_sentence_transformers() or find_model("all-MiniLM-L6-v2") is None,
@@ -26,105 +30,182 @@ needs_model = pytest.mark.skipif(
 )
 
 
-class Server(ThreadingHTTPServer):
-    """An /embeddings endpoint; ``fault`` is how it misbehaves, ``requests`` what it was sent."""
-
-    fault = ""
-    requests: list[dict[str, Any]]
+def lengths(text: str) -> list[float]:
+    return [float(len(text)), 1.0, 0.0]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(body)
-        status, reply = _reply(self.server.fault, body["input"])
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(outcomes, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(outcomes, "_RATE_PAUSE_S", 0.01)
 
 
-def _reply(fault: str, texts: list[str]) -> tuple[int, bytes]:
-    data = [{"object": "embedding", "index": i, "embedding": [len(t), 1.0, 0.0]} for i, t in enumerate(texts)]
-    if fault == "429":
-        return 429, b'{"error": {"message": "slow down"}}'
-    if fault == "cut":
-        return 200, json.dumps({"data": data})[:-9].encode()
-    if fault == "reversed":
-        data.reverse()
-    if fault == "fewer":
-        data.pop()
-    if fault == "same index":
-        data[-1]["index"] = 0
-    if fault == "other length":
-        data[-1]["embedding"] = [1.0, 2.0]
-    if fault == "nan":
-        data[-1]["embedding"] = [float("nan"), 1.0, 0.0]
-    if fault == "zeros":
-        data[-1]["embedding"] = [0.0, 0.0, 0.0]
-    if fault == "no data":
-        return 200, b'{"object": "list"}'
-    return 200, json.dumps({"object": "list", "data": data, "model": "m"}).encode()
+@contextmanager
+def embedding(script: Script | None = None, **options: Any) -> Iterator[tuple[OpenAIEmbedder, ModelServer]]:
+    """An embedder, and the server that it asks."""
+    with ModelServer(embeddings=script, vector=lengths, **options) as server:
+        embedder = open_embedder(f"{server.url}#m")
+        assert isinstance(embedder, OpenAIEmbedder)
+        with closing(embedder):
+            yield embedder, server
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server(("127.0.0.1", 0), _Handler)
-    running.requests = []
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield running
-    running.shutdown()
-    thread.join()
-    running.server_close()
+def fewer(reply: dict[str, Any]) -> None:
+    reply["data"].pop()
 
 
-@pytest.fixture
-def embedder(server: Server) -> Iterator[OpenAIEmbedder]:
-    opened = open_embedder(f"http://127.0.0.1:{server.server_port}/v1#m")
-    assert isinstance(opened, OpenAIEmbedder)
-    yield opened
-    opened.close()
+def more(reply: dict[str, Any]) -> None:
+    reply["data"].append({**reply["data"][0], "index": len(reply["data"])})
 
 
-def test_openai_vectors_are_of_unit_length_and_in_order(embedder: OpenAIEmbedder, server: Server) -> None:
+def reverse(reply: dict[str, Any]) -> None:
+    reply["data"].reverse()
+
+
+def same_index(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["index"] = 0
+
+
+def no_index(reply: dict[str, Any]) -> None:
+    del reply["data"][-1]["index"]
+
+
+def other_length(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"] = [1.0, 2.0]
+
+
+def nan(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"][0] = float("nan")
+
+
+def infinity(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"][0] = float("inf")
+
+
+def huge(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"][0] = 10**400
+
+
+def zeros(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"] = [0.0] * len(reply["data"][-1]["embedding"])
+
+
+def null(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"] = None
+
+
+def words(reply: dict[str, Any]) -> None:
+    reply["data"][-1]["embedding"] = "zczMPQ=="
+
+
+def no_data(reply: dict[str, Any]) -> None:
+    del reply["data"]
+
+
+WRONG = (
+    fewer, more, same_index, no_index, other_length, nan, infinity, huge, zeros, null, words, no_data,
+)  # fmt: skip
+
+
+def test_openai_vectors_are_of_unit_length_and_in_order() -> None:
     texts = [f"{'x' * i}" for i in range(1, 301)]
-    vectors = embedder.embed(texts)
-    assert vectors.shape == (300, 3)
-    assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
-    assert np.allclose(vectors[:, 0] / vectors[:, 1], np.arange(1, 301), rtol=1e-4)
-    assert [len(r["input"]) for r in server.requests] == [128, 128, 44]
-    assert embedder.name == f"m@127.0.0.1:{server.server_port}/v1"
-    assert embedder.dimension == 3
+    with embedding() as (embedder, server):
+        vectors = embedder.embed(texts)
+        assert vectors.shape == (300, 3)
+        assert vectors.dtype == np.float32
+        assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+        assert np.allclose(vectors[:, 0] / vectors[:, 1], np.arange(1, 301), rtol=1e-4)
+        assert [len(request.body["input"]) for request in server.requests] == [128, 128, 44]
+        assert server.connections == 1
+        assert f"{embedder.name}" == f"m@{server.url.removeprefix('http://')}"
+        assert embedder.dimension == 3
+        assert embedder.embed([]).shape == (0, 3)
 
 
-def test_M17_vectors_in_another_order_are_put_right(embedder: OpenAIEmbedder, server: Server) -> None:
-    server.fault = "reversed"
-    vectors = embedder.embed(["a", "aaaa"])
-    assert vectors[0][0] < vectors[1][0]
+def test_empty_texts_are_sent_as_a_space() -> None:
+    with embedding() as (embedder, server):
+        assert embedder.embed(["", "ab"]).shape == (2, 3)
+        assert server.requests[0].body["input"] == [" ", "ab"]
 
 
-@pytest.mark.parametrize("fault", ["fewer", "same index", "other length", "nan", "zeros", "no data", "cut", "429"])
-def test_M17_what_is_not_vectors_is_an_error(embedder: OpenAIEmbedder, server: Server, fault: str) -> None:
-    server.fault = fault
-    with pytest.raises(EmbeddingError) as caught:
-        embedder.embed(["a", "b"])
-    assert caught.value.code == "E_EMBED"
-    assert len(server.requests) == 1  # the client does not try again by itself
+def test_M17_vectors_in_another_order_are_put_right() -> None:
+    texts = ["a", "b", "c"]
+    with embedding([Altered(reverse), Altered(lambda reply: None)]) as (embedder, _):
+        assert np.array_equal(embedder.embed(texts), embedder.embed(texts))
 
 
-def test_M17_another_dimension_than_before_is_an_error(embedder: OpenAIEmbedder, server: Server) -> None:
-    embedder.embed(["a"])
-    server.fault = "other length"
-    with pytest.raises(EmbeddingError, match="vectors of 2 numbers"):
+@pytest.mark.parametrize("fault", WRONG, ids=lambda fault: fault.__name__)
+def test_M17_what_is_not_vectors_is_an_error(fault: Callable[[dict[str, Any]], None]) -> None:
+    with embedding([Altered(fault)]) as (embedder, server):
+        with pytest.raises(EmbeddingError) as caught:
+            embedder.embed(["a", "b"])
+        assert (caught.value.code, caught.value.exit_code) == ("E_EMBED", 5)
+        assert embedder.name in caught.value.message
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "requests", "cause", "hint"),
+    [
+        (Cut(20, Altered(lambda reply: None)), 1, "E_LLM_PARTIAL", ""),
+        (Html(), 1, "E_LLM_FORMAT", "/v1"),
+        (Status(401), 1, "E_AUTH", "OPENAI_API_KEY"),
+        (Status(404), 1, "E_MODEL", "kgsparql doctor"),
+        (Status(429, {"Retry-After": "0"}), 3, "E_RATE", "wait 0 s"),
+        (Status(429, {"Retry-After": "86400"}), 1, "E_RATE", "wait 86,400 s"),
+        (Status(500), 3, "E_MODEL", "try later"),
+    ],
+)
+def test_M17_a_server_that_fails_is_an_embedding_error_that_says_what_to_do(
+    reply: Reply, requests: int, cause: str, hint: str
+) -> None:
+    with embedding([reply]) as (embedder, server):
+        with pytest.raises(EmbeddingError) as caught:
+            embedder.embed(["a", "b"])
+        assert caught.value.code == "E_EMBED"
+        assert caught.value.detail["cause"] == cause
+        assert hint in caught.value.hint
+        assert len(server.requests) == requests
+
+
+def test_M17_429_and_then_fine_is_fine() -> None:
+    with embedding([Status(429, {"Retry-After": "0"}), Altered(lambda reply: None)]) as (embedder, server):
+        assert embedder.embed(["a", "b"]).shape[0] == 2
+        assert len(server.requests) == 2
+
+
+def test_M17_another_dimension_than_before_is_an_error() -> None:
+    with embedding([Altered(lambda reply: None), Altered(other_length)]) as (embedder, _):
         embedder.embed(["a"])
+        with pytest.raises(EmbeddingError, match="vectors of 2 numbers"):
+            embedder.embed(["a"])
+
+
+@pytest.mark.parametrize("fault", [*map(Altered, WRONG), Status(429, {"Retry-After": "0"}), Html()])
+def test_M17_no_rows_are_written_when_it_fails(
+    fault: Reply, graph_of: Callable[..., OxigraphGraph], tmp_path: Path
+) -> None:
+    graph = graph_of(':a rdfs:label "one" . :b rdfs:label "two", "three" .')
+    with embedding([fault]) as (embedder, server):
+        with pytest.raises(EmbeddingError):
+            build_label_index(graph, tmp_path / "index", embedder=embedder)
+        assert list(tmp_path.rglob("vectors_*")) == []
+        server.embeddings = None
+        index = build_label_index(graph, tmp_path / "index", embedder=embedder)
+        assert index.search.has_vectors
+        assert len(list(tmp_path.rglob("vectors_*.lance"))) == 1
+
+
+def test_U12_the_key_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    canary = "sk-canary-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", canary)
+    for status in (400, 401, 500):
+        with embedding([Echo(status)]) as (embedder, server), pytest.raises(EmbeddingError) as caught:
+            embedder.embed(["a"])
+        assert server.requests[0].headers["authorization"] == f"Bearer {canary}"
+        assert canary not in "".join(traceback.format_exception(caught.value))
+        assert canary not in json.dumps(caught.value.to_json())
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:
@@ -139,6 +220,8 @@ def test_what_a_person_may_write() -> None:
     assert open_embedder("none") is None
     with pytest.raises(OptionError):
         open_embedder("http://localhost:1234/v1")
+    with pytest.raises(InputError):
+        open_embedder("http://me:password@localhost:1234/v1#m")
 
 
 @needs_model

@@ -222,8 +222,7 @@ def test_a_damaged_store_is_an_error_that_says_delete_it(kept: Exchanges, path: 
     content[4096:] = os.urandom(len(content) - 4096)
     path.write_bytes(content)
     with pytest.raises(StoreError) as caught:
-        for i in range(200):
-            kept.get("model", {"i": i})
+        kept.get("model", {"i": 0})
     assert caught.value.code == "E_STORE_CORRUPT"
     assert f"delete {path}" in caught.value.hint
 

@@ -117,8 +117,9 @@ def test_M02_of_json_that_breaks_off_the_complete_members_are_kept(text: str, va
 @pytest.mark.parametrize(
     "text",
     [
-        "no", "{", "[1", '{"a', '{"a": ', "{}}{"[3:], "[see below]", "{X} is the answer", '{"a": 1 oops}', "}{",
-        '{"a": [{"n": 3}}, {"n": 1}]}', '{"a": bad thing, "b": {"n": 1}}', "SELECT ?x WHERE { ?x ?p ?o }",
+        "no", "{", "[1", '{"a', '{"a": ', "{]", "[see below]", "{X} is the answer", '{"a": 1 oops}', "}{",
+        '{"b": "]}", "a": bad thing, "c": {"n": 1}}', '{"a": [{"n": 3}}, {"n": 1}]}',
+        '{"a": bad thing, "b": {"n": 1}}', "SELECT ?x WHERE { ?x ?p ?o }",
     ],
 )  # fmt: skip
 def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error(text: str) -> None:
@@ -197,6 +198,8 @@ def test_M11_prose_is_text_whatever_is_in_it(text: str, plain: str) -> None:
         ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ('{"choices": "3, 1"}', ((3, 1), {}, 0)),
         ('{"choices": 3}', ((3,), {}, 0)),
+        ('{"choices": [{"candidate": 3, "score": 0.8}, {"choice": "1"}]}', ((3, 1), {3: 0.8}, 0)),
+        ('{"choice": "3, 1"}', ((3, 1), {}, 0)),
         ("3, 1", ((3, 1), {}, 0)),
         ("3", ((3,), {}, 0)),
         ("Answer: 3, 1 and 2.", ((3, 1, 2), {}, 0)),

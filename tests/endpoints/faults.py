@@ -1,0 +1,173 @@
+"""An HTTP server that does one thing wrong, on a socket of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qs
+
+__all__ = ["ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "FaultServer", "Request", "reply", "results"]
+
+JSON = "application/sparql-results+json"
+XML = "application/sparql-results+xml"
+SELECT_JSON = (
+    b'{"head":{"vars":["s","n"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/a"},'
+    b'"n":{"type":"literal","value":"1","datatype":"http://www.w3.org/2001/XMLSchema#integer"}},'
+    b'{"s":{"type":"bnode","value":"b"},"n":{"type":"literal","value":"\\u00e9","xml:lang":"fr"}}]}}'
+)
+ASK_JSON = b'{"head":{},"boolean":true}'
+SELECT_XML = (
+    b'<?xml version="1.0"?><sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="s"/>'
+    b'<variable name="n"/></head><results><result><binding name="s"><uri>http://e.org/a</uri></binding>'
+    b'<binding name="n"><literal xml:lang="fr">a</literal></binding></result></results></sparql>'
+)
+NOTHING = b'{"head":{"vars":["subject","predicate","object","graph"]},"results":{"bindings":[]}}'
+
+
+class Request:
+    """What a client sent: the request line, headers in lower case, and the fields of its form."""
+
+    def __init__(self, data: bytes) -> None:
+        head, _, body = data.partition(b"\r\n\r\n")
+        self.line, *lines = head.decode("latin-1").split("\r\n")
+        pairs = (line.partition(":") for line in lines)
+        self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        self.form = {name: values[0] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
+
+    @property
+    def query(self) -> str:
+        return self.form.get("query", "")
+
+    @property
+    def looks_round(self) -> bool:
+        """Whether this is the query with which a graph finds out what it sees."""
+        return "named graphs" in self.query
+
+
+Behaviour = Callable[[socket.socket, Request], None]
+
+
+class FaultServer:
+    """Calls a behaviour for each request; it writes what it wants, and the connection stays open after it.
+
+    :param looking: whether the queries by which a graph finds out about its named graphs get the behaviour too; else
+        they are told that there are none.
+    """
+
+    def __init__(self, behaviour: Behaviour, *, looking: bool = False) -> None:
+        self.requests: list[Request] = []
+        self.connections = 0
+        self._behaviour = behaviour
+        self._looking = looking
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/sparql"
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for sock in self._open:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(5)
+
+    @property
+    def asked(self) -> list[Request]:
+        """The requests of a user, without those of a graph that looks round."""
+        return [request for request in self.requests if not request.looks_round]
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.connections += 1
+            self._open.append(sock)
+            self._start(self._serve, sock)
+
+    def _serve(self, sock: socket.socket) -> None:
+        with sock, suppress(OSError):
+            while (request := self._received(sock)) is not None:
+                self.requests.append(request)
+                if request.looks_round and not self._looking:
+                    sock.sendall(reply(NOTHING))
+                else:
+                    self._behaviour(sock, request)
+
+    @staticmethod
+    def _received(sock: socket.socket) -> Request | None:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            piece = sock.recv(65536)
+            if not piece:
+                return None
+            data += piece
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = int(Request(head + b"\r\n\r\n").headers.get("content-length", "0"))
+        while len(body) < length:
+            body += sock.recv(65536)
+        return Request(head + b"\r\n\r\n" + body)
+
+
+def reply(
+    body: bytes,
+    *,
+    status: str = "200 OK",
+    type: str | None = JSON,  # noqa: A002
+    headers: Iterable[str] = (),
+    length: int | None = None,
+) -> bytes:
+    """The bytes of a response."""
+    kind = [f"Content-Type: {type}"] if type else []
+    lines = [f"HTTP/1.1 {status}", *kind, f"Content-Length: {len(body) if length is None else length}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def results(body: bytes = SELECT_JSON, **options: object) -> Behaviour:
+    """Reply always the same."""
+    data = reply(body, **options)  # type: ignore[arg-type]
+    return lambda sock, _: sock.sendall(data)
+
+
+def drip(data: bytes, *, every_s: float = 0.05) -> Behaviour:
+    """Reply a byte at a time."""
+
+    def behave(sock: socket.socket, _: Request) -> None:
+        for byte in data:
+            sock.sendall(bytes([byte]))
+            time.sleep(every_s)
+
+    return behave
+
+
+def hang(sock: socket.socket, _: Request) -> None:
+    """Reply nothing until the client goes."""
+    while sock.recv(65536):
+        pass
+
+
+def close(sock: socket.socket, _: Request) -> None:
+    """Close the connection without a reply."""
+    sock.shutdown(socket.SHUT_RDWR)

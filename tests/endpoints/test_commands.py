@@ -1,0 +1,310 @@
+"""Every command over an endpoint: the same results as over the file it serves, and clear errors in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+from pyoxigraph import RdfFormat
+
+import kgsparql
+from kgsparql.errors import LimitError
+from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.terms import IRI
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.conftest import FIXTURES, ROOT
+from tests.endpoints import faults
+from tests.endpoints.faults import FaultServer, reply, results
+from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+
+NOBEL = FIXTURES / "nobel.ttl"
+D = "http://dbpedia.org/resource/"
+QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
+PEOPLE = FIXTURES / "queries" / "people.trig"
+
+
+@pytest.fixture(scope="module")
+def both(nobel_url: str) -> tuple[KnowledgeBase, KnowledgeBase]:
+    return kgsparql.open(NOBEL, embedder="none"), kgsparql.open(nobel_url, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def people_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with oxigraph_serve(store_of(PEOPLE, tmp_path_factory.mktemp("people") / "store")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def nobel_triples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same graph in a file that declares no prefixes, as an endpoint has none."""
+    file = tmp_path_factory.mktemp("triples") / "nobel.nt"
+    with file.open("wb") as output:
+        pyoxigraph.serialize((quad.triple for quad in pyoxigraph.parse(path=NOBEL)), output, RdfFormat.N_TRIPLES)
+    return file
+
+
+def told(answer: Any, source: str) -> dict[str, Any]:
+    """What an answer says, wherever the graph is."""
+    found: dict[str, Any] = json.loads(json.dumps(answer.to_json()).replace(json.dumps(source)[1:-1], "GRAPH"))
+    found["usage"] = {name: found["usage"][name] for name in ("queries", "rows", "model_calls")}
+    for linked in found["linked"]:
+        del linked["candidates"]  # cut at another place where labels are on disk
+    return found
+
+
+# -- The same everywhere ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", [q["question"] for q in QUESTIONS[::4]])
+def test_a_question_has_the_same_answer_and_evidence(both: tuple[KnowledgeBase, KnowledgeBase], question: str) -> None:
+    embedded, remote = (told(known.ask(question), known.graph.name) for known in both)
+    assert remote["evidence"] == embedded["evidence"]
+    assert remote["answers"] == embedded["answers"]
+    assert remote["usage"] == embedded["usage"]
+    assert remote == embedded
+    assert embedded["evidence"]
+
+
+def test_explorations_find_the_same(both: tuple[KnowledgeBase, KnowledgeBase]) -> None:
+    curie, hahn, bohr = (IRI(D + name) for name in ("Marie_Curie", "Otto_Hahn", "Niels_Bohr"))
+    for explore in (
+        lambda graph: neighbours(graph, [curie, hahn, bohr], limit=5),
+        lambda graph: shortest_paths(graph, curie, bohr, max_hops=4),
+        lambda graph: predicate_paths(graph, curie, max_hops=2),
+    ):
+        embedded, remote = (explore(known.graph) for known in both)
+        assert remote == embedded
+        assert embedded.items
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "Marie Curie"),
+        ("show", "dbr:Niels_Bohr", "-f", "json"),
+        ("paths", "Marie Curie", "Niels Bohr"),
+        ("find", "Curie", "--embedder", "none"),
+        ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none"),
+        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3"),
+        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3", "-f", "tsv"),
+        ("query", "SELECT ?s { ?s a ?class } ORDER BY ?s LIMIT 3", "-f", "json"),
+        ("query", "SELECT ?s ?p ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?s ?p ?o LIMIT 9", "-f", "csv"),
+        ("query", "SELECT ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?o LIMIT 9", "-f", "xml"),
+        ("query", "ASK { dbr:Marie_Curie ?p ?o }"),
+    ],
+)
+def test_commands_print_the_same(run: Run, nobel_url: str, nobel_triples: Path, arguments: tuple[str, ...]) -> None:
+    embedded, remote = (run(*arguments, "-k", source, "-q") for source in (nobel_triples, nobel_url))
+    assert (embedded.exit_code, remote.exit_code) == (0, 0), remote.stderr
+    printed = re.sub(r"\d\.\d\d s$", "0.00 s", remote.stdout.replace(nobel_url, str(nobel_triples)), flags=re.MULTILINE)
+    assert printed == re.sub(r"\d\.\d\d s$", "0.00 s", embedded.stdout, flags=re.MULTILINE)
+    assert printed
+
+
+@pytest.mark.parametrize("shape", ["nt", "ttl"])
+@pytest.mark.parametrize("query", ["CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o }", "DESCRIBE dbr:Warsaw"])
+def test_triples_of_a_query_are_the_same(run: Run, nobel_url: str, nobel_triples: Path, shape: str, query: str) -> None:
+    done = [run("query", query, "-k", source, "-f", shape, "-q") for source in (nobel_triples, nobel_url)]
+    kind = RdfFormat.N_TRIPLES if shape == "nt" else RdfFormat.TURTLE
+    embedded, remote = (set(pyoxigraph.parse(result.stdout_bytes, kind)) for result in done)
+    assert remote == embedded
+    assert embedded
+    assert ("rdfs:label" in done[1].stdout) == (shape == "ttl")
+
+
+def test_info_of_an_endpoint(run: Run, people_url: str) -> None:
+    embedded, remote = (json.loads(run("info", "-k", source, "-f", "json").stdout) for source in (PEOPLE, people_url))
+    for counted in (*embedded["classes"], *embedded["predicates"], *remote["classes"], *remote["predicates"]):
+        del counted["curie"]  # the endpoint declares no prefixes
+    for what in ("triples", "named_graphs", "classes", "predicates", "cuts"):
+        assert remote[what] == embedded[what]
+    assert (remote["name"], remote["sources"]) == (people_url, [])
+    assert len(embedded["named_graphs"]) == 2
+    assert people_url in run("info", "-k", people_url).stdout
+
+
+def test_L31_named_graphs_are_cited_by_name(people_url: str) -> None:
+    known = kgsparql.open(people_url, embedder="none")
+    answer = known.ask("What is the field?", entities=["http://example.org/marie"])
+    cited = {source for item in answer.evidence for t in item.triples for source in t.sources}
+    assert {(source.graph, source.named_graph) for source in cited} >= {(people_url, "http://example.org/archive")}
+    assert known.graph.notes == ()
+
+
+# -- Labels -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_of_an_endpoint_are_read_once_and_kept(
+    run: Run, nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    known = kgsparql.open(nobel_url, embedder="none")
+    assert known.index.directory == known.index_directory
+    assert known.index.rows > 0
+    again = kgsparql.open(nobel_url, embedder="none")
+    asked: list[str] = []
+    send = again.graph.send  # type: ignore[attr-defined]
+    again.graph.send = lambda text, *a, name, **o: (asked.append(name), send(text, *a, name=name, **o))[1]  # type: ignore[attr-defined]
+    assert again.index.rows == known.index.rows
+    assert asked == ["info_triples"]
+    done = run("index", "-k", nobel_url, "--embedder", "none")
+    assert done.exit_code == 0, done.stderr
+    assert run("find", "Curie", "-k", nobel_url, "--embedder", "none").stdout
+
+
+def test_an_endpoint_with_too_many_labels_says_how_to_ask_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def known_as(url: str, limit: str) -> KnowledgeBase:
+        monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / limit))
+        return kgsparql.open(url, embedder="none")
+
+    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
+        monkeypatch.setattr("kgsparql.label_reading.REMOTE_ROWS", 100)
+        with pytest.raises(LimitError) as caught:
+            known_as(url, "rows").ask("Where was Marie Curie born?")
+        assert "-e IRI" in caught.value.hint
+        assert "labels" in caught.value.message
+        answer = known_as(url, "rows").ask("Where was Marie Curie born?", entities=[D + "Marie_Curie"])
+        assert answer.evidence
+        monkeypatch.undo()
+        known = known_as(url, "bytes")
+        known.graph._max_bytes = 20_000  # type: ignore[attr-defined]
+        with pytest.raises(LimitError, match="too large"):
+            known.index  # noqa: B018
+
+
+def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    count = b'{"head":{"vars":["count"]},"results":{"bindings":[{"count":{"type":"literal","value":"3"}}]}}'
+
+    def behave(sock: Any, request: faults.Request) -> None:
+        is_count = "?count" in request.query
+        body = count if is_count else b'{"head":{"vars":["predicate","triples","graph"]},"results":{"bindings":[]}}'
+        sock.sendall(reply(body, headers=[] if is_count else ["X-SQL-State: S1TAT"]))
+
+    with FaultServer(behave) as server, pytest.raises(LimitError, match="gives only"):
+        kgsparql.open(server.url, embedder="none").ask("Who?")
+    assert not list(tmp_path.rglob("*.lance"))
+
+
+# -- What the user typed ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("show", "x", "-k", "URL", "-k", str(NOBEL)), "together with other sources"),
+        (("show", "x", "-k", "URL", "--input-format", "ttl"), "input-format"),
+        (("show", "x", "-k", "URL", "--skip-bad", "--base", "http://e.org/"), "base, skip-bad"),
+        (("show", "x", "-k", "http://127.0.0.1/data.ttl"), "no file is read over the network"),
+        (("show", "x", "-k", "http://127.0.0.1/data.nt.gz"), "no file is read over the network"),
+        (("load", "URL", "--store", "STORE"), "no file is read over the network"),
+        (("show", "x", "-k", "https://user@host/sparql"), "user and password both"),
+        (("query", "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }", "-k", "URL"), "SERVICE is not run here"),
+    ],
+)
+def test_what_an_endpoint_is_not_used_for(run: Run, arguments: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    with FaultServer(results()) as server:
+        places = {"URL": server.url, "STORE": tmp_path / "S"}
+        done = run(*(places.get(argument, argument) for argument in arguments))
+        assert server.connections == 0
+    assert done.exit_code == 2
+    assert says in done.stderr
+
+
+def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(run: Run, nobel_url: str) -> None:
+    done = run("query", "SELECT ?s { ?s ?p ?o }", "-k", nobel_url, "--max-rows", "3", "-f", "tsv")
+    assert done.stdout.count("\n") == 4
+    assert "cut: solutions: at most 3" in done.stderr
+    done = run("query", "CONSTRUCT WHERE { ?s ?p ?o }", "-k", nobel_url, "--max-rows", "3", "-f", "nt")
+    assert done.stdout.count("\n") == 3
+    done = run("query", "SELECT ?s {\n  ?s rdfs:label }", "-k", nobel_url)
+    assert done.exit_code == 4
+    assert "line 2:" in done.stderr
+    done = run(
+        "query", "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a = ?i) }", "-k", nobel_url, "--timeout", "0.5"
+    )
+    assert done.exit_code == 5
+    assert "within 0.5 s" in done.stderr
+
+
+# -- Ends ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", "Who?", "--embedder", "none", "--no-model"),
+        ("find", "x"),
+        ("show", "dbr:x"),
+        ("info",),
+        ("query", "ASK {}"),
+    ],
+)
+def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run, arguments: tuple[str, ...]) -> None:
+    url = f"http://127.0.0.1:{free_port()}/sparql"
+    began = time.monotonic()
+    done = run(*arguments, "-k", url)
+    assert time.monotonic() - began < 10
+    assert done.exit_code == 5
+    assert done.stdout == ""
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert error == f"error: {url}: no connection: Connection refused [E_ENDPOINT_DOWN]"
+
+
+def test_E04_the_page_of_the_server_is_not_its_endpoint(run: Run, nobel_url: str) -> None:
+    done = run("info", "-k", nobel_url.removesuffix("query"))
+    assert done.exit_code == 5
+    assert "/query" in done.stderr
+
+
+def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str) -> None:
+    secret = nobel_url.replace("//", "//me:canary-word@")
+    dead = f"http://me:canary-word@127.0.0.1:{free_port()}/sparql"
+    for source in (secret, dead):
+        for arguments in (
+            ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-vv", "-f", "json"),
+            ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-f", "trig"),
+            ("show", "Marie Curie", "--debug"),
+            ("info",),
+            ("query", "ASK {}", "-v"),
+            ("index", "--embedder", "none"),
+        ):
+            done = run(*arguments, "-k", source)
+            assert done.exit_code == (5 if source == dead else 0), done.stderr
+            assert "canary" not in done.output + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("query", "ASK {}"), ("ask", "Who?", "--no-model", "--embedder", "none"), ("info",)],
+    ids=lambda arguments: arguments[0],
+)
+def test_I14_ctrl_c_while_an_endpoint_hangs(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kgsparql", *arguments, "-k"]
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path)}
+    with FaultServer(faults.hang, looking=True) as server:
+        process = subprocess.Popen(
+            [*command, server.url], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        deadline = time.monotonic() + 30
+        while not server.requests and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert server.requests
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        assert time.monotonic() - began < 2
+    assert process.returncode == 130
+    assert b"Traceback" not in said

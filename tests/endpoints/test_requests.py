@@ -1,0 +1,234 @@
+"""What is sent to an endpoint: how it is asked, over which connections, and that a password stays where it belongs."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import (
+    BudgetExceededError,
+    CancelledError,
+    EndpointReplyError,
+    EndpointTimeoutError,
+    InputError,
+    KgsparqlError,
+)
+from kgsparql.graph import Interruptible
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.query import Query
+from tests.endpoints import faults
+from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results
+
+ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
+CANARY = "s3cret-canary"
+
+
+def test_a_query_is_a_form_that_is_posted_and_nothing_else_is_in_it() -> None:
+    with FaultServer(results()) as server:
+        EndpointGraph(server.url + "?key=1").select(ALL)
+    (request,) = server.asked
+    assert request.line == "POST /sparql?key=1 HTTP/1.1"
+    assert request.form == {"query": ALL.text}
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert request.headers["user-agent"] == f"kgsparql/{version('kgsparql')}"
+    assert request.headers["accept"].startswith("application/sparql-results+json, application/sparql-results+xml;q=")
+    assert request.headers["accept-encoding"] == "gzip"
+    assert "authorization" not in request.headers
+
+
+def test_text_that_looks_like_an_update_is_still_sent_as_the_query_it_is() -> None:
+    query = Query("odd", "#\nPREFIX insert: <http://e.org/>\nSELECT * { ?s insert:data ?o } # DELETE")
+    with FaultServer(results()) as server:
+        EndpointGraph(server.url).select(query)
+    assert server.asked[0].form == {"query": query.text}
+
+
+def test_one_connection_serves_queries_one_after_another() -> None:
+    with FaultServer(results()) as server:
+        graph = EndpointGraph(server.url)
+        for _ in range(5):
+            assert len(graph.select(ALL)) == 2
+    assert server.connections == 1
+    assert len(server.asked) == 5
+
+
+def test_a_kept_connection_that_the_server_closed_is_not_an_error() -> None:
+    def behave(sock: Any, request: Request) -> None:
+        sock.sendall(reply(SELECT_JSON))
+        faults.close(sock, request)
+
+    with FaultServer(behave) as server:
+        graph = EndpointGraph(server.url)
+        for _ in range(20):
+            assert len(graph.select(ALL)) == 2
+
+
+def test_a_query_is_not_sent_again_on_a_new_connection() -> None:
+    with FaultServer(faults.close) as server:
+        with pytest.raises(KgsparqlError):
+            EndpointGraph(server.url).select(ALL)
+        assert len(server.asked) <= 2  # once on the connection that was kept from looking round, once on a new one
+
+
+def test_several_threads_ask_at_once() -> None:
+    together = threading.Barrier(4, timeout=10)
+
+    def behave(sock: Any, request: Request) -> None:
+        together.wait()
+        sock.sendall(reply(ASK_JSON if request.query.startswith("ASK") else SELECT_JSON))
+
+    with FaultServer(behave) as server, ThreadPoolExecutor(4) as pool:
+        graph = EndpointGraph(server.url)
+        asked = [pool.submit(graph.ask, Query("any", "ASK { ?s ?p ?o }")) for _ in range(2)]
+        selected = [pool.submit(graph.select, ALL) for _ in range(2)]
+        assert [future.result() for future in asked] == [True, True]
+        assert [len(future.result()) for future in selected] == [2, 2]
+    assert sum(request.looks_round for request in server.requests) == 1
+
+
+# -- Budgets ------------------------------------------------------------------------------------------------------
+
+
+def metered(graph: EndpointGraph, budget: Budget) -> MeteredGraph:
+    return MeteredGraph(graph, Usage(budget), lambda _: None)
+
+
+def test_the_time_of_a_question_ends_its_query_and_is_called_what_it_is() -> None:
+    with FaultServer(faults.hang) as server:
+        graph = EndpointGraph(server.url)
+        assert isinstance(graph, Interruptible)
+        with pytest.raises(BudgetExceededError) as caught:
+            metered(graph, Budget(max_seconds=0.5)).select(ALL)
+        with pytest.raises(EndpointTimeoutError):
+            metered(EndpointGraph(server.url, timeout_s=0.3), Budget(max_seconds=20)).ask(ALL)
+    assert caught.value.exit_code == 6
+
+
+def test_work_that_is_owed_to_the_reader_is_not_bound_by_the_time_of_the_question() -> None:
+    with FaultServer(results()) as server:
+        graph = metered(EndpointGraph(server.url), Budget(max_seconds=0.0))
+        assert len(graph.unlimited().select(ALL)) == 2
+
+
+def test_I14_a_question_that_is_stopped_stops_its_query() -> None:
+    with FaultServer(faults.hang) as server:
+        graph = metered(EndpointGraph(server.url), Budget())
+        timer = threading.Timer(0.2, graph.usage.cancel.set)
+        timer.start()
+        with pytest.raises(CancelledError):
+            graph.unlimited().select(ALL)
+        timer.join()
+
+
+# -- Credentials --------------------------------------------------------------------------------------------------
+
+
+def with_password(url: str) -> str:
+    return url.replace("//", f"//us%20er:{CANARY}@")
+
+
+def test_credentials_of_the_url_are_sent_and_not_shown() -> None:
+    with FaultServer(results()) as server:
+        graph = EndpointGraph(with_password(server.url))
+        graph.select(ALL)
+    sent = server.asked[0].headers["authorization"]
+    assert base64.b64decode(sent.removeprefix("Basic ")).decode() == f"us er:{CANARY}"
+    assert graph.name == graph.url == server.url
+    assert CANARY not in repr(vars(graph)) + str(graph.source("http://e.org/g"))
+
+
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request", "401 Unauthorized", "404 Not Found", "500 Broken"])
+def test_U12_a_password_that_the_server_says_back_is_in_no_error(status: str) -> None:
+    said = f"you sent {CANARY} and http://us%20er:{CANARY}@127.0.0.1/".encode()
+    refused = pytest.raises(KgsparqlError)
+    with FaultServer(results(said, status=status, type="text/plain")) as server, refused as caught:
+        EndpointGraph(with_password(server.url)).select(ALL)
+    error = caught.value
+    assert "you sent ***" in error.message
+    shown = "".join(traceback.format_exception(error)) + repr(error) + str(error.to_json()) + str(error.detail)
+    assert CANARY not in shown
+
+
+def test_U12_nor_in_a_redirect_or_in_the_name_of_a_wrong_url() -> None:
+    moved = f"http://us%20er:{CANARY}@127.0.0.1:1/x"
+    refused = pytest.raises(EndpointReplyError)
+    with FaultServer(results(b"", status="302 Found", headers=[f"Location: {moved}"])) as server, refused as caught:
+        EndpointGraph(with_password(server.url)).select(ALL)
+    assert CANARY not in f"{caught.value.message}{caught.value.hint}{caught.value.detail}"
+    for url in (f"https://me:{CANARY}@", f"https://me:{CANARY}@host:port/", f"https://{CANARY}@host/"):
+        with pytest.raises(InputError) as wrong:
+            EndpointGraph(url)
+        assert CANARY not in str(wrong.value)
+
+
+# -- Named graphs -------------------------------------------------------------------------------------------------
+
+
+def triples(n: int) -> bytes:
+    """So many solutions of a query about triples and the graphs they are in."""
+    names = ("subject", "predicate", "object", "graph")
+    one = ",".join(f'"{name}":{{"type":"uri","value":"http://e.org/{name}"}}' for name in names)
+    return f'{{"head":{{"vars":{list(names)}}},"results":{{"bindings":[{",".join([f"{{{one}}}"] * n)}]}}}}'.replace(
+        "'", '"'
+    ).encode()
+
+
+def answering(*, shown: bool, failing: str = "") -> faults.Behaviour:
+    """An endpoint with a named graph that its default graph shows, or not; or one that cannot say."""
+
+    def behave(sock: Any, request: Request) -> None:
+        if failing and request.looks_round:
+            sock.sendall(reply(b"too hard", status=failing))
+        elif request.looks_round:
+            sock.sendall(reply(triples(1)))
+        elif "VALUES (?subject" in request.query:
+            body = triples(int(shown)).replace(b',"graph":{"type":"uri","value":"http://e.org/graph"}', b"")
+            sock.sendall(reply(body.replace(b', "graph"]', b"]")))
+        else:
+            sock.sendall(reply(SELECT_JSON))
+
+    return behave
+
+
+def test_L31_a_default_graph_that_shows_the_named_graphs_is_left_as_it_is() -> None:
+    with FaultServer(answering(shown=True), looking=True) as server:
+        graph = EndpointGraph(server.url)
+        graph.select(ALL)
+        assert graph.notes == ()
+        graph.select(ALL)
+    assert len(server.requests) == 4
+    assert not any("union-default-graph" in request.form for request in server.requests)
+
+
+def test_L31_named_graphs_that_cannot_be_seen_are_said_once() -> None:
+    said: list[str] = []
+    with FaultServer(answering(shown=False), looking=True) as server:
+        graph = EndpointGraph(server.url, note=said.append)
+        graph.select(ALL)
+        graph.select(ALL)
+    assert said == list(graph.notes)
+    assert said == [f"{server.url}: queries do not see its named graphs, such as <http://e.org/graph>"]
+    assert [request.form.get("union-default-graph") for request in server.requests] == [None, None, "true", None, None]
+
+
+@pytest.mark.parametrize("failing", ["500 Broken", "400 Bad Request"])
+def test_L31_an_endpoint_that_cannot_say_is_asked_all_the_same(failing: str) -> None:
+    with FaultServer(answering(shown=True, failing=failing), looking=True) as server:
+        graph = EndpointGraph(server.url)
+        assert len(graph.select(ALL)) == 2
+        (note,) = graph.notes
+    assert "cannot be told" in note
+
+
+def test_E20_an_endpoint_that_answers_another_query_than_ours_is_said_to() -> None:
+    with FaultServer(results(), looking=True) as server, pytest.raises(EndpointReplyError) as caught:
+        EndpointGraph(server.url).select(ALL)
+    assert caught.value.code == "E_FORMAT"

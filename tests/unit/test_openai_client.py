@@ -1,0 +1,717 @@
+"""The client of model servers: what it passes on, what it tries again, when it gives up, and what it never says."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import tracemalloc
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from kgsparql.errors import (
+    AuthenticationError,
+    CancelledError,
+    InputError,
+    KgsparqlError,
+    ModelError,
+    ModelReplyError,
+    ModelTimeoutError,
+    RateLimitError,
+    RequestRefusedError,
+)
+from kgsparql.openai_client import DEFAULT_BASE_URL, OpenAIClient, client, connection, outcomes
+from tests.model_server import (
+    Big,
+    Cut,
+    Drip,
+    Echo,
+    EmptyBody,
+    Endless,
+    Html,
+    Length,
+    ModelServer,
+    NoChoices,
+    NullContent,
+    Raw,
+    Refusal,
+    Reply,
+    Reset,
+    Script,
+    Slow,
+    Status,
+    Text,
+)
+
+CANARY = "sk-canary-0123456789abcdef"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}], "temperature": 0}
+
+
+@pytest.fixture(autouse=True)
+def no_servers_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcomes, "_PAUSE_S", 0.02)
+    monkeypatch.setattr(outcomes, "_RATE_PAUSE_S", 0.02)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_stays() -> Iterator[None]:
+    yield
+    until = time.monotonic() + 2
+    while any(thread.name == "kgsparql-model" for thread in threading.enumerate()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def chat(script: Script, *, timeout_s: float = 5.0, tries: int = 3, **options: Any) -> tuple[Any, ModelServer]:
+    """What a call comes to, the reply or the error, and the server."""
+    with ModelServer(script) as server, OpenAIClient(server.url, timeout_s=timeout_s, tries=tries) as asking:
+        try:
+            return asking.chat(BODY, **options), server
+        except KgsparqlError as error:
+            return error, server
+
+
+def content(reply: Any) -> Any:
+    return reply["choices"][0]["message"]["content"]
+
+
+# What is passed on
+
+
+def test_a_request_is_sent_as_it_is() -> None:
+    body = BODY | {
+        "seed": 0,
+        "max_completion_tokens": 5,
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}},
+        "an_option_of_some_server": [1],
+    }
+    with ModelServer() as server, OpenAIClient(server.url, api_key=CANARY) as asking:
+        assert content(asking.chat(body)) == "scripted"
+    (request,) = server.requests
+    assert request.body == body
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {CANARY}"
+
+
+def test_a_server_that_wants_no_key_is_sent_none_of_anybody() -> None:
+    with ModelServer() as server, OpenAIClient(server.url) as asking:
+        asking.chat(BODY)
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer(key=CANARY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")
+        monkeypatch.setenv("OPENAI_API_KEY", CANARY + "\n")
+        with OpenAIClient() as asking:
+            assert asking.base_url == server.url
+            assert content(asking.chat(BODY)) == "scripted"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Text("a"), "a"),
+        (Text(""), ""),
+        (NullContent(), None),
+        (Refusal(), None),
+        (Length('{"answer": "Bo'), '{"answer": "Bo'),
+        (Text('Sure! ```json\n{"n": 1}\n``` and "more'), 'Sure! ```json\n{"n": 1}\n``` and "more'),
+        (Big(400_000), "x" * 400_000),
+        (Text("à la carte ☃ 日本"), "à la carte ☃ 日本"),
+    ],
+)
+def test_M01_M02_M03_what_a_model_says_is_passed_on(reply: Reply, expected: str | None) -> None:
+    assert content(chat([reply])[0]) == expected
+
+
+def test_M01_a_reply_without_choices_is_passed_on() -> None:
+    assert chat([NoChoices()])[0]["choices"] == []
+
+
+@pytest.mark.parametrize("usage", [(-5, -7), (None, "many"), (0, 0)])
+def test_M19_usage_is_passed_on_whatever_it_says(usage: tuple[Any, Any]) -> None:
+    found = chat([Text("a", usage=usage)])[0]["usage"]
+    assert (found["prompt_tokens"], found["completion_tokens"]) == usage
+    assert "usage" not in chat([Text("a", usage=None)])[0]
+
+
+def test_text_that_is_not_unicode_is_made_so() -> None:
+    reply, _ = chat([Raw(b'{"choices": [], "x\\ud800": ["\\udfff", "\\ud83d\\ude00"]}')])
+    assert reply == {"choices": [], "x?": ["?", "😀"]}
+
+
+def test_models_are_listed_by_name() -> None:
+    with ModelServer(models=["one", "two/3"]) as server, OpenAIClient(server.url) as asking:
+        assert asking.models() == ["one", "two/3"]
+
+
+@pytest.mark.parametrize("body", [b'{"models": 3}', b'{"data": {}}', b'{"data": null}'])
+def test_a_list_of_models_that_is_none_is_an_error(body: bytes) -> None:
+    with (
+        ModelServer(models=Raw(body)) as server,
+        OpenAIClient(server.url) as asking,
+        pytest.raises(ModelReplyError) as caught,
+    ):
+        asking.models()
+    assert "kgsparql doctor" in caught.value.hint
+
+
+def test_embeddings_are_asked_for_as_numbers() -> None:
+    with ModelServer() as server, OpenAIClient(server.url) as asking:
+        reply = asking.embeddings({"model": "m", "input": ["a", "b"]})
+    assert [item["index"] for item in reply["data"]] == [0, 1]
+    assert server.requests[0].body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
+
+
+# Connections
+
+
+def test_one_connection_serves_one_call_after_the_other() -> None:
+    script = [Text("a"), Status(500), Text("b"), Status(400), Text("c"), Html(), Text("d")]
+    with ModelServer(script) as server, OpenAIClient(server.url) as asking:
+        said = []
+        for _ in range(6):
+            try:
+                said.append(content(asking.chat(BODY)))
+            except ModelError:
+                said.append("error")
+        assert said == ["a", "b", "error", "c", "error", "d"]
+        assert server.connections == 1
+
+
+def test_threads_have_connections_of_their_own() -> None:
+    with ModelServer([Slow(0.1)]) as server, OpenAIClient(server.url) as asking:
+        asking.chat(BODY)
+        threads = [threading.Thread(target=asking.chat, args=(BODY,)) for _ in range(4)]
+        began = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert time.monotonic() - began < 0.39
+        assert len(server.requests) == 5
+        assert server.connections <= 5
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_no_error() -> None:
+    with ModelServer() as server, OpenAIClient(server.url) as asking:
+        asking.chat(BODY)
+        server.drop_connections()
+        time.sleep(0.05)
+        assert content(asking.chat(BODY)) == "scripted"
+        assert len(server.requests) == 2
+
+
+def test_a_closed_client_opens_again() -> None:
+    with ModelServer() as server, OpenAIClient(server.url) as asking:
+        asking.chat(BODY)
+        asking.close()
+        asking.chat(BODY)
+        assert server.connections == 2
+
+
+def test_a_client_that_nobody_closed_closes_itself() -> None:
+    with ModelServer() as server:
+        OpenAIClient(server.url).chat(BODY)
+        gc.collect()  # an open socket would be a warning, and so an error
+        assert server.connections == 1
+        assert _soon(lambda: server.open_connections == 0)
+
+
+def test_a_body_longer_than_was_said_does_not_become_the_next_reply() -> None:
+    script = [Raw(b'{"choices": []}{"choices": [1]}', length=15), Text("next")]
+    with ModelServer(script) as server, OpenAIClient(server.url) as asking:
+        assert asking.chat(BODY) == {"choices": []}
+        time.sleep(0.05)
+        assert content(asking.chat(BODY)) == "next"
+
+
+# Trying again
+
+
+@pytest.mark.parametrize("fault", [Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503), Reset()])
+def test_M09_what_may_pass_is_tried_again(fault: Reply) -> None:
+    reply, server = chat([fault, Text("fine")])
+    assert content(reply) == "fine"
+    assert len(server.requests) == 2
+    assert server.requests[0].body == server.requests[1].body
+
+
+@pytest.mark.parametrize("fault", [Status(500), Status(503), Html(502), Reset()])
+def test_M09_after_three_tries_it_is_an_error(fault: Reply) -> None:
+    error, server = chat([fault])
+    assert type(error) is ModelError
+    assert (error.code, error.exit_code) == ("E_MODEL", 5)
+    assert "after 3 tries" in error.message
+    assert server.url in error.message
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "code"),
+    [
+        (Status(400), RequestRefusedError, "E_MODEL"),
+        (Status(401), AuthenticationError, "E_AUTH"),
+        (Status(403), AuthenticationError, "E_AUTH"),
+        (Status(404), ModelError, "E_MODEL"),
+        (Status(405), ModelError, "E_MODEL"),
+        (Status(418), ModelError, "E_MODEL"),
+        (Status(422), RequestRefusedError, "E_MODEL"),
+        (Status(504), ModelError, "E_MODEL"),
+        (Cut(40), ModelReplyError, "E_LLM_PARTIAL"),
+        (Html(), ModelReplyError, "E_LLM_FORMAT"),
+    ],
+)
+def test_M09_what_will_not_pass_is_not_tried_again(fault: Reply, kind: type[KgsparqlError], code: str) -> None:
+    error, server = chat([fault, Text("fine")])
+    assert type(error) is kind
+    assert (error.code, error.exit_code) == (code, 5)
+    assert error.hint
+    assert len(server.requests) == 1
+
+
+def test_tries_may_be_one() -> None:
+    error, server = chat([Status(503), Text("fine")], tries=1)
+    assert isinstance(error, ModelError)
+    assert len(server.requests) == 1
+
+
+def test_M09_a_wait_that_is_asked_for_is_kept() -> None:
+    began = time.monotonic()
+    reply, server = chat([Status(429, {"Retry-After": "1"}), Text("fine")])
+    assert content(reply) == "fine"
+    assert 1.0 <= time.monotonic() - began < 3.0
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits_s"),
+    [("86400", 86_400), (format_datetime(datetime.now(UTC) + timedelta(days=2), usegmt=True), 2 * 86_400)],
+)
+def test_M09_a_wait_beyond_the_deadline_is_an_error_at_once(asked: str, waits_s: float) -> None:
+    began = time.monotonic()
+    error, server = chat([Status(429, {"Retry-After": asked})])
+    assert isinstance(error, RateLimitError)
+    assert error.code == "E_RATE"
+    assert error.detail["wait_s"] == pytest.approx(waits_s, abs=60)
+    assert f"wait {error.detail['wait_s']:,.0f} s" in error.hint
+    assert time.monotonic() - began < 2
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", [None, "0", "-1", "abc", "nan", "inf", "", "Mon, 01 Jan 2001 00:00:00 GMT", "Mon, 99 Foo 2001"]
+)
+def test_M09_429_for_ever_ends_after_three_tries(asked: str | None) -> None:
+    error, server = chat([Status(429, {} if asked is None else {"Retry-After": asked})])
+    assert isinstance(error, RateLimitError)
+    assert error.code == "E_RATE"
+    assert "after 3 tries" in error.message
+    assert len(server.requests) == 3
+
+
+def test_M09_a_quota_that_is_used_up_is_not_tried_again() -> None:
+    body = json.dumps({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}})
+    error, server = chat([Status(429, body=body), Text("fine")])
+    assert isinstance(error, RateLimitError)
+    assert "quota" in error.hint
+    assert "You exceeded your current quota" in error.message
+    assert len(server.requests) == 1
+
+
+# Errors
+
+
+def test_M09_a_server_that_is_not_there_is_one_clear_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        began = time.monotonic()
+        with OpenAIClient(url, timeout_s=5) as asking, pytest.raises(ModelError) as caught:
+            asking.chat(BODY)
+    error = caught.value
+    assert type(error) is ModelError
+    assert (error.code, error.exit_code) == ("E_MODEL", 5)
+    assert url in error.message
+    assert "refused" in error.message
+    assert "kgsparql doctor" in error.hint
+    assert "\n" not in error.message
+    assert time.monotonic() - began < 3
+
+
+def test_a_host_that_has_no_address_is_an_error_within_the_deadline() -> None:
+    began = time.monotonic()
+    with OpenAIClient("http://no-such-host.invalid/v1", timeout_s=2) as asking, pytest.raises(ModelError):
+        asking.chat(BODY)
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(("connect_s", "code"), [(0.2, "E_MODEL"), (10.0, "E_TIMEOUT")])
+def test_a_host_that_does_not_take_connections(connect_s: float, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CONNECT_S", connect_s)
+    with socket.socket() as silent, socket.socket() as first, socket.socket() as second:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        for waiting in (first, second):  # more than its queue holds
+            waiting.setblocking(False)
+            waiting.connect_ex(silent.getsockname())
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        began = time.monotonic()
+        with OpenAIClient(url, timeout_s=0.8) as asking, pytest.raises(ModelError) as caught:
+            asking.chat(BODY)
+    assert caught.value.code == code
+    assert time.monotonic() - began < 2
+
+
+def test_M18_a_refused_request_has_the_servers_own_words() -> None:
+    words = "Unsupported parameter: 'temperature'" + " and so on" * 500
+    error, _ = chat([Status(400, message=words)])
+    assert error.detail["status"] == 400
+    assert "'temperature'" in error.detail["body"]
+    assert len(error.detail["body"]) == 2_000
+    assert "'temperature'" in error.message
+    assert len(error.message) < 300
+    assert not error.retryable
+
+
+def test_M09_a_model_that_is_not_there_says_what_to_do() -> None:
+    error, _ = chat([Status(404, message="The model `m` does not exist")])
+    assert "The model `m` does not exist" in error.message
+    assert "/v1" in error.hint
+    assert "kgsparql doctor" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "says"),
+    [
+        (EmptyBody(), "E_LLM_FORMAT", "is empty"),
+        (Raw(b"  \n"), "E_LLM_FORMAT", "is empty"),
+        (Html(), "E_LLM_FORMAT", "not JSON: Sign in Welcome"),
+        (Raw(b"[1, 2]"), "E_LLM_FORMAT", "not an object: [1, 2]"),
+        (Raw(b"null"), "E_LLM_FORMAT", "not an object: null"),
+        (Raw(b"upstream \x1b[31merror\x07\n" * 100, "text/plain"), "E_LLM_FORMAT", "not JSON: upstream [31merror"),
+        (Raw(b"\xff\xfe\x00garbage"), "E_LLM_FORMAT", "not JSON"),
+        (Raw(b"[" * 100_000), "E_LLM_FORMAT", "not JSON"),
+        (Raw(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "E_LLM_FORMAT", "not JSON"),
+        (Raw(b'{"a": ' + b"9" * 10_000 + b"}"), "E_LLM_FORMAT", "not JSON"),
+        (Raw(b'{"choices": ['), "E_LLM_PARTIAL", "cut off after 13 bytes"),
+        (Raw(b'{"choices": [', length=None), "E_LLM_PARTIAL", "cut off after 13 bytes"),
+        (Raw(b'{"choices": []}', length=1_000, headers={"Connection": "close"}), "E_LLM_PARTIAL", "cut off"),
+        (Cut(0), "E_LLM_PARTIAL", "cut off"),
+        (Cut(25), "E_LLM_PARTIAL", "cut off"),
+        (Reset(25), "E_LLM_PARTIAL", "cut off"),
+    ],
+)
+def test_M02_M08_a_body_that_is_not_a_whole_reply(reply: Reply, code: str, says: str) -> None:
+    error, server = chat([reply, Text("fine")])
+    assert type(error) is ModelReplyError
+    assert error.code == code
+    assert says in error.message
+    assert server.url in error.message
+    assert len(error.message) < 300
+    assert all(char.isprintable() for char in error.message)
+    assert len(server.requests) == 1  # it may have been paid for: never again silently
+
+
+@pytest.mark.parametrize("body", [{"error": {"message": "no such model", "code": 404}}, {"error": "no such model"}])
+def test_an_error_that_comes_as_success_is_an_error(body: dict[str, Any]) -> None:
+    error, _ = chat([Raw(json.dumps(body).encode())])
+    assert type(error) is ModelError
+    assert "no such model" in error.message
+
+
+def test_redirects_are_not_followed() -> None:
+    with ModelServer() as elsewhere:
+        for status in (301, 302, 303, 307, 308):
+            error, server = chat([Status(status, {"Location": f"{elsewhere.url}/chat/completions"})])
+            assert type(error) is ModelError
+            assert elsewhere.url in error.message
+            assert len(server.requests) == 1
+        assert elsewhere.requests == []
+
+
+# Limits
+
+
+def test_M07_a_reply_of_1_MB_is_an_error() -> None:
+    error, server = chat([Big(1_000_000)])
+    assert type(error) is ModelReplyError
+    assert error.code == "E_LIMIT"
+    assert "512 KiB" in error.message
+    assert len(server.requests) == 1
+
+
+def test_M07_a_reply_that_never_ends_is_cut() -> None:
+    error, server = chat([Endless()])
+    assert error.code == "E_LIMIT"
+    assert _hung_up(server)
+
+
+def test_M07_a_small_body_that_unpacks_to_much_is_cut() -> None:
+    bomb = gzip.compress(b'{"choices": "' + b" " * 200_000_000)
+    assert len(bomb) < 250_000
+    tracemalloc.start()
+    try:
+        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"})])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert error.code == "E_LIMIT"
+    assert peak < 30_000_000
+
+
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_M07_of_an_error_no_more_is_read_than_is_said(status: int) -> None:
+    bomb = gzip.compress(b'{"error": "' + b"word " * 20_000_000)
+    tracemalloc.start()
+    try:
+        error, _ = chat([Raw(bomb, headers={"Content-Encoding": "gzip"}, status=status)], tries=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "word word" in error.message
+    assert len(error.message) < 300
+    assert peak < 30_000_000
+
+
+def test_the_limit_of_embeddings_is_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer(vector=lambda text: [0.125] * 400_000) as server, OpenAIClient(server.url) as asking:
+        assert len(asking.embeddings({"model": "m", "input": ["a"]})["data"][0]["embedding"]) == 400_000
+        monkeypatch.setattr(client, "_EMBEDDINGS_BYTES", 1_000_000)
+        with pytest.raises(ModelReplyError, match="longer than 976 KiB"):
+            asking.embeddings({"model": "m", "input": ["a"]})
+
+
+def test_packed_replies_are_unpacked() -> None:
+    packed = gzip.compress(json.dumps({"choices": [], "text": "x" * 300_000}).encode())
+    headers = {"Content-Encoding": "gzip"}
+    assert len(chat([Raw(packed, headers=headers)])[0]["text"]) == 300_000
+    assert chat([Raw(packed[:-20], headers=headers)])[0].code == "E_LLM_PARTIAL"
+    assert chat([Raw(b"not packed", headers=headers)])[0].code == "E_LLM_FORMAT"
+    assert "packed as br" in chat([Raw(b"x", headers={"Content-Encoding": "br"})])[0].message
+
+
+# Deadlines and stopping
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [Slow(30)],
+        [Drip()],
+        [Drip(Status(500))],
+        [Drip(Status(400))],
+        [Status(503), Slow(30)],
+        [Status(429, {"Retry-After": "0"}), Drip()],
+    ],
+)
+def test_M09_one_deadline_for_all_of_a_call(script: list[Reply]) -> None:
+    began = time.monotonic()
+    error, server = chat(script, timeout_s=0.8)
+    took = time.monotonic() - began
+    assert type(error) is ModelTimeoutError
+    assert (error.code, error.exit_code) == ("E_TIMEOUT", 5)
+    assert isinstance(error, TimeoutError)
+    assert server.url in error.message
+    assert "0.8 s" in error.message
+    assert 0.7 < took < 2.0
+    assert len(server.requests) == len(script)  # never again after the deadline
+
+
+def test_a_call_has_a_deadline_of_its_own() -> None:
+    with ModelServer([Slow(30)]) as server, OpenAIClient(server.url, timeout_s=60) as asking:
+        began = time.monotonic()
+        with pytest.raises(ModelTimeoutError):
+            asking.chat(BODY, timeout_s=0.3)
+        with pytest.raises(ModelTimeoutError):
+            asking.chat(BODY, timeout_s=0)
+        assert time.monotonic() - began < 1.5
+        assert len(server.requests) == 1
+
+
+def test_after_the_deadline_the_server_may_stop_and_the_client_goes_on() -> None:
+    with ModelServer([Slow(30), Text("next")]) as server, OpenAIClient(server.url, timeout_s=0.3) as asking:
+        with pytest.raises(ModelTimeoutError):
+            asking.chat(BODY)
+        assert _hung_up(server)
+        assert content(asking.chat(BODY, timeout_s=5)) == "next"
+
+
+@pytest.mark.parametrize("script", [[Slow(30)], [Drip()], [Status(429, {"Retry-After": "30"})], [Drip(Status(500))]])
+def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
+    with ModelServer(script) as server, OpenAIClient(server.url) as asking:
+        asking.models()  # so that the call goes through a connection that was opened before
+        cancel = threading.Event()
+        timer = threading.Timer(0.3, cancel.set)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(CancelledError) as caught:
+            asking.chat(BODY, timeout_s=60, cancel=cancel)
+        assert 0.2 < time.monotonic() - began < 0.3 + 0.5
+        assert caught.value.exit_code == 130
+        timer.join()
+        if not isinstance(script[0], Status):
+            assert _hung_up(server)
+
+
+def test_a_call_that_was_stopped_before_it_began_sends_nothing() -> None:
+    cancel = threading.Event()
+    cancel.set()
+    error, server = chat(["a"], cancel=cancel)
+    assert type(error) is CancelledError
+    assert server.requests == []
+
+
+def test_ctrl_c_ends_a_call_and_what_it_costs_within_two_seconds() -> None:
+    script = (
+        "import sys; from kgsparql.openai_client import OpenAIClient\n"
+        "try:\n    OpenAIClient(sys.argv[1]).chat({'model': 'm', 'messages': []})\n"
+        "except KeyboardInterrupt:\n    print('interrupted')"
+    )
+    with ModelServer([Slow(60)]) as server:
+        command = [sys.executable, "-c", script, server.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
+            assert _soon(lambda: bool(server.requests), within_s=30)
+            asking.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            output, errors = asking.communicate(timeout=30)
+        assert time.monotonic() - began < 2
+        assert (output, errors, asking.returncode) == ("interrupted\n", "", 0)
+        assert _hung_up(server)
+
+
+# What is never said
+
+
+ECHOES: list[Reply] = [
+    *(Echo(status) for status in (400, 401, 403, 404, 418, 422, 429, 500)),
+    *(Raw(f"<b>Bearer {CANARY}</b>".encode(), "text/html", status=status) for status in (200, 400, 401, 429, 500)),
+    Raw(json.dumps({"error": {"message": CANARY}}).replace("-", "\\u002d").encode(), status=400),
+    Raw(json.dumps({"error": {"message": CANARY}}).replace("-", "\\u002d").encode()),
+    Raw(json.dumps([CANARY]).replace("-", "\\u002d").encode()),
+    Raw(CANARY.replace("-", "-\u200b").encode()),
+    Raw(b"x" * (16 * 1024 - 10) + CANARY.encode(), status=400),
+    Raw((CANARY * 700).encode(), status=400),
+    Raw(f'{{"choices": ["{CANARY}"'.encode()),
+    Status(302, {"Location": f"http://127.0.0.1:9/{CANARY}?key={CANARY}"}),
+]
+
+
+@pytest.mark.parametrize("reply", ECHOES)
+@pytest.mark.parametrize("given", [True, False])
+def test_U12_the_key_is_in_no_error(
+    reply: Reply, given: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not given:
+        monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    caplog.set_level(logging.DEBUG)
+    with (
+        ModelServer([reply]) as server,
+        OpenAIClient(server.url, api_key=CANARY if given else None, tries=2) as asking,
+        pytest.raises(KgsparqlError) as caught,
+    ):
+        asking.chat(BODY)
+    assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
+    error = caught.value
+    everything = [str(error), repr(error), repr(asking), json.dumps(error.to_json(), default=repr), caplog.text]
+    everything += traceback.format_exception(error)
+    everything += [repr(vars(error)), repr(error.args), repr(error.__cause__), repr(error.__context__)]
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    for text in everything:
+        assert CANARY not in text
+        assert CANARY[-12:] not in text
+        assert CANARY[:12] not in text
+
+
+def test_U12_the_key_is_in_no_reply() -> None:
+    for reply in (Echo(200), Raw(json.dumps({"choices": [{CANARY: [CANARY]}]}).replace("-", "\\u002d").encode())):
+        with ModelServer([reply]) as server, OpenAIClient(server.url, api_key=CANARY) as asking:
+            said = json.dumps(asking.chat(BODY))
+        assert CANARY not in said
+        assert "***" in said
+
+
+def test_U12_a_request_that_cannot_be_sent_does_not_say_the_key() -> None:
+    with ModelServer() as server, OpenAIClient(server.url, api_key=CANARY) as asking:
+        with pytest.raises(ModelError) as caught:
+            asking.chat({"model": "m", "messages": [{"role": "user", "content": "\ud800"}]})
+        assert server.requests == []
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(InputError) as refused:
+        OpenAIClient("http://127.0.0.1:9/v1", api_key=f"{CANARY}é")
+    assert CANARY not in "".join(traceback.format_exception(refused.value))
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, DEFAULT_BASE_URL),
+        ("", DEFAULT_BASE_URL),
+        ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+        (" HTTPS://Example.ORG/OpenAI/v1/// ", "https://example.org/OpenAI/v1"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_base_urls_have_one_form(given: str | None, expected: str) -> None:
+    assert OpenAIClient(given).base_url == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "localhost:11434/v1", "ftp://host/v1", "file:///etc/passwd", "http://", "http:///v1", "http://host:99999/v1",
+        "http://host:x/v1", "http://[::1/v1", "http://host/v1?key=1", "http://host/v1#m", "http://ho st/v1",
+        "http://host/v1\nX: y", "javascript:alert(1)", "   ", f"http://me:{CANARY}@host/v1", "http://me@host/v1",
+    ],
+)  # fmt: skip
+def test_U13_what_is_not_the_url_of_a_server_is_refused(given: str) -> None:
+    with pytest.raises(InputError) as caught:
+        OpenAIClient(given)
+    assert caught.value.exit_code == 2
+    assert caught.value.hint
+    assert CANARY not in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
+    script = (
+        "import sys; from kgsparql.openai_client import OpenAIClient; OpenAIClient('http://127.0.0.1:9/v1'); "
+        "print(sorted({'openai', 'httpx2', 'ssl', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def _soon(is_so: Callable[[], bool], *, within_s: float = 2.0) -> bool:
+    until = time.monotonic() + within_s
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.01)
+    return is_so()
+
+
+def _hung_up(server: ModelServer) -> bool:
+    """Whether the server notices, within two seconds, that nobody waits for its reply."""
+    return _soon(lambda: bool(server.hang_ups))
