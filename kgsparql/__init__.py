@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
     from kgsparql.graph import KnowledgeGraph, Solutions
-    from kgsparql.graphs import OxigraphGraph, open_graph
+    from kgsparql.graphs import EndpointGraph, OxigraphGraph, open_graph
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.language_model import LanguageModel, open_model
     from kgsparql.linking import LinkedEntity, Mention
@@ -36,7 +36,7 @@ _MODULES = {
     "errors": ("KgsparqlError",),
     "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
     "graph": ("KnowledgeGraph", "Solutions"),
-    "graphs": ("OxigraphGraph", "open_graph"),
+    "graphs": ("EndpointGraph", "OxigraphGraph", "open_graph"),
     "knowledge_base": ("KnowledgeBase", "open"),
     "language_model": ("LanguageModel", "open_model"),
     "linking": ("LinkedEntity", "Mention"),
@@ -59,6 +59,7 @@ __all__ = [
     "Claim",
     "Cut",
     "Draft",
+    "EndpointGraph",
     "Evidence",
     "EvidenceItem",
     "Hop",

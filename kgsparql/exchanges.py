@@ -197,14 +197,16 @@ class Exchanges:
 
         :raises StoreError: if it has exchanges of another version.
         """
-        version = _version(connection)
+        connection.execute("BEGIN")  # the two are of one moment: somebody else may be making the table
+        version, has_tables = _version(connection), _has_tables(connection)
+        connection.execute("COMMIT")
         if version not in {0, _VERSION}:
             raise StoreError(
                 f"{self.path}: exchanges of version {version}, where this kgsparql has version {_VERSION}",
                 hint="delete that file: the replies are asked for again; or use the kgsparql that wrote it",
                 path=str(self.path),
             )
-        if version == 0 and _has_tables(connection):
+        if version == 0 and has_tables:
             raise sqlite3.DatabaseError("a database of something else")
         return version == 0
 
@@ -222,7 +224,7 @@ class Exchanges:
         where, said = str(self.path), f"{self.path}: {error}"
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC:
-            return DiskFullError(said, hint="free some space, or kgsparql cache clear", path=where)
+            return DiskFullError(said, hint="free some space, or kgsparql cache --clear model", path=where)
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             return StoreLockedError(said, hint="wait for the other process that uses it", path=where)
         if code in _DAMAGE or not isinstance(error, OSError | sqlite3.OperationalError):

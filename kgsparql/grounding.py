@@ -34,10 +34,14 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     inference = tuple(step for s in written.steps if (step := _step(s, evidence, labels)) is not None)
     claims = [Claim(printable(c.text, 1000), tuple(m for m in c.markers if m in evidence)) for c in written.claims]
     text, in_text = _checked_markers(printable(written.answer, _LONGEST_ANSWER), evidence)
-    named = {*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)}
+    named = {
+        *written.markers,
+        *(m for c in written.claims for m in c.markers),
+        *(s.marker for s in written.steps if s.marker),
+    }
     cited = {m for m in named if m in evidence} | in_text
     removed = len({m for m in named | _markers_of(written.answer) if m not in evidence})
-    removed += sum(1 for s in written.steps if s.marker in evidence) - len(inference)
+    removed += written.dropped + sum(1 for s in written.steps if s.marker in evidence or not s.marker) - len(inference)
     answers = _answers(written, retrieval, cited)
     if written.answer and not answers:
         answers = _named_in(written.answer, retrieval, cited)

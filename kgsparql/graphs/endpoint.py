@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.errors import (
+    CancelledError,
+    EndpointError,
+    EndpointReplyError,
+    EndpointTimeoutError,
+    KgsparqlError,
+    QueryError,
+)
 from kgsparql.evidence import Source
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
@@ -29,6 +36,7 @@ MAX_BYTES = 64 * 2**20
 _COUNT_S = 5.0
 _LOOK_S = 10.0
 _SAMPLE = 10
+_POLL_S = 0.1
 _TRIPLE = ("subject", "predicate", "object")
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """How Oxigraph's server is asked for the union of all graphs; others do not know the parameter, and ignore it."""
@@ -88,7 +96,9 @@ class EndpointGraph:
         try:
             (counted,) = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             what = counted["count"].value if isinstance(counted["count"], Literal) else ""
-        except (EndpointTimeoutError, QueryError):
+        except KgsparqlError as error:
+            if not _is_about_the_query(error):
+                raise
             what = datetime.now(UTC).date().isoformat()
         return hashlib.sha256(f"{self._address.user}\n{self.url}\n{what}".encode()).hexdigest()
 
@@ -190,13 +200,18 @@ class EndpointGraph:
 
     def _seen(self, timeout_s: float, cancel: threading.Event | None) -> _Union:
         """What queries see of the named graphs; found out once."""
-        if self._union is None:
-            with self._looking:
+        while self._union is None:
+            if not self._looking.acquire(timeout=_POLL_S):
+                if cancel is not None and cancel.is_set():
+                    raise CancelledError("stopped while an endpoint was asked")
+                continue
+            try:
                 if self._union is None:
-                    found = self._look(min(timeout_s, _LOOK_S), cancel)
-                    self._union = found
-                    if found.note and self._note is not None:
-                        self._note(found.note)
+                    self._union = self._look(min(timeout_s, _LOOK_S), cancel)
+                    if self._union.note and self._note is not None:
+                        self._note(self._union.note)
+            finally:
+                self._looking.release()
         return self._union
 
     def _look(self, timeout_s: float, cancel: threading.Event | None) -> _Union:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -343,21 +344,25 @@ def test_E17_a_redirect_within_the_server_is_followed_and_a_loop_ends() -> None:
 # -- E18, E19, E20: size and form ---------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of a process so")
 def test_E18_a_gzip_bomb_costs_no_memory() -> None:
     bomb = gzip.compress(SELECT_JSON + b" " * 200_000_000)
     assert len(bomb) < 250_000
     script = (
-        "import resource, sys\n"
+        "import re, sys\n"
+        "from pathlib import Path\n"
         "from kgsparql.errors import EndpointReplyError\n"
         "from kgsparql.graphs import EndpointGraph\n"
         "from kgsparql.query import Query\n"
         "graph = EndpointGraph(sys.argv[1])\n"
         "graph.select(Query('small', 'SELECT * { ?s ?p 1 }'))\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "def peak():  # in KiB; that of getrusage is inherited from who started us\n"
+        "    return int(re.search(r'VmHWM:\\s*(\\d+)', Path('/proc/self/status').read_text())[1])\n"
+        "before = peak()\n"
         "try:\n"
         "    graph.select(Query('all', 'SELECT * { ?s ?p ?o }'))\n"
         "except EndpointReplyError as error:\n"
-        "    print(error.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+        "    print(error.code, peak() - before)\n"
     )
 
     def behave(sock: Any, request: faults.Request) -> None:
@@ -371,7 +376,7 @@ def test_E18_a_gzip_bomb_costs_no_memory() -> None:
         )
     code, more_kib = done.stdout.split()
     assert code == "E_LIMIT"
-    assert int(more_kib) < 100 * 1024
+    assert 0 < int(more_kib) < 100 * 1024
 
 
 def test_E18_a_reply_that_is_packed_is_unpacked() -> None:

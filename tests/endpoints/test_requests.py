@@ -232,3 +232,25 @@ def test_E20_an_endpoint_that_answers_another_query_than_ours_is_said_to() -> No
     with FaultServer(results(), looking=True) as server, pytest.raises(EndpointReplyError) as caught:
         EndpointGraph(server.url).select(ALL)
     assert caught.value.code == "E_FORMAT"
+
+
+# -- Fingerprints -------------------------------------------------------------------------------------------------
+
+
+def counting(count: int | None) -> faults.Behaviour:
+    """An endpoint with so many triples, or one that cannot count them."""
+    body = (
+        f'{{"head":{{"vars":["count"]}},"results":{{"bindings":[{{"count":{{"type":"literal","value":"{count}"}}}}]}}}}'
+    )
+    return results(b"too hard", status="500 Broken") if count is None else results(body.encode())
+
+
+def test_a_fingerprint_follows_the_url_and_the_number_of_triples() -> None:
+    with FaultServer(counting(3)) as three, FaultServer(counting(3)) as other, FaultServer(counting(None)) as none:
+        first = EndpointGraph(three.url).fingerprint
+        assert first == EndpointGraph(three.url).fingerprint == EndpointGraph(three.url, name="x").fingerprint
+        assert first != EndpointGraph(with_password(three.url)).fingerprint
+        assert first != EndpointGraph(other.url).fingerprint
+        assert EndpointGraph(none.url).fingerprint == EndpointGraph(none.url).fingerprint
+        three._behaviour = counting(4)
+        assert first != EndpointGraph(three.url).fingerprint

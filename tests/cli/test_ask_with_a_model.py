@@ -1,0 +1,215 @@
+"""``kgsparql ask`` with a language model, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.model_server import Echo, ModelServer, Slow, Status, Text
+from tests.scripted import by_call, reader, wrote
+
+NOBEL = FIXTURES / "nobel.ttl"
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+PLAIN = ("-k", NOBEL, "--embedder", "none")
+CANARY = "sk-canary-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_an_answer_with_its_inference_and_what_it_cost(run: Run) -> None:
+    with ModelServer(reader) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--prices", "1,2")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == ""
+    text = done.stdout
+    assert "\nInference\n   1  Richard Feynman —worked at→ California Institute of Technology  [P1]\n" in text
+    assert "2 model calls" in text
+    assert "tokens · cost 0.00" in text
+
+
+def test_the_only_model_of_a_server_needs_no_name(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer(reader, models=["one"]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = run("ask", FEYNMAN, *PLAIN, "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["model"] == "one"
+    with ModelServer(reader, models=["one", "two"]) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "--base-url", server.url)
+    assert done.exit_code == 2
+    assert "-m" in done.stderr
+    assert "one, two" in done.stderr
+
+
+def test_without_a_model_one_line_says_how_to_add_one(run: Run) -> None:
+    done = run("ask", FEYNMAN, *PLAIN)
+    assert done.exit_code == 0
+    (line,) = done.stderr.splitlines()
+    assert "-m MODEL" in line
+    assert "OPENAI_API_KEY" in line
+    assert "--base-url" in line
+    assert run("ask", FEYNMAN, *PLAIN, "--no-model").stderr == ""
+    assert run("ask", FEYNMAN, *PLAIN, "--no-model", "-m", "x").exit_code == 2
+    no_key = run("ask", FEYNMAN, *PLAIN, "-m", "x")
+    assert no_key.exit_code == 2
+    assert "OPENAI_API_KEY" in no_key.stderr
+
+
+def test_the_same_bytes_twice_with_the_server_down(run: Run) -> None:
+    with ModelServer(reader) as server:
+        arguments = ("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--reproducible", "-f", "json")
+        first = run(*arguments)
+    second = run(*arguments)
+    assert (first.exit_code, second.exit_code) == (0, 0), second.stderr
+    assert first.stdout == second.stdout
+    asked_again = run(*arguments, "--fresh")
+    assert asked_again.exit_code == 5
+
+
+def test_a_dead_model_is_one_line_and_exit_5(run: Run) -> None:
+    done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", "http://127.0.0.1:9/v1")
+    assert done.exit_code == 5
+    assert done.stdout == ""
+    error, hint = done.stderr.splitlines()
+    assert "127.0.0.1:9" in error
+    assert "E_MODEL" in error
+    assert hint.startswith("  hint: ")
+
+
+def test_a_model_that_fails_late_leaves_the_facts_and_exits_5(run: Run) -> None:
+    with ModelServer(by_call(answer=Status(500))) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url)
+    assert done.exit_code == 5
+    assert done.stdout.startswith("Ranked candidates")
+    assert "E_MODEL" in done.stderr
+
+
+def test_one_call_is_a_partial_answer_exit_6_and_what_was_spent(run: Run) -> None:
+    with ModelServer(reader) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--max-calls", 1)
+    assert done.exit_code == 6
+    assert done.stdout.startswith("Ranked candidates")
+    assert "partial" in done.stdout
+    assert "1 model call ·" in done.stdout
+    assert "budget reached: 1 model calls" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--max-cost", "0.01"), "--prices"),
+        (("--max-cost", "0.01", "--prices", "cheap"), "--prices"),
+        (("--max-cost", "0.01", "--prices", "1,-1"), "--prices"),
+        (("--prices", "nan,1"), "--prices"),
+        (("--base-url", "file:///etc/passwd", "-m", "x"), "http"),
+        (("--base-url", "localhost:11434", "-m", "x"), "http"),
+    ],
+)
+def test_bad_options_are_said_before_a_graph_is_read(run: Run, arguments: tuple[str, ...], says: str) -> None:
+    done = run("ask", "Who?", "-k", "nowhere.ttl", *arguments)
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert "nowhere.ttl" not in done.stderr
+
+
+def test_U15_a_limit_on_cost_stops_before_the_call(run: Run) -> None:
+    with ModelServer(reader) as server:
+        done = run(
+            "ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--prices", "1000,1000",
+            "--max-cost", "0.01",
+        )  # fmt: skip
+        assert server.requests == []
+    assert done.exit_code == 6
+    assert "budget reached: 0.01 cost" in done.stdout
+
+
+def test_steps_show_each_call_and_with_more_what_was_said(run: Run) -> None:
+    with ModelServer(reader) as server:
+        arguments = ("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url)
+        once, twice = run(*arguments, "-v").stderr, run(*arguments, "-vv").stderr
+    assert "· any (mentions): " in once
+    assert "· any (answer): " in once
+    assert "You find the names" not in once
+    assert "You find the names" in twice
+    assert "kept reply" in twice
+
+
+def test_mermaid_and_markdown_draw_the_tree(run: Run) -> None:
+    with ModelServer(reader) as server:
+        arguments = ("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url)
+        chart, page = run(*arguments, "-f", "mermaid"), run(*arguments, "-f", "md")
+    assert chart.stdout.splitlines()[:3] == [
+        "flowchart LR",
+        '  n1["Richard Feynman"]',
+        '  n2["California Institute of Technology [P1]"]',
+    ]
+    assert "```mermaid\nflowchart LR\n" in page.stdout
+    assert "### Inference" in page.stdout
+
+
+def test_many_questions_each_with_its_status(run: Run) -> None:
+    script = by_call(answer=lambda body: Status(500) if "Bohr" in str(body) else wrote("So [N1]."))
+    with ModelServer(script) as server:
+        done = run(
+            "ask", "-", *PLAIN, "-m", "any", "--base-url", server.url,
+            stdin="Where was Marie Curie born?\nWhere was Niels Bohr born?\n",
+        )  # fmt: skip
+    assert done.exit_code == 5
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (first["status"], first["error"]) == ("answered", None)
+    assert (second["status"], second["error"]["code"]) == ("partial", "E_MODEL")
+
+
+@pytest.mark.parametrize("reply", [Echo(), Echo(401), Echo(400), Echo(500)], ids=["200", "401", "400", "500"])
+@pytest.mark.parametrize("flag", ["--debug", "-vv"])
+def test_U12_the_key_shows_nowhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reply: Echo, flag: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    with ModelServer([reply], key=CANARY) as server:
+        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, flag, "-f", "json")
+        assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
+    assert CANARY not in done.stdout + done.stderr
+    kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert not any(CANARY.encode() in path.read_bytes() for path in kept)
+
+
+def test_ctrl_c_stops_a_waiting_model_within_two_seconds(tmp_path: Path) -> None:
+    with ModelServer([Slow(60)]) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgsparql", "ask", FEYNMAN, "-k", NOBEL, "--embedder", "none", "-m", "any",
+             "--base-url", server.url],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not server.requests and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert server.requests, "the model was asked"
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+        assert time.monotonic() - began < 2
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def test_model_knowledge_is_labelled(run: Run) -> None:
+    script = by_call(answer=Text({"sufficient": False, "answer": ""}), **{"closed book": {"answer": "In a zoo."}})
+    with ModelServer(script) as server:
+        arguments = ("ask", "Why did Richard Feynman laugh?", *PLAIN, "-m", "any", "--base-url", server.url)
+        without, allowed = run(*arguments), run(*arguments, "--allow-model-knowledge")
+    assert without.exit_code == 3
+    assert without.stdout.startswith("The facts that were found do not answer the question.")
+    assert allowed.exit_code == 0
+    assert allowed.stdout.startswith("Not from the graph, but from the model's own knowledge: In a zoo.")
