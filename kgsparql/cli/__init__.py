@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from kgsparql.cli.ask import ask
+from kgsparql.cli.cache import cache
+from kgsparql.cli.doctor import doctor
 from kgsparql.cli.index import index
 from kgsparql.cli.lookups import find, paths, show
 from kgsparql.cli.query import query
@@ -37,5 +39,5 @@ def _main(
     pass
 
 
-for command in (ask, find, show, paths, query, load, index, info):
+for command in (ask, find, show, paths, query, load, index, info, cache, doctor):
     app.command()(command)

@@ -74,8 +74,8 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error 
 
 
 def say(message: str, *, quiet: bool = False) -> None:
-    """A line for the person at the terminal, on stderr."""
-    if not quiet:
+    """A line for the person at the terminal, on stderr; nothing for an empty one."""
+    if message and not quiet:
         typer.echo(message, err=True)
 
 

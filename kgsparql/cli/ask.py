@@ -91,12 +91,13 @@ def ask(
     asking.method()  # a wrong name or option is said before a graph is loaded
     with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
         asking = asking.about(knowledge.resolve(name) for name in entity or ())
-        if asking.model is None and not model.no_model:
-            graph.say(HOW_TO_ADD)
+        without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
+            graph.say(without)
             c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
             return
         answer = knowledge.answer(question, asking)
+    graph.say(without)
     c.write(render(_reproducible(answer) if reproducible else answer, shape, verbose=verbose), output)
     if answer.error is not None:
         c.show_error(answer.error)

@@ -102,7 +102,8 @@ def _grown(level: Level, groups: Iterable[NeighbourGroup]) -> tuple[Level, Level
                         _add(grown, PropertyPath((*path, group.step)), far, end)
                 for mediated in group.mediated:
                     there, onward = mediated.hops
-                    _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
+                    if back != {there.end}:
+                        _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
     return grown, behind
 
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pyoxigraph
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
@@ -142,6 +142,12 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
 
 @settings(max_examples=150, deadline=None)
 @given(triples=multigraphs, start=st.sampled_from(IRIS), direction=ways, max_hops=st.integers(0, 4))
+@example(
+    triples=[Triple(IRIS[0], ex(name), BlankNode("b0")) for name in "pq"],
+    start=IRIS[0],
+    direction="both",
+    max_hops=4,
+)
 def test_predicate_paths_equal_brute_force(
     triples: list[Triple], start: IRI, direction: Directions, max_hops: int
 ) -> None:

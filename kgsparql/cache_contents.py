@@ -1,0 +1,287 @@
+"""What the cache directory holds, kind by kind, and how to be rid of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kgsparql.errors import OptionError, StoreError, StoreLockedError
+from kgsparql.exchanges import Exchanges
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.graphs.swapping import partial_path
+from kgsparql.language_model import EXCHANGES, KIND
+from kgsparql.resources import cache_directory
+from kgsparql.terms import printable
+
+__all__ = ["ALL", "CacheContents", "Cleared", "Kept", "size_text"]
+
+ALL = "all"
+"""Stands for every kind."""
+WHOLE_FILE = "exchanges"
+"""Stands for every kind of exchange; the one name for a file of them that cannot be read."""
+
+_FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes"}
+_ABILITIES = "abilities"
+_EXCHANGES = {KIND: "replies of language models", _ABILITIES: "what model servers take", WHOLE_FILE: "exchanges"}
+
+_OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
+"""How stores and indexes are named, and what belongs to one: nothing else in their folders is ever touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much there is of one kind.
+
+    :param what: the kind in words.
+    :param bytes: on the disk; of exchanges, of the requests and replies alone.
+    :param oldest: when the oldest was made or last written, ISO 8601, UTC; ``newest`` likewise; empty if unknown.
+    :param trouble: why it cannot be used or is not looked at; empty if all is well.
+    """
+
+    kind: str
+    what: str
+    count: int
+    bytes: int
+    oldest: str = ""
+    newest: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What became of one kind.
+
+    :param count: how many were removed.
+    :param bytes: that were freed on the disk.
+    :param failures: for each store, index or file that could not be removed, why: it may be in use.
+    :param note: what a person should know of how it was done.
+    """
+
+    kind: str
+    count: int
+    bytes: int
+    failures: tuple[StoreError, ...] = ()
+    note: str = ""
+
+
+class CacheContents:
+    """The cache directory, which any number of processes may be using meanwhile.
+
+    No symbolic link in it is followed: one is not looked into, and clearing removes at most the link.
+
+    :param directory: that of :func:`kgsparql.resources.cache_directory`, if ``None``; it need not be there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     CacheContents(Path(directory, "none yet")).kept()
+    []
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory = (cache_directory() if directory is None else directory).absolute()
+        self._file = self.directory / EXCHANGES
+
+    @property
+    def bytes(self) -> int:
+        """What all kinds together take on the disk.
+
+        :raises StoreError: if the directory cannot be read.
+        """
+        folders = sum(_size(entry) for folder in _FOLDERS for entry in self._entries(folder))
+        return folders + self._bytes_of_exchanges()
+
+    def kept(self) -> list[Kept]:
+        """What there is, kind by kind; nothing of a kind of which there is none.
+
+        :raises StoreError: if the directory cannot be read.
+        """
+        found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
+        return found + self._exchanges()
+
+    def kinds(self) -> list[str]:
+        """What may be cleared, by name."""
+        found = [kept.kind for kept in self._exchanges()]
+        return list(dict.fromkeys([*_FOLDERS, *_EXCHANGES, *found, ALL]))
+
+    def clear(self, kinds: Iterable[str]) -> Iterator[Cleared]:
+        """Remove kinds, one after the other; nothing is removed if a name is not one of :meth:`kinds`.
+
+        :raises OptionError: for such a name.
+        :raises StoreError: if the directory cannot be read.
+        """
+        named = list(dict.fromkeys(kinds))
+        known = self.kinds()
+        for kind in named:
+            if kind not in known:
+                raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
+        if ALL in named:
+            named = [*_FOLDERS, WHOLE_FILE]
+        return (self._clear_folder(kind) if kind in _FOLDERS else self._clear_exchanges(kind) for kind in named)
+
+    # -- Folders of stores and indexes -----------------------------------------------------------------------------
+
+    def _entries(self, folder: str) -> list[Path]:
+        """The stores or indexes in a folder, their locks, and what stopped writers left of them."""
+        place = self.directory / folder
+        try:
+            if place.is_symlink() or not place.is_dir():
+                return []
+            return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name))
+        except OSError as error:
+            hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
+            raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
+
+    def _folder(self, folder: str) -> Kept | None:
+        if trouble := _link_trouble(self.directory / folder):
+            return Kept(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
+        entries = [entry for entry in self._entries(folder) if not _is_lock(entry)]
+        if not entries:
+            return None
+        whole = [entry for entry in entries if entry.name == _key(entry)]
+        times = sorted(_changed(entry) for entry in whole) or [""]
+        size = sum(_size(entry) for entry in entries)
+        return Kept(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
+
+    def _clear_folder(self, folder: str) -> Cleared:
+        if trouble := _link_trouble(self.directory / folder):
+            return Cleared(folder, 0, 0, note=trouble)
+        count = size = 0
+        failures = []
+        for key in sorted({_key(entry) for entry in self._entries(folder)}):
+            target = self.directory / folder / key
+            try:
+                with writer_lock(target):
+                    # Looked up with the lock held: a writer may have put it in place in the meantime.
+                    for entry in self._entries(folder):
+                        if _key(entry) == key and not _is_lock(entry):
+                            removed = _size(entry)
+                            _remove(entry, target)
+                            count, size = count + (entry == target), size + removed
+            except StoreError as error:
+                failures.append(error)
+        return Cleared(folder, count, size, tuple(failures))
+
+    # -- The file of exchanges -------------------------------------------------------------------------------------
+
+    def _exchanges(self) -> list[Kept]:
+        what = _EXCHANGES[WHOLE_FILE]
+        if trouble := _link_trouble(self._file):
+            return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
+        try:
+            with Exchanges(self._file) as exchanges:
+                found = exchanges.summary()
+        except StoreError as error:
+            return [Kept(WHOLE_FILE, what, 0, self._bytes_of_exchanges(), trouble=error.message)]
+        return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
+
+    def _clear_exchanges(self, kind: str) -> Cleared:
+        """Remove a kind, or, where the file cannot be read, the file: nothing else can be done with it."""
+        if trouble := _link_trouble(self._file):
+            return Cleared(kind, 0, 0, note=trouble)
+        before, count, note = self._bytes_of_exchanges(), 0, ""
+        try:
+            with Exchanges(self._file) as exchanges:
+                count = exchanges.clear(None if kind == WHOLE_FILE else kind)
+        except StoreLockedError as error:
+            return Cleared(kind, 0, 0, (error,))
+        except StoreError as error:
+            if kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
+                return Cleared(kind, 0, 0, (error,))
+            try:
+                self._remove_file()
+            except StoreError as failure:
+                return Cleared(kind, 0, 0, (failure,))
+            note = f"removed the file, with every kind of exchange, because it could not be used: {error.message}"
+        return Cleared(kind, count, max(0, before - self._bytes_of_exchanges()), note=note)
+
+    @property
+    def _exchange_files(self) -> list[Path]:
+        """The file, and what SQLite keeps beside it while it is in use."""
+        return [self._file.with_name(self._file.name + end) for end in ("", "-wal", "-shm", "-journal")]
+
+    def _bytes_of_exchanges(self) -> int:
+        return sum(_size(file) for file in self._exchange_files)
+
+    def _remove_file(self) -> None:
+        for file in self._exchange_files:
+            with _removing(file):
+                file.unlink(missing_ok=True)
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(999), size_text(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    amount, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one is used below
+        if amount < 999.5 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+
+
+def _key(entry: Path) -> str:
+    """The name of the store or index that an entry belongs to."""
+    return entry.name.partition(".")[0]
+
+
+def _is_lock(entry: Path) -> bool:
+    return entry.suffix == ".lock"
+
+
+def _link_trouble(path: Path) -> str:
+    """What to say of a symbolic link, which is not followed; empty for anything else."""
+    return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files in a directory; 0 for what somebody else has just removed."""
+    files = [path] if path.is_symlink() or not path.is_dir() else []
+    for place, _, names in os.walk(path) if not files else ():
+        files += [Path(place, name) for name in names]
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+def _changed(path: Path) -> str:
+    """When a file or directory was last written, as exchanges say it."""
+    try:
+        seconds = path.lstat().st_mtime
+    except OSError:
+        return ""  # somebody else has just removed it
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _remove(entry: Path, target: Path) -> None:
+    """Remove what is at a store's or index's name, or beside it; the caller holds its lock.
+
+    The name is free at once, so that nobody ever opens half of it. What a kill leaves then is named as what a stopped
+    writer leaves, and is removed as that.
+    """
+    with _removing(entry):
+        if entry.is_symlink() or not entry.is_dir():
+            entry.unlink(missing_ok=True)
+            return
+        doomed = entry.rename(partial_path(target)) if entry == target else entry
+        shutil.rmtree(doomed)
+
+
+@contextmanager
+def _removing(path: Path) -> Iterator[None]:
+    """What the file system refuses is an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        hint = "may this user write there? is it open in another program?"
+        raise StoreError(f"{path}: cannot be removed: {error.strerror}", hint=hint, path=str(path)) from error

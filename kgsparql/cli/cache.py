@@ -1,0 +1,114 @@
+"""``kgsparql cache``: what is kept between runs, where, and how to be rid of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.errors import StoreLockedError
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.cache_contents import CacheContents, Cleared, Kept
+
+__all__ = ["cache"]
+
+
+@c.reported
+def cache(
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--clear", metavar="KIND", help="Remove a kind: graphs, labels, model, exchanges … or all; repeatable."
+        ),
+    ] = None,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    quiet: c.QuietOption = False,
+    debug: c.DebugOption = False,
+) -> None:
+    """Say what is kept between runs, how big and how old it is; remove it by kind. All of it can be made again.
+
+    What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
+    """
+    from kgsparql.cache_contents import CacheContents
+
+    contents = CacheContents()
+    shape = c.two_formats(form, output)
+    if clear:
+        _clear(contents, clear, shape, output, quiet=quiet)
+        return
+    kept, size = contents.kept(), contents.bytes
+    if shape == "json":
+        found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
+        c.write(json.dumps(found, ensure_ascii=False, indent=2), output)
+        return
+    c.write("\n".join(_lines(contents, kept, size)), output)
+    if kept:
+        c.say("remove a kind: kgsparql cache --clear KIND, or all", quiet=quiet)
+
+
+def _lines(contents: CacheContents, kept: Iterable[Kept], size: int) -> list[str]:
+    from kgsparql.cache_contents import size_text
+
+    lines = [
+        f"  {kind.kind:<10} {kind.count:>7,}  {size_text(kind.bytes):>7}  {_when(kind):<24}  {kind.what}"
+        + (f": {printable(kind.trouble, 400)}" if kind.trouble else "")
+        for kind in kept
+    ]
+    there = size_text(size) if lines else "nothing is kept" if contents.directory.is_dir() else "not made yet"
+    return [f"{contents.directory}: {there}", *lines]
+
+
+def _when(kind: Kept) -> str:
+    days = [when[:10] for when in (kind.oldest, kind.newest) if when]
+    return " to ".join(dict.fromkeys(days))
+
+
+def _clear(contents: CacheContents, kinds: Iterable[str], shape: str, output: Path | None, *, quiet: bool) -> None:
+    """Remove kinds, and say what was freed.
+
+    :raises StoreError: for what could not be removed; of what is in use only if nothing else was removed.
+    """
+    done = list(contents.clear(kinds))
+    failures = [failure for one in done for failure in one.failures]
+    c.write(_as_json(contents, done) if shape == "json" else "\n".join(map(_freed, done)), output)
+    for one in done:
+        if one.note:
+            c.say(printable(one.note, 600), quiet=quiet)
+    is_worse = [failure for failure in failures if not isinstance(failure, StoreLockedError)]
+    raised = (is_worse or failures if is_worse or not any(one.count or one.bytes for one in done) else [])[:1]
+    for failure in failures:
+        if failure not in raised:
+            c.say(f"skipped: {printable(failure.message, 400)}")
+    if raised:
+        raise raised[0]
+
+
+def _freed(one: Cleared) -> str:
+    from kgsparql.cache_contents import size_text
+
+    if not (one.count or one.bytes):
+        return f"{one.kind}: nothing removed"
+    return f"{one.kind}: {one.count:,} removed, {size_text(one.bytes)} freed"
+
+
+def _as_json(contents: CacheContents, done: Sequence[Cleared]) -> str:
+    found = {
+        "directory": str(contents.directory),
+        "freed_bytes": sum(one.bytes for one in done),
+        "cleared": [
+            {
+                "kind": one.kind, "count": one.count, "bytes": one.bytes, "note": one.note,
+                "failures": [failure.to_json() for failure in one.failures],
+            }
+            for one in done
+        ],
+    }  # fmt: skip
+    return json.dumps(found, ensure_ascii=False, indent=2)
