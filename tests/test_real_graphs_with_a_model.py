@@ -1,0 +1,90 @@
+"""The whole way with a (scripted) model on real graphs, where they lie beside the checkout."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.exchanges import Exchanges
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.prompting import plain
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.model_server import ModelServer, Reply, Text
+from tests.scripted import purpose, reader
+from tests.test_real_graphs import questions
+
+
+def knowing(asked: list[dict[str, Any]]) -> Callable[[dict[str, Any]], Reply]:
+    """A model that names the topics of each question as they are called in the graph, and otherwise copies."""
+
+    def script(body: dict[str, Any]) -> Reply:
+        if purpose(body) != "mentions":
+            return reader(body)
+        shown = body["messages"][1]["content"]
+        topics = next(q["topic_entities"] for q in asked if f"\n{plain(q['question'], 4000)}\n" in shown)
+        return Text({"mentions": [{"mention": topic["label"], "is_type": False} for topic in topics]})
+
+    return script
+
+
+def as_bytes(answers: list[Answer]) -> str:
+    """The answers as JSON, without what may differ from one run to the next."""
+    said = [answer.to_json() for answer in answers]
+    for answer in said:
+        answer["usage"] |= {"seconds": None, "cached_calls": None}
+    return json.dumps(said)
+
+
+@pytest.mark.parametrize(("verbalise", "calls"), [("template", 2), ("model", 3)])
+def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, calls: int) -> None:
+    """At most so many calls each, the same bytes twice, replayed with the server down."""
+    asked = [q for q in questions(shared_data / "emckg") if len(q["topic_entities"]) > 1][:20]
+    assert len(asked) == 20
+    knowledge = kgsparql.open(shared_data / "emckg" / "graph.nt.gz", embedder="none")
+    options = {"verbalise": verbalise}
+    with Exchanges(tmp_path / "exchanges.sqlite") as exchanges:
+        with ModelServer(knowing(asked)) as server:
+            model = LanguageModel("scripted-model", OpenAIClient(server.url), exchanges=exchanges)
+            first = [knowledge.ask(q["question"], model=model, options=options) for q in asked]
+            model.client.close()
+        second = [knowledge.ask(q["question"], model=model, options=options) for q in asked]
+    assert as_bytes(first) == as_bytes(second)
+    for question, answer in zip(asked, first, strict=True):
+        assert answer.usage["model_calls"] == calls
+        assert answer.status == "answered"
+        assert answer.removed == 0 or verbalise == "model", "its first words are not those of the graph"
+        topics = {t["iri"] for t in question["topic_entities"]}
+        linked = {link.term.value for link in answer.linked}
+        assert len(linked & topics) >= len(topics) - 1, question["question"]
+        assert all(cited.verified for item in answer.evidence for cited in item.triples)
+        assert any(item.kind == "path" for item in answer.evidence)
+        assert answer.tree
+
+
+def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path) -> None:
+    """The same 10 questions, with a model: the same answers and evidence."""
+    asked = questions(shared_data / "nobel")[::5][:10]
+    graph = shared_data / "nobel" / "graph.nt.gz"
+    plain = tmp_path / "graph.nt"
+    plain.write_bytes(gzip.decompress(graph.read_bytes()))
+    with oxigraph_serve(store_of(plain, tmp_path / "store")) as url, ModelServer(reader) as server:
+        model = LanguageModel("scripted-model", OpenAIClient(server.url))
+        found: list[list[dict[str, Any]]] = []
+        for source in (str(graph), url):
+            knowledge = kgsparql.open(source, embedder="none")
+            answers = [knowledge.ask(q["question"], model=model).to_json() for q in asked]
+            found.append(json.loads(json.dumps(answers).replace(json.dumps(source)[1:-1], "SOURCE")))
+        model.client.close()
+    for embedded, remote in zip(*found, strict=True):
+        for part in ("question", "status", "text", "answers", "claims", "evidence", "inference", "tree", "notes"):
+            assert embedded[part] == remote[part], (embedded["question"], part)
+        assert [link["term"] for link in embedded["linked"]] == [link["term"] for link in remote["linked"]]
+    assert sum(answer["status"] == "answered" for answer in found[0]) >= 8
