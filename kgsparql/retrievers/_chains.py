@@ -10,7 +10,7 @@ from kgsparql.evidence import Cut
 from kgsparql.exploration import shortest_paths
 from kgsparql.paths import Path
 from kgsparql.session import Session
-from kgsparql.terms import IRI
+from kgsparql.terms import IRI, Term
 
 __all__ = ["Segment", "chained_paths", "chains", "round_robin"]
 
@@ -19,7 +19,14 @@ Segment = tuple[Path, ...]
 
 
 def chains(
-    entities: Sequence[IRI], session: Session, *, max_hops: int, paths_per_pair: int, hub_limit: int, limit: int
+    entities: Sequence[IRI],
+    session: Session,
+    *,
+    max_hops: int,
+    paths_per_pair: int,
+    hub_limit: int,
+    limit: int,
+    merge_inverses: bool,
 ) -> tuple[list[list[Segment]], list[Cut]]:
     """Chains of segments; an entity that cannot be reached from the one before it starts a new chain.
 
@@ -27,6 +34,7 @@ def chains(
     for again. When the budget is spent, the chains found until then stand.
 
     :param limit: shortest paths of a pair that are enumerated and ordered, of which ``paths_per_pair`` are kept.
+    :param merge_inverses: of paths that differ only by a predicate and its inverse, keep one.
 
     Source: Wen et al., section 3.2, with the entities compared by IRI and the start moved on.
     """
@@ -43,8 +51,9 @@ def chains(
                 max_hops=max_hops, direction=session.direction, hub_limit=hub_limit, limit=limit,
             )  # fmt: skip
             cuts.extend(shortest.cuts)
-            paths = shortest.items[:paths_per_pair]
-            through = next((path for path in shortest.items if set(path.terms[1:-1]) & set(remaining)), None)
+            items = _without_inverses(shortest.items) if merge_inverses else shortest.items
+            paths = items[:paths_per_pair]
+            through = next((path for path in items if set(path.terms[1:-1]) & set(remaining)), None)
             if through is not None:
                 paths = (through,)
                 remaining = [term for term in remaining if term not in through.terms]
@@ -55,6 +64,33 @@ def chains(
                 segments = []
             start = end
     return ([*found, segments] if segments else found), cuts
+
+
+def _without_inverses(paths: Sequence[Path]) -> Segment:
+    """The paths but for those that are another one with some of its predicates replaced by inverses.
+
+    Of paths through the same terms, those that walk more predicates forwards are looked at first.
+    """
+    same: dict[tuple[Term, ...], list[Path]] = {}
+    for path in paths:
+        same.setdefault(path.terms, []).append(path)
+    dropped: set[Path] = set()
+    for some in same.values():
+        kept: list[Path] = []
+        for path in sorted(some, key=lambda p: sum(hop.direction == "inverse" for hop in p.hops)):
+            if any(_says_the_same(path, other) for other in kept):
+                dropped.add(path)
+            else:
+                kept.append(path)
+    return tuple(path for path in paths if path not in dropped)
+
+
+def _says_the_same(path: Path, other: Path) -> bool:
+    """Whether each hop is that of the other, or leads the other way by another predicate: its inverse."""
+    return all(
+        a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate)
+        for a, b in zip(path.hops, other.hops, strict=True)
+    )
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:

@@ -7,12 +7,12 @@ from itertools import zip_longest
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.paths import Hop, Path, PropertyPath, may_follow
+from kgsparql.paths import Direction, Hop, Path, PropertyPath, may_follow
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verbalising import Line
 
-__all__ = ["lines_around", "lines_beyond", "without_names"]
+__all__ = ["lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
@@ -74,6 +74,28 @@ def _hops(group: NeighbourGroup) -> list[Hop]:
     near, step = group.entity, group.step
     pairs = [(near, far) if step.direction == "forward" else (far, near) for far in group.neighbours]
     return [Hop(Triple(subject, step.predicate, object_), step.direction) for subject, object_ in pairs]  # type: ignore[arg-type]
+
+
+def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines but for those that lead, by an inverse, to just the several ends that a forward predicate leads to.
+
+    Graphs that store the inverse of every triple say everything twice. A single end in common may be chance.
+    """
+    forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
+    for line in lines:
+        if _is_one_step(line, "forward"):
+            forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
+    return [
+        line
+        for line in lines
+        if not _is_one_step(line, "inverse")
+        or len(line.ends) == 1
+        or not forward.get((line.start, frozenset(line.ends)), set()) - {line.path.steps[0].predicate}
+    ]
+
+
+def _is_one_step(line: Line, direction: Direction) -> bool:
+    return len(line.path) == 1 and line.path.steps[0].direction == direction
 
 
 def without_names(lines: Iterable[Line], labels: Mapping[Term, str]) -> list[Line]:

@@ -25,7 +25,7 @@ from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
-from kgsparql.retrievers._lines import lines_around, lines_beyond, without_names
+from kgsparql.retrievers._lines import lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term
@@ -83,6 +83,7 @@ class MindMap(Retriever):
     :param hub_limit: terms with more edges are not walked through.
     :param frontier: neighbours that are walked on from, where there is no pair to connect.
     :param two_hop_when_single: where there is no pair to connect, go two hops out and keep what fits the question.
+    :param merge_inverses: where a graph has the inverse of a triple too, show one of both.
     :param mentions: who finds the names in the question: the ``model``, if there is one, or the ``linker``.
     :param verbalise: what the model reads: lines with arrows (``template``), or sentences it made of them (``model``).
     """
@@ -106,6 +107,7 @@ class MindMap(Retriever):
     hub_limit: int = 10_000
     frontier: int = 200
     two_hop_when_single: bool = True
+    merge_inverses: bool = True
     mentions: OneOf["model", "linker"] = "model"
     verbalise: OneOf["template", "model"] = "template"
 
@@ -167,6 +169,7 @@ class MindMap(Retriever):
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
         for entity in entities[: self.neighbour_lines]:
             own = [line for line in around if line.start == entity]
+            own = without_inverse_lines(own) if self.merge_inverses else own
             with session.within_budget():
                 items += self._best_lines(own, share, "neighbour lines", session)
         return items
@@ -176,7 +179,7 @@ class MindMap(Retriever):
         found, cuts = chains(
             entities, session,
             max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,
-            limit=max(self.paths_enumerated, self.paths_per_pair),
+            limit=max(self.paths_enumerated, self.paths_per_pair), merge_inverses=self.merge_inverses,
         )  # fmt: skip
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
         terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))

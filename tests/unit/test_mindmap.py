@@ -255,3 +255,21 @@ def test_the_cost_is_what_the_formula_says(graph_of: Graph, entities: str) -> No
     names = {"entities": len(entities), "max_hops": 5, "max": max}
     bound = eval(MindMap.cost.queries, {"__builtins__": {}}, names)  # noqa: S307 - our own formula
     assert sum(isinstance(event, QueryRun) for event in events) <= bound
+
+
+def test_the_inverse_of_what_is_shown_is_not_shown_again(graph_of: Graph) -> None:
+    """A graph that stores every inverse says the same with and without them; parallel predicates are two facts."""
+    forward = ":a :p :x , :y . :x :p :b . :y :q :b . :a :parallel :x ."
+    inverse = ":x :ip :a . :y :ip :a . :b :ip :x . :b :iq :y ."
+    alone, doubled = (retrieve(graph_of(data), "ab") for data in (forward, forward + inverse))
+    assert [names(path) for path in paths(alone)] == [names(path) for path in paths(doubled)] == ["ayb", "axb", "axb"]
+    steps = [{step.direction for step in path.property_path} for path in paths(doubled)]
+    assert [len(ways) for ways in steps] == [1, 1, 1]
+    shown = [item.text for item in doubled.evidence if item.kind == "neighbours"]
+    assert "a —p→ x; y" in shown
+    assert "a ←ip— x; y" not in shown
+    assert "a —parallel→ x" in shown
+    everything = paths(
+        retrieve(graph_of(forward + inverse), "ab", merge_inverses=False, paths_per_pair=50, paths_kept=50)
+    )
+    assert len(everything) == 2 * 3 + 2 * 2
