@@ -221,7 +221,7 @@ def size_text(size: int) -> str:
     ('999 B', '1.2 MB')
     """
     amount, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one is used below
+    for unit in ("B", "kB", "MB", "GB", "TB"):
         if amount < 999.5 or unit == "TB":
             break
         amount /= 1000

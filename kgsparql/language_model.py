@@ -27,7 +27,17 @@ from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
 from kgsparql.terms import printable
 
-__all__ = ["EXCHANGES", "RUNGS", "Abilities", "Call", "LanguageModel", "object_schema", "open_model"]
+__all__ = [
+    "ABILITIES",
+    "EXCHANGES",
+    "KIND",
+    "RUNGS",
+    "Abilities",
+    "Call",
+    "LanguageModel",
+    "object_schema",
+    "open_model",
+]
 
 T = TypeVar("T")
 
@@ -39,7 +49,8 @@ EXCHANGES = "exchanges.sqlite"
 
 KIND = "model"
 """The kind of exchange that a model's reply is."""
-_ABILITIES = "abilities"
+ABILITIES = "abilities"
+"""The kind of exchange that keeps what a server takes for a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +157,7 @@ class LanguageModel:
         if self._abilities is None:
             self._abilities = Abilities()
             with suppress(StoreError):  # whoever keeps the first reply will say so
-                known = self.exchanges.known(_ABILITIES, self._place) if self.exchanges else None
+                known = self.exchanges.known(ABILITIES, self._place) if self.exchanges else None
                 self._abilities = self._abilities if known is None else _abilities(known)
         return self._abilities
 
@@ -211,7 +222,7 @@ class LanguageModel:
             else:
                 if abilities != self.abilities:
                     self._abilities = abilities
-                    self._keep(_ABILITIES, self._place, asdict(abilities), emit)
+                    self._keep(ABILITIES, self._place, asdict(abilities), emit)
                 return reply
 
     def _body(self, call: Call[Any], abilities: Abilities) -> dict[str, Any]:

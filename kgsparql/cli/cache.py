@@ -33,8 +33,9 @@ def cache(
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
-    """Say what is kept between runs, how big and how old it is; remove it by kind. All of it can be made again.
+    """Say what is kept between runs, how big and how old it is; remove it by kind.
 
+    All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
     """
     from kgsparql.cache_contents import CacheContents

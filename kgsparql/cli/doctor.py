@@ -11,6 +11,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import KgOption
+from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
     from kgsparql.diagnosis import Check
@@ -53,7 +54,7 @@ def doctor(
     diagnosis = Diagnosis(
         sources=c.sources(kg) if kg or os.environ.get("KGSPARQL_KG", "").strip() else (),
         model=model or os.environ.get("KGSPARQL_MODEL"), base_url=base_url or os.environ.get("OPENAI_BASE_URL"),
-        embedder=embedder, timeout_s=timeout, is_quick=quick, note=lambda line: c.say(line, quiet=quiet),
+        embedder=embedder, timeout_s=timeout, is_quick=quick, note=lambda line: c.say(redacted(line), quiet=quiet),
     )  # fmt: skip
     done: list[Check] = []
     if shape == "json":

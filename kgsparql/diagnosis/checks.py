@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,9 @@ from kgsparql.redaction import redacted
 from kgsparql.terms import printable
 
 __all__ = ["Check", "State", "attempted", "failed"]
+
+_OURSELVES = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
+"""Advice to do what is being done."""
 
 State = Literal["ok", "absent", "fail"]
 """``absent``: something optional that is not there, or was not looked at."""
@@ -60,5 +64,9 @@ def failed(check: str, error: KgsparqlError, *, hint: str = "") -> Check:
     """A check that ended in an error.
 
     :param hint: instead of the error's own.
+
+    >>> failed("model", KgsparqlError("no reply", hint="is it running? kgsparql doctor checks it")).hint
+    'is it running?'
     """
-    return Check(check, "fail", f"{error.message} [{error.code}]", hint or error.hint, error.exit_code)
+    advice = hint or _OURSELVES.sub("", error.hint)
+    return Check(check, "fail", f"{error.message} [{error.code}]", advice, error.exit_code)

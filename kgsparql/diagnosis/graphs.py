@@ -71,7 +71,7 @@ def _endpoint(url: str, timeout_s: float, note: Callable[[str], None]) -> Iterat
         yield Check("named graphs", "ok", "what is in a named graph is found without naming it")
 
 
-def _is_empty(graph: OpenedGraph, timeout_s: float) -> bool:
+def _is_empty(graph: OpenedGraph, timeout_s: float | None = None) -> bool:
     query = Query.load("any")
     (counted,) = (
         graph.select_within(query, timeout_s=timeout_s) if isinstance(graph, Interruptible) else graph.select(query)
@@ -87,7 +87,7 @@ def _empty(check: str, name: str) -> Check:
 def _store(source: str) -> Iterator[Check]:
     try:
         graph = open_store(source)
-        is_empty = _is_empty(graph, 0)
+        is_empty = _is_empty(graph)
     except KgsparqlError as error:
         yield failed("store", error)
         yield _writer(Path(source))

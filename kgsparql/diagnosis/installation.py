@@ -25,17 +25,23 @@ _WITHOUT = {
     "embed": "texts are compared by the words they share",
     "offline-model": "the model is taken from the hub's cache, or a path",
 }
+_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)  # fmt: skip
+"""Where systems keep their certificates, for a Python that was built to look in another place."""
 _LITTLE_SPACE = 1_000_000_000
 
 
 def installation_checks() -> Iterator[Check]:
     """The interpreter, kgsparql itself, and the packages it uses, by their metadata: nothing is imported."""
-    running = sys.version_info[:2] >= _OLDEST_PYTHON
+    is_new_enough = sys.version_info[:2] >= _OLDEST_PYTHON
     oldest = ".".join(map(str, _OLDEST_PYTHON))
     yield Check(
-        "python", "ok" if running else "fail",
+        "python", "ok" if is_new_enough else "fail",
         f"{platform.python_version()} on {sys.platform} {platform.machine()}, {sys.executable}",
-        "" if running else f"kgsparql needs Python {oldest} or later", 0 if running else KgsparqlError.exit_code,
+        "" if is_new_enough else f"kgsparql needs Python {oldest} or later",
+        0 if is_new_enough else KgsparqlError.exit_code,
     )  # fmt: skip
     yield Check("kgsparql", "ok", f"{version('kgsparql')} in {Path(__file__).parents[1]}")
     versions = {package: _version(package) for package in _REQUIRED}
@@ -78,10 +84,14 @@ def certificates_check(*, is_needed: bool) -> Check:
         return Check("certificates", "ok", f"{count} in {paths.cafile or paths.capath}")
     if paths.capath and Path(paths.capath).is_dir() and any(Path(paths.capath).iterdir()):
         return Check("certificates", "ok", f"in {paths.capath}")  # they are read one by one, when they are needed
-    places = " and ".join(filter(None, (paths.openssl_cafile, paths.openssl_capath)))
+    elsewhere = next((bundle for bundle in _BUNDLES if Path(bundle).is_file()), "")
+    named = (paths.openssl_cafile_env, paths.openssl_cafile), (paths.openssl_capath_env, paths.openssl_capath)
+    places = " and ".join(os.environ.get(variable) or usual for variable, usual in named)
+    variable = paths.openssl_cafile_env
+    advice = f"set {variable}={elsewhere}" if elsewhere else f"install ca-certificates, or set {variable} to a file"
     return Check(
         "certificates", "fail" if is_needed else "absent", f"none of the operating system: looked in {places}",
-        f"https needs them: install the package ca-certificates, or set {paths.openssl_cafile_env} to a file of them",
+        f"https needs them: {advice}",
         UnreachableError.exit_code if is_needed else 0,
     )  # fmt: skip
 

@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 from kgsparql.budget import Budget, Usage
-from kgsparql.diagnosis.checks import Check, attempted, failed
-from kgsparql.errors import KgsparqlError, ModelReplyError
+from kgsparql.diagnosis.checks import Check, failed
+from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
 from kgsparql.events import Event
 from kgsparql.exchanges import Exchanges
 from kgsparql.language_model import EXCHANGES, Abilities, Call, LanguageModel, object_schema
@@ -48,24 +49,38 @@ def model_checks(
         yield Check(_SERVER, "absent", f"none is named; {key}", _HOW_TO_ADD)
         return
     try:
+        import_module("openai")  # here, so that it is not in the time of the server
+    except ImportError as error:
+        message = f"the package openai cannot be imported: {error}"
+        yield Check(_SERVER, "fail", message, "pip install --force-reinstall openai", KgsparqlError.exit_code)
+        return
+    try:
         client = OpenAIClient(base_url, timeout_s=timeout_s)
     except KgsparqlError as error:
         yield failed(_SERVER, error)
         return
     with client:
+        note(f"asking {client.base_url} for its models …")
         listed: list[str] | None = None
         began = time.perf_counter()
         try:
-            note(f"asking {client.base_url} for its models …")
             listed = client.models(timeout_s=timeout_s)
-            took = time.perf_counter() - began
-            yield Check(_SERVER, "ok", f"{client.base_url}: {_models(listed)}, {took:.2f} s; {key}")
+        except CancelledError:
+            raise
         except KgsparqlError as error:
             if not name or error.detail.get("status") not in _NO_LIST:
-                yield failed(_SERVER, error)
+                yield failed(_SERVER, error, hint=_patience(error))
                 return
             yield Check(_SERVER, "absent", f"{client.base_url}: it does not list its models; {key}")
+        else:
+            took = time.perf_counter() - began
+            yield Check(_SERVER, "ok", f"{client.base_url}: {_models(listed)}, {took:.2f} s; {key}")
         yield _model(name, listed, client, note)
+
+
+def _patience(error: KgsparqlError) -> str:
+    """Advice for a server that took too long; empty for other trouble, which brings its own."""
+    return "a model that is being loaded needs longer: --timeout 60" if isinstance(error, ModelTimeoutError) else ""
 
 
 def _models(names: Sequence[str]) -> str:
@@ -82,7 +97,12 @@ def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient,
         name = listed[0]
     shown, is_listed = printable(name, 100), listed is None or name in listed
     note(f"asking {shown} one small question …")
-    checked = attempted(_MODEL, lambda: _asked(LanguageModel(name, client)))
+    try:
+        checked = _asked(LanguageModel(name, client))
+    except CancelledError:
+        raise
+    except KgsparqlError as error:
+        checked = failed(_MODEL, error, hint=_patience(error))
     found = checked.found if is_listed else f"not in the server's list; {checked.found}"
     hint = checked.hint
     if checked.state == "fail" and not is_listed:

@@ -1,0 +1,248 @@
+"""``kgsparql cache`` over caches that real commands made."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kgsparql.cache_contents import CacheContents
+from kgsparql.exchanges import Exchanges
+from kgsparql.graphs.locks import writer_lock
+from tests.cli.conftest import Run
+from tests.cli.lock_holder import lock_held
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer
+from tests.scripted import reader
+
+NOBEL = FIXTURES / "nobel.ttl"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory that is not there yet."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(directory))
+    return directory
+
+
+@pytest.fixture
+def filled(cache: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One with a store of a file, a label index, and replies of a model that refuses schemas."""
+    monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 1_000)
+    monkeypatch.setattr("kgsparql.label_index.MEMORY_ROWS", 0)
+    with ModelServer(reader, schema=False) as server:
+        asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--base-url", server.url)
+        done = run(*asked, "-q")
+    assert done.exit_code == 0, done.stderr
+    return cache
+
+
+def kinds(run: Run) -> dict[str, dict[str, object]]:
+    done = run("cache", "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    return {kind["kind"]: kind for kind in json.loads(done.stdout)["kinds"]}
+
+
+def size_of(directory: Path) -> int:
+    return sum(file.lstat().st_size for file in directory.rglob("*") if file.is_file())
+
+
+def test_no_cache_and_an_empty_one_are_no_errors(run: Run, cache: Path) -> None:
+    done = run("cache")
+    assert (done.exit_code, done.stdout) == (0, f"{cache}: not made yet\n")
+    assert not cache.exists()
+    cleared = run("cache", "--clear", "all")
+    assert cleared.exit_code == 0
+    assert "nothing removed" in cleared.stdout
+    assert not cache.exists()
+    cache.mkdir()
+    assert run("cache").stdout == f"{cache}: nothing is kept\n"
+    assert json.loads(run("cache", "-f", "json").stdout) == {"directory": str(cache), "bytes": 0, "kinds": []}
+
+
+def test_each_kind_is_counted_measured_and_dated(run: Run, filled: Path) -> None:
+    found = json.loads(run("cache", "-f", "json").stdout)
+    assert found["directory"] == str(filled)
+    assert found["bytes"] == size_of(filled) > 0
+    counts = {kind["kind"]: kind["count"] for kind in found["kinds"]}
+    assert counts["graphs"] == counts["labels"] == counts["abilities"] == 1
+    assert counts["model"] >= 2
+    for kind in found["kinds"]:
+        assert kind["bytes"] > 0
+        assert kind["oldest"] <= kind["newest"]
+        assert kind["newest"].endswith("+00:00")
+    text = run("cache").stdout.splitlines()
+    assert text[0].startswith(f"{filled}: ")
+    assert [line.split()[0] for line in text[1:]] == list(counts)
+
+
+@pytest.mark.parametrize("kind", ["graphs", "labels", "model", "abilities"])
+def test_a_kind_is_cleared_and_the_others_stay(run: Run, filled: Path, kind: str) -> None:
+    before = kinds(run)
+    size = size_of(filled / kind)  # 0 for what is in the file of exchanges
+    done = run("cache", "--clear", kind, "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    (cleared,) = json.loads(done.stdout)["cleared"]
+    assert cleared["count"] == before[kind]["count"]
+    after = kinds(run)
+    assert kind not in after
+    assert set(before) - set(after) == {kind}
+    if kind in {"graphs", "labels"}:
+        assert cleared["bytes"] == size > 0
+        assert list((filled / kind).iterdir()) == []
+    assert "nothing removed" in run("cache", "--clear", kind).stdout
+
+
+def test_all_is_cleared_and_made_again(run: Run, filled: Path) -> None:
+    done = run("cache", "--clear", "all")
+    assert done.exit_code == 0
+    assert "graphs: 1 removed" in done.stdout
+    assert kinds(run) == {}
+    assert run("show", "Marie Curie", "-k", NOBEL, "-q").exit_code == 0
+    assert list(kinds(run)) == ["graphs"]
+
+
+def test_an_unknown_kind_lists_them_and_clears_nothing(run: Run, filled: Path) -> None:
+    before = size_of(filled)
+    done = run("cache", "--clear", "labels", "--clear", "lables")
+    assert done.exit_code == 2
+    assert "'lables'" in done.stderr
+    for kind in ("graphs", "labels", "model", "abilities", "exchanges", "all"):
+        assert kind in done.stderr.splitlines()[-1]
+    assert size_of(filled) == before
+
+
+def test_what_another_process_writes_is_skipped_and_said(run: Run, filled: Path) -> None:
+    (store,) = (filled / "graphs").iterdir()
+    with lock_held(store) as holder:
+        alone = run("cache", "--clear", "graphs")
+        assert alone.exit_code == 4
+        assert f"process {holder.pid}" in alone.stderr
+        assert "[E_STORE_LOCKED]" in alone.stderr
+        both = run("cache", "--clear", "graphs", "--clear", "labels")
+        assert both.exit_code == 0
+        assert "labels: 1 removed" in both.stdout
+        assert f"skipped: {store}" in both.stderr
+        assert store.is_dir()
+    assert "graphs: 1 removed" in run("cache", "--clear", "graphs").stdout
+    assert list((filled / "graphs").iterdir()) == []
+
+
+def test_what_a_stopped_writer_left_is_counted_and_removed(run: Run, filled: Path) -> None:
+    (store,) = (filled / "graphs").iterdir()
+    for name in (f"{store.name}.partial-0123456789ab", f"{'0' * 32}.partial-0123456789ab"):
+        (filled / "graphs" / name).mkdir()
+        (filled / "graphs" / name / "000001.sst").write_bytes(b"x" * 100_000)
+    found = kinds(run)["graphs"]
+    assert found["count"] == 1
+    assert int(str(found["bytes"])) > 200_000
+    assert run("cache", "--clear", "graphs").exit_code == 0
+    assert list((filled / "graphs").iterdir()) == []
+
+
+def test_what_is_not_ours_is_never_touched(run: Run, filled: Path) -> None:
+    """``KGSPARQL_CACHE_DIR`` may name a directory in which somebody has ``graphs`` of their own."""
+    own = filled / "graphs" / "thesis" / "people.ttl"
+    own.parent.mkdir()
+    own.write_text("kept")
+    (filled / "labels" / "notes.txt").write_text("kept")
+    (filled / "other.txt").write_text("kept")
+    assert run("cache", "--clear", "all").exit_code == 0
+    assert [file.read_text() for file in (own, filled / "labels" / "notes.txt", filled / "other.txt")] == ["kept"] * 3
+    assert "graphs" not in kinds(run)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege there")
+def test_no_symbolic_link_leads_out_of_the_cache(run: Run, filled: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "data").write_bytes(b"x" * 1_000_000)
+    (store,) = (filled / "graphs").iterdir()
+    (filled / "graphs" / ("a" * 32)).symlink_to(outside)
+    (store / "inside").symlink_to(outside)
+    before = kinds(run)["graphs"]
+    assert int(str(before["bytes"])) < 1_000_000
+    assert run("cache", "--clear", "graphs").exit_code == 0
+    assert (outside / "deep" / "data").stat().st_size == 1_000_000
+    assert list((filled / "graphs").iterdir()) == []
+    (filled / "graphs").rmdir()
+    (filled / "graphs").symlink_to(outside)
+    (outside / ("b" * 32)).mkdir()
+    (filled / "exchanges.sqlite").rename(outside / "mine.sqlite")
+    (filled / "exchanges.sqlite").symlink_to(outside / "mine.sqlite")
+    kept = (outside / "mine.sqlite").read_bytes()
+    done = run("cache", "--clear", "all")
+    assert done.exit_code == 0
+    assert done.stderr.count("is a symbolic link, and is left alone") == 2
+    assert (outside / ("b" * 32)).is_dir()
+    assert (outside / "mine.sqlite").read_bytes() == kept
+    assert "symbolic link" in run("cache").stdout
+
+
+@pytest.mark.parametrize("kind", ["exchanges", "model", "all"])
+def test_a_broken_file_of_exchanges_is_said_and_removed(run: Run, cache: Path, kind: str) -> None:
+    cache.mkdir()
+    file = cache / "exchanges.sqlite"
+    file.write_bytes(b"this is no database, whatever its name says\n" * 100)
+    shown = run("cache")
+    assert shown.exit_code == 0
+    assert "not a store of exchanges" in shown.stdout
+    done = run("cache", "--clear", kind)
+    assert done.exit_code == 0
+    assert "4.4 kB freed" in done.stdout
+    assert "removed the file" in done.stderr
+    assert not file.exists()
+
+
+def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run, cache: Path) -> None:
+    with Exchanges(cache / "exchanges.sqlite") as exchanges:
+        exchanges.put("model", {"q": 1}, {"a": 1})
+    import sqlite3
+
+    connection = sqlite3.connect(cache / "exchanges.sqlite")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    refused = run("cache", "--clear", "model")
+    assert refused.exit_code == 4
+    assert "version 99" in refused.stderr
+    assert (cache / "exchanges.sqlite").exists()
+    assert run("cache", "--clear", "exchanges").exit_code == 0
+    assert not (cache / "exchanges.sqlite").exists()
+
+
+def test_clearing_while_somebody_has_the_replies_open(cache: Path) -> None:
+    with Exchanges(cache / "exchanges.sqlite") as other:
+        other.put("model", {"q": 1}, {"a": 1})
+        (cleared,) = CacheContents().clear(["model"])
+        assert (cleared.count, cleared.failures) == (1, ())
+        assert other.get("model", {"q": 1}) is None
+        other.put("model", {"q": 2}, {"a": 2})
+        assert other.get("model", {"q": 2}) == {"a": 2}
+
+
+def test_the_lock_is_free_again_afterwards(filled: Path) -> None:
+    (store,) = (filled / "graphs").iterdir()
+    (cleared,) = CacheContents().clear(["graphs"])
+    assert cleared.count == 1
+    with writer_lock(store):
+        assert not store.exists()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a directory that cannot be written")
+def test_a_cache_that_may_not_be_written_is_an_error_of_ours(run: Run, filled: Path) -> None:
+    (filled / "labels").chmod(0o555)
+    try:
+        done = run("cache", "--clear", "labels")
+    finally:
+        (filled / "labels").chmod(0o755)
+    assert done.exit_code == 4
+    assert "Permission denied" in done.stderr
+
+
+def test_the_result_can_go_into_a_file(run: Run, filled: Path, tmp_path: Path) -> None:
+    done = run("cache", "-o", tmp_path / "kept.json", "-q")
+    assert (done.stdout, done.stderr) == ("", "")
+    assert json.loads((tmp_path / "kept.json").read_text())["kinds"]
