@@ -15,7 +15,7 @@ from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.swapping import partial_path
-from kgsparql.language_model import EXCHANGES, KIND
+from kgsparql.language_model import ABILITIES, EXCHANGES, KIND
 from kgsparql.resources import cache_directory
 from kgsparql.terms import printable
 
@@ -27,8 +27,7 @@ WHOLE_FILE = "exchanges"
 """Stands for every kind of exchange; the one name for a file of them that cannot be read."""
 
 _FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes"}
-_ABILITIES = "abilities"
-_EXCHANGES = {KIND: "replies of language models", _ABILITIES: "what model servers take", WHOLE_FILE: "exchanges"}
+_EXCHANGES = {KIND: "replies of language models", ABILITIES: "what model servers take", WHOLE_FILE: "exchanges"}
 
 _OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
 """How stores and indexes are named, and what belongs to one: nothing else in their folders is ever touched."""

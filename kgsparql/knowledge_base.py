@@ -306,7 +306,7 @@ def open(
     progress: Callable[[str, int, int | None], None] | None = None,
     **options: Any,
 ) -> KnowledgeBase:
-    """Open RDF files, a directory of them, a store on disk, a SPARQL endpoint, an ``rdflib.Graph``, a ``pyoxigraph.Store``.
+    """Open RDF files, a directory of them, a store, a SPARQL endpoint, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
 
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
     :raises GraphLoadError: for a file that is missing or is not RDF.
