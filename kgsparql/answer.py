@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kgsparql.linking import LinkedEntity
 
 __all__ = [
+    "LISTED",
     "Answer",
     "AnswerTerm",
     "Claim",
@@ -27,6 +28,9 @@ __all__ = [
     "Status",
     "candidates_text",
 ]
+
+LISTED = 60
+"""Candidates that a model is shown, and can choose by their number."""
 
 _NO_TREE = DecisionTree()
 
@@ -106,6 +110,23 @@ class Retrieval:
     draft: Draft | None = None
     tree: DecisionTree = _NO_TREE
     notes: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[tuple[str, tuple[AnswerTerm, ...]], ...]:
+        """What a model may name as the answer by its number: all ends of an item of several, or one candidate.
+
+        Each with the words it is shown in; at most :data:`LISTED` candidates.
+        """
+        groups = [
+            (
+                f"all {len(item.ends):,} at the end of {item.marker} [{item.marker}]",
+                tuple(c for c in self.candidates if item.marker in c.markers),
+            )
+            for item in self.evidence
+            if len(item.ends) > 1
+        ]
+        single = [(f"{c.label} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
+        return (*(group for group in groups if group[1]), *single)
 
 
 @dataclass(frozen=True, slots=True)

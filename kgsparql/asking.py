@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.budget import Budget
+from kgsparql.choosing import Chooser, RankerChooser
 from kgsparql.errors import OptionError
 from kgsparql.events import Emit
 from kgsparql.paths import Directions
@@ -31,6 +32,8 @@ class Asking:
 
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
+    :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
+    :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
     """
 
     retriever: str | Retriever = "mindmap"
@@ -38,6 +41,8 @@ class Asking:
     entities: tuple[IRI | str, ...] = ()
     model: LanguageModel | None = None
     allow_model_knowledge: bool = False
+    complete: bool = True
+    chooser: Callable[[RankerChooser], Chooser] | None = None
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)

@@ -41,6 +41,7 @@ class Candidate:
     :param text: what it is, in words: what a model reads.
     :param rephrased: the same in other words; a ranker reads them too, since no wording is best for every question.
     :param bonus: what a ranker adds to its score, for reasons that are not in the words.
+    :param score: what a ranker has made of it already; ``None`` for it to look at the words.
     :param group: candidates of the same group say the same: at most one of them is chosen. ``None`` is no group.
     :param path: the predicates it walks, where it walks any: what an oracle looks at.
     """
@@ -49,6 +50,7 @@ class Candidate:
     text: str
     rephrased: tuple[str, ...] = ()
     bonus: float = 0.0
+    score: float | None = None
     group: Hashable = None
     path: PropertyPath | None = None
 
@@ -139,24 +141,37 @@ class ModelChooser:
 
 @dataclass(frozen=True, slots=True)
 class OracleChooser:
-    """Chooses what a perfect chooser would, for ceilings: candidates that walk only predicates of the gold path.
+    """Chooses what a perfect chooser would, for ceilings: candidates on the gold path.
 
-    :param predicates: of the gold path. It sees candidates, not their wording.
+    It sees where candidates lead, not their wording.
+
+    :param predicates: of the gold path; on it is what walks only these.
+    :param paths: gold paths from an entity of the question, where they are known whole: on them is what
+        begins them, the longest first.
     """
 
     predicates: Collection[IRI]
     second: RankerChooser
     emit: Emit
+    paths: Collection[PropertyPath] = ()
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
         """Candidates on the gold path, in their order; where there is none, as the ranker would."""
-        gold = frozenset(self.predicates)
-        on_path = [c for c in candidates if c.path is not None and gold.issuperset(step.predicate for step in c.path)]
+        on_path = [c for c in candidates if self._is_gold(c.path)]
+        if self.paths:
+            on_path.sort(key=lambda c: -len(c.path or ()))
         if not on_path:
             reason = "no candidate is on the gold path"
             return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
         return _told(_apart(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
+
+    def _is_gold(self, path: PropertyPath | None) -> bool:
+        if path is None:
+            return False
+        if self.paths:
+            return any(gold.steps[: len(path)] == path.steps for gold in self.paths)
+        return frozenset(self.predicates).issuperset(step.predicate for step in path)
 
 
 def _apart(choices: Iterable[Choice], at_most: int) -> list[Choice]:
@@ -184,6 +199,9 @@ def wording_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate
     Half the weight is on the text itself, the other half on all its other wordings together. Scores of one call can be
     compared with each other; those of two calls cannot, where a ranker weighs words by how rare they are among them.
     """
+    known = [candidate.score for candidate in candidates]
+    if candidates and None not in known:
+        return np.array(known, dtype=np.float64)
     wordings = [[candidate.text, *candidate.rephrased] for candidate in candidates]
     ranked = iter(ranker.rank(question, [wording for own in wordings for wording in own]))
     scores = np.array([candidate.bonus for candidate in candidates], dtype=np.float64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval, candidates_text
-from kgsparql.grounding import CANDIDATES_LISTED, grounded
+from kgsparql.answer import Claim, Draft, Retrieval, candidates_text
+from kgsparql.grounding import grounded
 from kgsparql.language_model import Call, object_schema
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.replies import Written, written
@@ -18,6 +18,7 @@ __all__ = [
     "compose",
     "compose_from_templates",
     "drafted",
+    "judged",
 ]
 
 _LINE = 2_000
@@ -83,6 +84,16 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
     return Draft("The facts that were found do not answer the question.", sufficient=False, removed=draft.removed)
 
 
+def judged(retrieval: Retrieval, session: Session) -> Draft | None:
+    """Whether a model thinks this evidence enough, and what it answers then; ``None`` if nobody can say.
+
+    :raises ModelError: if the server cannot be reached, fails or refuses.
+    :raises BudgetExceededError: if the budget does not hold the call.
+    """
+    reply = session.ask_model(Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written))
+    return None if reply is None else grounded(reply, retrieval, session)
+
+
 def closed_book(session: Session) -> Draft:
     """What the model knows without the graph, labelled as such; nothing if there is no model.
 
@@ -102,7 +113,7 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
         session.notes.append(
             f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
         )
-    listed = [f"{n}. {c.label} [{', '.join(c.markers)}]" for n, c in enumerate(_listed(retrieval), 1)]
+    listed = [f"{n}. {text}" for n, (text, _) in enumerate(retrieval.choices, 1)]
     shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed)}"
     return (
         Message("system", rules),
@@ -110,10 +121,6 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
         Message("assistant", "I have read them. What is the question?"),
         Message("user", f"Question: {plain(session.question, 4000)}\n\n{reply}"),
     )
-
-
-def _listed(retrieval: Retrieval) -> Sequence[AnswerTerm]:
-    return retrieval.candidates[:CANDIDATES_LISTED]
 
 
 def _facts(retrieval: Retrieval) -> Iterator[str]:

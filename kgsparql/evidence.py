@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from kgsparql.paths import Direction, Hop, Path
 from kgsparql.query import Query
-from kgsparql.terms import Triple
+from kgsparql.terms import Term, Triple
 
 __all__ = ["CitedTriple", "Cut", "Evidence", "EvidenceItem", "ItemKind", "Source"]
 
@@ -75,7 +75,8 @@ class EvidenceItem:
 
     :param text: the item as a sentence or an arrow line.
     :param score: higher is better; comparable only within one answer.
-    :param query: the smallest query that finds this item again.
+    :param query: the smallest query that finds this item again; for an item with ``ends``, just these.
+    :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
     """
 
@@ -86,6 +87,7 @@ class EvidenceItem:
     path: Path | None = None
     score: float = 0.0
     cuts: tuple[Cut, ...] = ()
+    ends: tuple[Term, ...] = ()
     marker: str = ""
 
 

@@ -15,10 +15,7 @@ from kgsparql.session import Session
 from kgsparql.terms import Term, normalised, printable
 from kgsparql.verbalising import arrow
 
-__all__ = ["CANDIDATES_LISTED", "evidence_labels", "grounded"]
-
-CANDIDATES_LISTED = 60
-"""Candidates that a model is shown, and can choose by their number."""
+__all__ = ["evidence_labels", "grounded"]
 
 _MARKERS = re.compile(r"\s*\[\s*([A-Za-z]\d+(?:\s*[,;]\s*[A-Za-z]\d+)*)\s*\]")
 _LONGEST_ANSWER = 4_000
@@ -97,8 +94,8 @@ def _said(step: InferenceStep, labels: Mapping[Term, str]) -> str:
 
 def _answers(written: Written, retrieval: Retrieval, cited: Iterable[str]) -> tuple[AnswerTerm, ...]:
     """The candidates whose numbers were given, with the markers that were cited for them where there are any."""
-    listed = retrieval.candidates[:CANDIDATES_LISTED]
-    chosen = [listed[n - 1] for n in dict.fromkeys(written.entities) if 1 <= n <= len(listed)]
+    choices = retrieval.choices
+    chosen = dict.fromkeys(c for n in written.entities if 1 <= n <= len(choices) for c in choices[n - 1][1])
     return tuple(_citing(answer, cited) for answer in chosen)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.asking import Asking, ignore
 from kgsparql.budget import Usage
+from kgsparql.choosing import RankerChooser
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
 from kgsparql.events import Event, Finished, Numbering
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
@@ -135,6 +136,8 @@ class KnowledgeBase:
             ranker=ranker,
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,
+            complete=asking.complete,
+            chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
             usage=usage,
             emit=emit,
             given=tuple(self.resolve(e) if isinstance(e, str) else e for e in asking.entities),

@@ -7,9 +7,21 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.terms import IRI, Term, Triple, iri
+from kgsparql.terms import IRI, Literal, Term, Triple, iri
 
-__all__ = ["Direction", "Directions", "Hop", "Path", "PropertyPath", "Step", "directions", "may_follow"]
+__all__ = [
+    "Constraint",
+    "Direction",
+    "Directions",
+    "Hop",
+    "Path",
+    "PropertyPath",
+    "Step",
+    "Walk",
+    "Way",
+    "directions",
+    "may_follow",
+]
 
 Direction: TypeAlias = OneOf["forward", "inverse"]
 Directions: TypeAlias = OneOf["both", "forward", "inverse"]
@@ -159,3 +171,35 @@ class PropertyPath:
     def goes_back(self) -> bool:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
         return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What a term on a walk must have: a step from it that leads to one of some terms.
+
+    :param at: the place of that term: 0 for the start, 1 after the first hop …
+    """
+
+    at: int
+    step: Step
+    values: tuple[IRI | Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A property path from a start, and what the terms on the way must have."""
+
+    start: IRI
+    path: PropertyPath
+    constraints: tuple[Constraint, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.start} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way along a walk, and the hops that its constraints asked for, in their order."""
+
+    path: Path
+    aside: tuple[Hop, ...] = ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.paths import PropertyPath
+from kgsparql.paths import Constraint, PropertyPath, Step
 from kgsparql.resources import resource
 from kgsparql.terms import IRI, Literal, Term, iri, validated
 
@@ -123,10 +123,21 @@ class Query:
         return cls(name, f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}", empty=not arms)
 
     @classmethod
-    def walk(cls, path: PropertyPath, starts: Iterable[IRI], *, limit: int) -> Query:
+    def walk(
+        cls,
+        path: PropertyPath,
+        starts: Iterable[IRI],
+        *,
+        limit: int,
+        constraints: Sequence[Constraint] = (),
+        number: int | None = None,
+    ) -> Query:
         """The distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
 
         A step that inverts the one before it does not return to the term just left.
+
+        :param constraints: what the terms on the way must have.
+        :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
 
         >>> at = "http://e.org/at"
         >>> print(Query.walk(PropertyPath.of(at, "^" + at), [IRI("http://e.org/a")], limit=9).text)
@@ -138,9 +149,10 @@ class Query:
         }
         LIMIT 9
         """
-        last = len(path)
-        head = f"SELECT DISTINCT ?n0 (?n{last} AS ?end) WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
-        return cls("walk", f"{head}{_patterns(path)}}}\nLIMIT 1000").bind(n0=starts).limit(limit)
+        nodes = _nodes(path)
+        head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_numbered(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
+        body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+        return cls("walk", f"{head}{body}}}\nLIMIT 1000").bind(n0=starts).limit(limit)
 
     @classmethod
     def walk_triples(
@@ -151,34 +163,61 @@ class Query:
         *,
         limit: int,
         through: Mapping[int, Iterable[Term]] | None = None,
+        constraints: Sequence[Constraint] = (),
+        number: int | None = None,
     ) -> Query:
         """Every way along a property path, a variable for each term: ``?n0``, ``?n1`` … of each solution.
 
+        What a constraint led to is ``?c0``, ``?c1`` …, in the order of the constraints.
+
         :param ends: only ways that end at one of these; ``None`` for all.
         :param through: the same for the terms between: after so many hops, one of these.
+        :param constraints: as for :meth:`walk`, and ``number``.
         """
         given = {0: starts, **(through or {})}
         if ends is not None:
             given[len(path)] = ends
-        nodes = " ".join(f"?n{i}" for i in range(len(path) + 1))
+        nodes = _nodes(path)
         blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given)
-        query = cls("walk_triples", f"SELECT DISTINCT {nodes} WHERE {{\n{blocks}{_patterns(path)}}}\nLIMIT 1000")
+        head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _numbered(number)
+        body = f"{blocks}{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+        query = cls("walk_triples", f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000")
         return query.bind(**{f"n{i}": terms for i, terms in given.items()}).limit(limit)
 
     @classmethod
-    def short_form(cls, path: PropertyPath, start: IRI) -> Query:
-        """The query people are shown for a path: a property path where that says the same, else the walk.
+    def answers(
+        cls,
+        path: PropertyPath,
+        start: IRI,
+        *,
+        constraints: Sequence[Constraint] = (),
+        without_start: bool = False,
+    ) -> Query:
+        """The query people are shown for a path: a property path where that says the same, else triple patterns.
 
-        >>> print(Query.short_form(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
+        :param without_start: leave the start itself out of the answers.
+
+        >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
+        >>> print(Query.answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
         SELECT DISTINCT ?answer { <http://e.org/Paris> ^<http://e.org/capital> ?answer }
+        >>> print(Query.answers(PropertyPath.of(at, "^" + at), ann).text)
+        SELECT DISTINCT ?answer {
+          <http://e.org/Ann> <http://e.org/at> ?n1 .
+          ?answer <http://e.org/at> ?n1 .
+          FILTER(!sameTerm(?answer, <http://e.org/Ann>))
+        }
         """
-        if path.goes_back:
-            last = len(path)
-            body = _patterns(path).replace(f"?n{last} ", "?answer ").replace(f"?n{last},", "?answer,")
-            text = f"SELECT DISTINCT ?answer {{\n  VALUES ?n0 {{ UNDEF }}\n{body}}}"
-            return cls("short_form", text).bind(n0=[start])
-        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
-        return cls("short_form", f"SELECT DISTINCT ?answer {{ {validated(start)} {steps} ?answer }}")
+        first = str(validated(start))
+        if not path.goes_back and not constraints:
+            steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
+            kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
+            return cls("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
+        nodes = [first, *_nodes(path)[1:-1], "?answer"]
+        body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+        kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
+        if without_start and kept_out not in body:
+            body += kept_out
+        return cls("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
 def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
@@ -198,15 +237,35 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
-def _patterns(path: PropertyPath) -> str:
-    """Triple patterns from ``?n0`` to the last variable, with the filters for steps that go back."""
+def _nodes(path: PropertyPath) -> list[str]:
+    return [f"?n{i}" for i in range(len(path) + 1)]
+
+
+def _numbered(number: int | None) -> str:
+    return "" if number is None else f" ({int(number)} AS ?walk)"
+
+
+def _patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
+    """Triple patterns from the first node to the last, with the filters for steps that go back."""
     lines = []
     for i, step in enumerate(path):
-        near, far = f"?n{i}", f"?n{i + 1}"
-        subject, object_ = (near, far) if step.direction == "forward" else (far, near)
-        lines.append(f"  {subject} {validated(step.predicate)} {object_} .\n")
+        lines.append(_pattern(nodes[i], step, nodes[i + 1]))
         if i and step.inverts(path.steps[i - 1]):
-            lines.append(f"  FILTER(!sameTerm({far}, ?n{i - 1}))\n")
+            lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")
+    return "".join(lines)
+
+
+def _pattern(near: str, step: Step, far: str) -> str:
+    subject, object_ = (near, far) if step.direction == "forward" else (far, near)
+    return f"  {subject} {validated(step.predicate)} {object_} .\n"
+
+
+def _constrained(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
+    """Triple patterns that hold only where each constraint does."""
+    lines = []
+    for i, constraint in enumerate(constraints):
+        values = " ".join(str(validated(term)) for term in constraint.values)
+        lines.append(f"{_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  VALUES ?c{i} {{ {values} }}\n")
     return "".join(lines)
 
 

@@ -57,6 +57,10 @@ class Ranker(Protocol):
         """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
         ...
 
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """How alike texts of a few words are, of shape ``(n_texts, n_others)``; 1 for the same."""
+        ...
+
 
 def ranker_for(embedder: Embedder | None) -> Ranker:
     """The ranker by meaning if there is an embedder, else the one by words."""
@@ -79,14 +83,18 @@ class EmbeddingRanker:
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """As :meth:`Ranker.rank`."""
-        if not texts:
-            return np.zeros(0)
-        found = {text: vector for text in (question, *texts) if (vector := self._vectors.get(text)) is not None}
-        new = sorted({question, *texts} - found.keys())
+        return self.similarities(texts, [question])[:, 0] if texts else np.zeros(0)
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.similarities`."""
+        if not texts or not others:
+            return np.zeros((len(texts), len(others)))
+        found = {text: vector for text in (*texts, *others) if (vector := self._vectors.get(text)) is not None}
+        new = sorted({*texts, *others} - found.keys())
         found.update(zip(new, self.embedder.embed(new), strict=True))
         self._remember(found, len(new))
-        matrix = np.array([found[text] for text in texts], dtype=np.float64)
-        return matrix @ found[question].astype(np.float64)
+        left, right = (np.array([found[text] for text in some], dtype=np.float64) for some in (texts, others))
+        return np.asarray(left @ right.T)
 
     def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
         """Keep vectors for later; when there are too many, only these. Other threads may be reading what there was."""
@@ -133,6 +141,16 @@ class BM25Ranker:
                 scores += idf * counts * (self.k1 + 1) / (counts + norms)
         # As a share of what no text can reach, so that the scores of two calls can stand beside each other.
         return scores / best if best else scores
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.similarities`: the words in common, as a share of all.
+
+        >>> BM25Ranker().similarities(["directed", "first film"], ["director", "film"]).round(2).tolist()
+        [[1.0, 0.0], [0.0, 0.67]]
+        """
+        left, right = ([frozenset(_terms(text)) for text in some] for some in (texts, others))
+        alike = [[2 * len(a & b) / (len(a) + len(b)) if a & b else 0.0 for b in right] for a in left]
+        return np.array(alike, dtype=np.float64).reshape(len(texts), len(others))
 
 
 def _terms(text: str) -> list[str]:

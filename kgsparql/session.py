@@ -23,9 +23,11 @@ from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
-from kgsparql.paths import Directions
+from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
+from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
 from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.verbalising import nested_text
 
 __all__ = ["Session"]
 
@@ -44,6 +46,7 @@ class Session:
     :param model: who is asked; ``None`` for nobody.
     :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
     :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
+    :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param given: entities named by the caller; then nothing is linked.
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget ended some step early.
@@ -59,6 +62,7 @@ class Session:
     model: LanguageModel | None = None
     chooser: Chooser | None = None
     allow_model_knowledge: bool = False
+    complete: bool = True
     given: tuple[IRI, ...] = ()
     languages: tuple[str, ...] = ("en",)
     direction: Directions = "both"
@@ -208,11 +212,34 @@ class Session:
     @property
     def masked_question(self) -> str:
         """The question without the mentions that were linked."""
-        text = self.question
-        for mention in sorted((e.mention for e in self.link()), key=lambda m: -m.start):
-            if mention.start >= 0:
-                text = f"{text[: mention.start]} {text[mention.end :]}"
-        return " ".join(text.split()) or self.question
+        return self.asked().masked
+
+    def asked(self, about: Term | None = None) -> Asked:
+        """The question without its mentions, as one about this linked entity."""
+        places = {link.term: (link.mention.start, link.mention.end) for link in self.link() if link.mention.start >= 0}
+        return Asked(self.question, tuple(places.values()), places.get(about) if isinstance(about, IRI) else None)
+
+    def path_candidates(
+        self,
+        paths: Sequence[tuple[PropertyPath, Sequence[str]]],
+        *,
+        about: Term,
+        weights: Weights | None = None,
+        texts: Sequence[str] = (),
+    ) -> list[Candidate]:
+        """Property paths from a linked entity as numbered candidates, from 0, scored as wholes against the question.
+
+        :param paths: each with the kinds along it: one more than it has steps, empty where a kind is not known.
+        :param texts: what a model reads of each; the paths in words without any.
+        """
+        worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
+        named = self.labels(step.predicate for path, _ in paths for step in path)
+        scores = path_scores(self.asked(about), worded, named, self.ranker, weights or Weights())
+        shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
+        return [
+            Candidate(i, text, score=float(score), path=p.path)
+            for i, (p, text, score) in enumerate(zip(worded, shown, scores, strict=True))
+        ]
 
     def note_cuts(self, cuts: Iterable[Cut]) -> None:
         """Tell the reader what a limit left out; each once."""

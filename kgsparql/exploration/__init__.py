@@ -6,7 +6,7 @@ from kgsparql.exploration.labels import by_label, labels, texts, types
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
-from kgsparql.exploration.walks import follow, walks
+from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
 
 __all__ = [
     "Found",
@@ -24,5 +24,7 @@ __all__ = [
     "shortest_paths",
     "texts",
     "types",
+    "walk_ends",
+    "walk_ways",
     "walks",
 ]

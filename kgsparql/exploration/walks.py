@@ -1,19 +1,20 @@
-"""Walks along a property path: where it ends, and the triples on the way."""
+"""Walks along property paths: where they end, and the triples on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import entities_of, order_key
+from kgsparql.exploration.asking import entities_of, order_key, union_of
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graph import KnowledgeGraph, Solution
-from kgsparql.paths import Path, PropertyPath
-from kgsparql.query import Query
-from kgsparql.terms import BlankNode, Term
+from kgsparql.paths import Path, PropertyPath, Walk, Way
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.terms import BlankNode, Literal, Term
 
-__all__ = ["follow", "walks"]
+__all__ = ["follow", "walk_ends", "walk_ways", "walks"]
 
 
 def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, limit: int = 10_000) -> Found[Term]:
@@ -21,15 +22,27 @@ def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, l
 
     :raises InputError: for a start that is not an IRI.
     """
-    starts = entities_of([start])
-    solutions = graph.select(Query.walk(property_path, starts, limit=limit + 1))
-    ends = sorted({solution["end"] for solution in solutions}, key=order_key)
-    cuts = []
-    if len(solutions) > limit or not solutions.complete:
-        cuts.append(Cut("ends", limit, None, f"{start} {property_path}"))
-        ends = ends[:limit]
-    others = [end for end in ends if end != start]
-    return Found(tuple(others or ends), tuple(cuts))
+    walk = Walk(entities_of([start])[0], property_path)
+    (found,) = walk_ends(graph, [walk], limit=limit)
+    return Found(tuple(end for end in found.items if end != walk.start) or found.items, found.cuts)
+
+
+def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
+    """Every term that each walk leads to, the start too, in the order of their text; one query for 50 walks."""
+    arms = [
+        Query.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
+        for i, walk in enumerate(walks)
+    ]
+    solutions, complete = _asked(graph, arms)
+    ends: list[set[Term]] = [set() for _ in walks]
+    for solution in solutions:
+        ends[_number(solution)].add(solution["end"])
+    found: list[Found[Term]] = []
+    for walk, own in zip(walks, ends, strict=True):
+        ordered = sorted(own, key=order_key)
+        cuts = (Cut("ends", limit, None, str(walk)),) if len(ordered) > limit or not complete else ()
+        found.append(Found(tuple(ordered[:limit]), cuts))
+    return found
 
 
 def walks(
@@ -44,32 +57,77 @@ def walks(
 
     :raises InputError: for a start that is not an IRI.
     """
-    starts = entities_of([start])
+    walk = Walk(entities_of([start])[0], property_path)
     wanted = None if ends is None else list(dict.fromkeys(ends))
-    bindable = wanted if wanted is None or not any(isinstance(end, BlankNode) for end in wanted) else None
-    if wanted == []:
-        return Found()
-    chunks = [None] if bindable is None else _chunks(bindable, graph.chunk_size)
+    bindable = None if wanted is None or any(isinstance(end, BlankNode) for end in wanted) else wanted
+    size = graph.chunk_size
+    chunks = [None] if bindable is None else [bindable[i : i + size] for i in range(0, len(bindable), size)]
     paths: list[Path] = []
-    cut = False
-    for chunk in chunks:
-        solutions = graph.select(Query.walk_triples(property_path, starts, chunk, limit=limit + 1))
-        cut = cut or len(solutions) > limit or not solutions.complete
-        paths += [_path(solution, property_path) for solution in solutions]
+    cuts: list[Cut] = []
+    for chunk in chunks if wanted != [] else ():
+        (found,) = walk_ways(graph, [walk], [chunk], limit=limit)
+        cuts += found.cuts
+        paths += [way.path for way in found.items]
     if wanted is not None:
         paths = [path for path in paths if path.end in set(wanted)]
     ordered = sorted(paths, key=lambda path: [order_key(term) for term in path.terms])
-    cuts = [Cut("walks", limit, None, f"{start} {property_path}")] if cut or len(ordered) > limit else []
-    return Found(tuple(ordered[:limit]), tuple(cuts))
+    if len(ordered) > limit and not cuts:
+        cuts = [Cut("walks", limit, None, str(walk))]
+    return Found(tuple(ordered[:limit]), tuple(dict.fromkeys(cuts)))
 
 
-def _chunks(terms: list[Term], size: int) -> list[list[Term] | None]:
-    return [terms[i : i + size] for i in range(0, len(terms), size)]
+def walk_ways(
+    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000
+) -> list[Found[Way]]:
+    """The ways along each walk to its ends, in lexical order; one query for 50 walks.
+
+    :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
+    :param limit: ways of each walk.
+    """
+    arms = [
+        Query.walk_triples(walk.path, [walk.start], own, limit=limit + 1, constraints=walk.constraints, number=i)
+        for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
+    ]
+    solutions, complete = _asked(graph, arms)
+    ways: list[list[Way]] = [[] for _ in walks]
+    for solution in solutions:
+        number = _number(solution)
+        ways[number].append(_way(solution, walks[number]))
+    found: list[Found[Way]] = []
+    for walk, own in zip(walks, ways, strict=True):
+        ordered = sorted(own, key=_way_key)
+        cuts = (Cut("walks", limit, None, str(walk)),) if len(ordered) > limit or not complete else ()
+        found.append(Found(tuple(ordered[:limit]), cuts))
+    return found
 
 
-def _path(solution: Solution, property_path: PropertyPath) -> Path:
+def _asked(graph: KnowledgeGraph, arms: Sequence[Query]) -> tuple[list[Solution], bool]:
+    solutions: list[Solution] = []
+    complete = True
+    some = [arm for arm in arms if not arm.empty]
+    for at in range(0, len(some), MAX_ARMS):
+        found = graph.select(union_of(some[at : at + MAX_ARMS]))
+        solutions += found
+        complete = complete and found.complete
+    return solutions, complete
+
+
+def _number(solution: Solution) -> int:
+    return int(cast("Literal", solution["walk"]).value)
+
+
+def _way(solution: Solution, walk: Walk) -> Way:
+    nodes = [solution[f"n{i}"] for i in range(len(walk.path) + 1)]
     hops = tuple(
-        hop_of(solution[f"n{i}"], step.predicate, solution[f"n{i + 1}"], step.direction)
-        for i, step in enumerate(property_path)
+        hop_of(near, step.predicate, far, step.direction)
+        for near, step, far in zip(nodes, walk.path, nodes[1:], strict=False)
     )
-    return Path(solution["n0"], hops)
+    aside = tuple(
+        hop_of(nodes[c.at], c.step.predicate, solution[f"c{i}"], c.step.direction)
+        for i, c in enumerate(walk.constraints)
+    )
+    return Way(Path(nodes[0], hops), aside)
+
+
+def _way_key(way: Way) -> list[object]:
+    return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]

@@ -254,7 +254,8 @@ def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Te
     if line.path.goes_back and asks_for_others(question):
         bonus += _OTHERS
     rephrased = arrow_text(line.path, kinds, labels), reversed_text(line.path, kinds, labels)
-    return Candidate(number, nested, rephrased, bonus, frozenset(line.ends) if len(line.path) > 1 else None)
+    group = frozenset(line.ends) if len(line.path) > 1 else None
+    return Candidate(number, nested, rephrased, bonus, group=group, path=line.path)
 
 
 def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:

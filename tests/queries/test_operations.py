@@ -138,8 +138,8 @@ def test_walks_are_bounded(graph: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("steps", [("field", "partOf"), ("^field",), ("field", "^field")])
-def test_short_form_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
-    short = values(graph, Query.short_form(path(*steps), ex("marie")), "answer")
+def test_answers_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
+    short = values(graph, Query.answers(path(*steps), ex("marie")), "answer")
     assert short == values(graph, Query.walk(path(*steps), [ex("marie")], limit=100), "end")
 
 

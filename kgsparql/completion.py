@@ -1,0 +1,96 @@
+"""From a way that was found to every answer on it: its property path is asked, and what that finds is the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgsparql.answer import AnswerTerm
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.exploration import walk_ends, walk_ways
+from kgsparql.paths import Hop, Walk, Way
+from kgsparql.query import Query
+from kgsparql.session import Session
+from kgsparql.terms import BlankNode, Term
+from kgsparql.verbalising import Line, line_terms, line_text
+
+__all__ = ["answers_at_ends", "completed"]
+
+SHOWN = 50
+"""Ends of a walk whose triples are cited; the query of the item finds them all."""
+
+ENDS = 10_000
+"""Ends of a walk that are fetched."""
+
+_WAYS = 2_000
+
+
+def completed(
+    walks: Sequence[Walk], session: Session, *, shown: int = SHOWN, limit: int = ENDS
+) -> list[EvidenceItem | None]:
+    """An item of evidence for each walk, with all its ends and the triples of the first; ``None`` where it has no end.
+
+    Two queries for up to 50 walks, and the labels. The start is an end only if there is no other; a blank node, which
+    has no name outside its graph, is none. The query of an item finds just its ends.
+
+    :param shown: ends of each walk whose triples are cited, one way to each.
+    :param limit: ends of each walk; more are a cut.
+    :raises BudgetExceededError: if the budget ends before.
+    """
+    found = walk_ends(session.graph, walks, limit=limit)
+    named = [[end for end in own.items if not isinstance(end, BlankNode)] for own in found]
+    ends = [[e for e in own if e != walk.start] or own for own, walk in zip(named, walks, strict=True)]
+    labels = session.labels(end for own in ends for end in own)
+    ordered = [sorted(own, key=lambda end: (labels[end].casefold(), str(end))) for own in ends]
+    ways = walk_ways(session.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)
+    cuts = [(*own.cuts, *via.cuts) for own, via in zip(found, ways, strict=True)]
+    session.note_cuts(cut for own in cuts for cut in own)
+    return [
+        _item(walk, own, via.items, session, cuts=cuts_of, without_start=len(own) < len(all_named))
+        if own and via.items
+        else None
+        for walk, own, via, cuts_of, all_named in zip(walks, ordered, ways, cuts, named, strict=True)
+    ]
+
+
+def _item(
+    walk: Walk,
+    ends: Sequence[Term],
+    ways: Sequence[Way],
+    session: Session,
+    *,
+    cuts: tuple[Cut, ...],
+    without_start: bool,
+) -> EvidenceItem:
+    """The item of one walk: the first way to each end that is shown."""
+    first: dict[Term, Way] = {}
+    for way in ways:
+        first.setdefault(way.path.end, way)
+    kept = [first[end] for end in ends if end in first]
+    line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
+    hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
+    asides = [term for way in kept for hop in way.aside for term in (hop.step.predicate, hop.end)]
+    labels = session.labels([*line_terms([line]), *asides], owed=True)
+    told = [f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}" for c in walk.constraints]
+    return EvidenceItem(
+        kind="path",
+        text=line_text(line, labels) + (f" (where {' and '.join(told)})" if told else ""),
+        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
+        query=Query.answers(walk.path, walk.start, constraints=walk.constraints, without_start=without_start),
+        cuts=cuts,
+        ends=tuple(ends),
+    )
+
+
+def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
+    """Every end of the items that have any, once: in the order of the best item each is an end of, then of its ends.
+
+    :return: each with that item's score and the markers of all items it is an end of.
+    """
+    markers: dict[Term, list[str]] = {}
+    scores: dict[Term, float] = {}
+    for item in sorted(evidence, key=lambda item: -item.score):
+        for end in item.ends:
+            markers.setdefault(end, []).append(item.marker)
+            scores.setdefault(end, item.score)
+    labels = session.labels(markers, owed=True)
+    return tuple(AnswerTerm(end, labels[end], scores[end], tuple(own)) for end, own in markers.items())

@@ -1,0 +1,248 @@
+"""How well predicate paths fit a question: wordings, words covered, their order, the kind of answer, the length.
+
+Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/no_model.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.paths import PropertyPath
+from kgsparql.questions import expected_kind
+from kgsparql.ranking import Ranker
+from kgsparql.terms import Term
+from kgsparql.verbalising import arrow_text, nested_text, reversed_text
+from kgsparql.words import Token, stop_words, tokens
+
+__all__ = ["Asked", "Weights", "WordedPath", "path_features", "path_scores"]
+
+_LONGEST = 3
+"""Words of a run of the question that one predicate is compared with."""
+
+_REPEATS = 0.45
+"""How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
+
+_OUT_OF_ORDER = -1.0
+"""What a path with more steps than the question has places counts for in the order of its steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What each part of a score counts for; the last two are taken off.
+
+    :param nested: the wording as a noun phrase, inside out.
+    :param arrow: the wording as a chain from the start.
+    :param reversed: the wording from the end back.
+    :param coverage: how well each word of the question is like some predicate of the path.
+    :param order: how well the steps follow the words of the question, outwards from the mention.
+    :param kind: how well the ends are of the kind that is asked for.
+    :param words: for each step more than there are words.
+    :param runs: for each step more than there are runs of words.
+    """
+
+    nested: float = 1.0
+    arrow: float = 0.5
+    reversed: float = 0.5
+    coverage: float = 0.5
+    order: float = 0.5
+    kind: float = 0.5
+    words: float = 0.1
+    runs: float = 0.1
+
+    @property
+    def signed(self) -> NDArray[np.float64]:
+        """The weights in the order of :func:`path_features`, what is taken off negative; shape ``(8,)``."""
+        values = np.array(astuple(self), dtype=np.float64)
+        values[-2:] *= -1
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPath:
+    """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
+
+    path: PropertyPath
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about one of the things it mentions.
+
+    :param mentions: places of everything that was linked, as ``(start, end)`` in characters.
+    :param about: the place of what the paths start from; ``None`` where the question does not say its name.
+    """
+
+    question: str
+    mentions: tuple[tuple[int, int], ...] = ()
+    about: tuple[int, int] | None = None
+
+    @cached_property
+    def masked(self) -> str:
+        """The question without the mentions: what is asked weighs more than about whom."""
+        text = self.question
+        for start, end in sorted(self.mentions, reverse=True):
+            text = f"{text[:start]} {text[end:]}"
+        return " ".join(text.split()) or self.question
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The words of the question, those of mentions too."""
+        return tokens(self.question)
+
+    @cached_property
+    def free(self) -> list[int]:
+        """The places of the words that are in no mention."""
+        return [
+            i
+            for i, token in enumerate(self.tokens)
+            if not any(start < token.end and token.start < end for start, end in self.mentions)
+        ]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """The places of the words that ask for something."""
+        stops = stop_words(("en",))
+        return [i for i in self.free if self.tokens[i].text not in stops]
+
+    @cached_property
+    def distances(self) -> list[int] | None:
+        """How many words each word is away from what the paths start from; ``None`` where that is not named."""
+        if self.about is None:
+            return None
+        start, end = self.about
+        own = [i for i, token in enumerate(self.tokens) if start < token.end and token.start < end]
+        return [min(abs(i - j) for j in own) for i in range(len(self.tokens))] if own else None
+
+    def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
+        """The content words but for one beside the mention that only says what the mentioned thing is."""
+        beside = [i for i in self.content if self.distances is not None and self.distances[i] == 1]
+        if not beside or not kind:
+            return self.content
+        alike = ranker.similarities([self.tokens[i].text for i in beside], [kind])[:, 0]
+        dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS}
+        return [i for i in self.content if i not in dropped]
+
+    def runs(self, places: Iterable[int]) -> int:
+        """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
+        count, last = 0, None
+        for i in places:
+            joined = last is not None and i == last + 1 and not self._gap(last).strip()
+            count += not joined
+            last = i
+        return count
+
+    def _gap(self, i: int) -> str:
+        return self.question[self.tokens[i].end : self.tokens[i + 1].start]
+
+    def phrases(self) -> list[tuple[str, int]]:
+        """Runs of up to three free words that begin with a content word, and their distance from the mention."""
+        free, content = set(self.free), set(self.content)
+        found = []
+        for i in self.content:
+            for length in range(1, _LONGEST + 1):
+                places = range(i, i + length)
+                if not all(place in free for place in places):
+                    break
+                if length > 1 and not any(place in content for place in places[1:]):
+                    continue
+                near = 0 if self.distances is None else min(self.distances[place] for place in places)
+                found.append((" ".join(self.tokens[place].text for place in places), near))
+        return found
+
+
+def path_scores(
+    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
+) -> NDArray[np.float64]:
+    """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question."""
+    return path_features(asked, paths, labels, ranker) @ weights.signed
+
+
+def path_features(
+    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker
+) -> NDArray[np.float64]:
+    """The parts of the score of each path, shape ``(n_paths, 8)``, in the order of :class:`Weights`.
+
+    :param labels: of every predicate.
+    """
+    if not paths:
+        return np.zeros((0, 8))
+    wordings = [[say(p.path, p.kinds, labels) for p in paths] for say in (nested_text, arrow_text, reversed_text)]
+    ranked = ranker.rank(asked.masked, [text for some in wordings for text in some]).reshape(3, len(paths))
+    words = asked.asking_words(paths[0].kinds[0], ranker)
+    lengths = np.array([len(p.path) for p in paths])
+    steps = _Steps(paths, labels)
+    return np.column_stack(
+        [
+            *ranked,
+            _coverage(asked, words, steps, ranker),
+            _order(asked, steps, ranker),
+            _kind(asked, paths, labels, ranker),
+            np.maximum(0, lengths - max(1, len(words))),
+            np.maximum(0, lengths - max(1, asked.runs(words))),
+        ]
+    )
+
+
+class _Steps:
+    """The distinct names of predicates, and which of them each step of each path has; -1 after the last step."""
+
+    def __init__(self, paths: Sequence[WordedPath], labels: Mapping[Term, str]) -> None:
+        numbers: dict[str, int] = {}
+        self.longest = max(len(p.path) for p in paths)
+        self.of = np.full((len(paths), self.longest), -1)
+        for i, worded in enumerate(paths):
+            for j, step in enumerate(worded.path):
+                self.of[i, j] = numbers.setdefault(labels[step.predicate], len(numbers))
+        self.names = list(numbers)
+
+
+def _coverage(asked: Asked, words: Sequence[int], steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+    """The mean over the words of how alike the most alike step is."""
+    if not words:
+        return np.zeros(len(steps.of))
+    alike = ranker.similarities([asked.tokens[i].text for i in words], steps.names)
+    padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
+    best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
+    return best
+
+
+def _order(asked: Asked, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+    """The mean likeness of steps and phrases, each step at a phrase farther from the mention than that before it."""
+    phrases = asked.phrases()
+    if not phrases:
+        return np.full(len(steps.of), _OUT_OF_ORDER)
+    alike = ranker.similarities([text for text, _ in phrases], steps.names)
+    distances = sorted({distance for _, distance in phrases})
+    at = np.array([distances.index(distance) for _, distance in phrases])
+    by_distance = np.stack([alike[at == d].max(axis=0) for d in range(len(distances))], axis=1)  # a row for each name
+    if asked.distances is None:
+        best = np.append(by_distance.max(axis=1), 0.0)  # the last is for -1: no step
+        return np.asarray(best[steps.of].sum(axis=1) / (steps.of >= 0).sum(axis=1))
+    scores = np.zeros(len(steps.of))
+    before = np.zeros((len(steps.of), len(distances)))  # the best sum with all earlier steps nearer than each distance
+    for j in range(steps.longest):
+        here = before + by_distance[steps.of[:, j]]
+        ends = steps.of[:, j] >= 0
+        best = here.max(axis=1) / (j + 1)
+        scores = np.where(ends, np.where(np.isfinite(best), best, _OUT_OF_ORDER), scores)
+        reached = np.maximum.accumulate(here, axis=1)
+        before = np.column_stack([np.full(len(here), -np.inf), reached[:, :-1]])
+    return scores
+
+
+def _kind(asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker) -> NDArray[np.float64]:
+    """How alike the kind that is asked for and the ends are: by their kind, or by what the last step calls them."""
+    expected = expected_kind(asked.masked)
+    kinds = [p.kinds[-1] for p in paths]
+    last = [labels[p.path.steps[-1].predicate] if p.path.steps[-1].direction == "forward" else "" for p in paths]
+    names = list(dict.fromkeys(name for name in (*kinds, *last) if name))
+    if not expected or not names:
+        return np.zeros(len(paths))
+    alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
+    return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in zip(kinds, last, strict=True)])
