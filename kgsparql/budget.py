@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class Budget:
     :param max_calls: of the model.
     :param max_tokens: of prompts and completions together.
     :param max_cost: in the currency of ``prices``, without which it cannot be.
+    :raises OptionError: for a limit that is no number, is infinite or below 0, and for one on cost without prices.
     """
 
     max_queries: int | None = 500
@@ -46,6 +48,12 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        limits = ("max_queries", "max_rows", "max_seconds", "max_calls", "max_tokens", "max_cost")
+        for name in limits:
+            limit = getattr(self, name)
+            if limit is not None and not (math.isfinite(limit) and limit >= 0):
+                option = f"--{name.replace('_', '-')}"
+                raise OptionError(f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit")
         if self.max_cost is not None and self.prices is None:
             raise OptionError(
                 "a limit on cost needs the model's prices", hint="--prices PROMPT,COMPLETION for a million tokens"
@@ -58,7 +66,8 @@ class Usage:
 
     ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions. Of the model calls,
     ``cached_calls`` were answered from the store of exchanges; they count as calls, so that a budget ends a question at
-    the same place whether or not somebody asked it before.
+    the same place whether or not somebody asked it before. ``cost`` is of all calls for the same reason; ``paid_cost``
+    is of those that were not answered from the store. Texts that a server embeds are not counted.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -66,6 +75,8 @@ class Usage:
     rows: int = 0
     model_calls: int = 0
     cached_calls: int = 0
+    cached_prompt_tokens: int = 0
+    cached_completion_tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -84,10 +95,22 @@ class Usage:
         return None if self.budget.max_seconds is None else max(0.0, self.budget.max_seconds - self.seconds)
 
     @property
+    def calls_left(self) -> int | None:
+        """Model calls that the budget still holds; ``None`` if it does not limit them."""
+        return None if self.budget.max_calls is None else max(0, self.budget.max_calls - self.model_calls)
+
+    @property
     def cost(self) -> float | None:
-        """What the tokens cost; ``None`` if the prices are not known."""
+        """What the tokens cost, or cost when a kept reply was paid for; ``None`` if the prices are not known."""
         prices = self.budget.prices
         return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
+
+    @property
+    def paid_cost(self) -> float | None:
+        """What this question cost; ``None`` if the prices are not known."""
+        if self.cost is None or self.budget.prices is None:
+            return None
+        return self.cost - self.budget.prices.of(self.cached_prompt_tokens, self.cached_completion_tokens)
 
     def before_query(self) -> None:
         """Count a query that is about to be sent.
@@ -126,8 +149,9 @@ class Usage:
             self.rows += rows
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count a model call that is about to be made, with the most it may use.
+        """Count a model call that is about to be made, with what it may use.
 
+        The tokens of its prompt are an estimate, and those of its reply as many as are asked for at most.
         Reserved before, corrected by :meth:`settle_call` after: calls side by side cannot spend the same tokens twice.
 
         :raises CancelledError: if the question was stopped.
@@ -166,7 +190,10 @@ class Usage:
         with self._lock:
             self.prompt_tokens += actual[0] - prompt_tokens
             self.completion_tokens += actual[1] - completion_tokens
-            self.cached_calls += cached
+            if cached:
+                self.cached_calls += 1
+                self.cached_prompt_tokens += actual[0]
+                self.cached_completion_tokens += actual[1]
 
     def cancel_call(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Take a reserved call back: it never reached a model, so nothing was paid."""
@@ -205,6 +232,7 @@ class Usage:
             "completion_tokens": self.completion_tokens,
             "tokens": self.prompt_tokens + self.completion_tokens,
             "cost": None if self.cost is None else round(self.cost, 8),
+            "paid_cost": None if reproducible or self.paid_cost is None else round(self.paid_cost, 8),
             "queries": self.queries,
             "rows": self.rows,
             "seconds": None if reproducible else round(self.seconds, 3),

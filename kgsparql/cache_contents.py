@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kgsparql.embedding_cache import VECTORS, VectorStore
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.locks import writer_lock
@@ -25,6 +26,9 @@ ALL = "all"
 """Stands for every kind."""
 WHOLE_FILE = "exchanges"
 """Stands for every kind of exchange; the one name for a file of them that cannot be read."""
+
+_VECTORS = "vectors"
+"""The kind that vectors of texts are."""
 
 _FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes"}
 _EXCHANGES = {KIND: "replies of language models", ABILITIES: "what model servers take", WHOLE_FILE: "exchanges"}
@@ -85,6 +89,7 @@ class CacheContents:
     def __init__(self, directory: Path | None = None) -> None:
         self.directory = (cache_directory() if directory is None else directory).absolute()
         self._file = self.directory / EXCHANGES
+        self._vectors = self.directory / VECTORS
 
     @property
     def bytes(self) -> int:
@@ -93,7 +98,7 @@ class CacheContents:
         :raises StoreError: if the directory cannot be read.
         """
         folders = sum(_size(entry) for folder in _FOLDERS for entry in self._entries(folder))
-        return folders + self._bytes_of_exchanges()
+        return folders + _bytes_of(self._file) + _bytes_of(self._vectors)
 
     def kept(self) -> list[Kept]:
         """What there is, kind by kind; nothing of a kind of which there is none.
@@ -101,12 +106,12 @@ class CacheContents:
         :raises StoreError: if the directory cannot be read.
         """
         found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
-        return found + self._exchanges()
+        return found + self._kept_vectors() + self._exchanges()
 
     def kinds(self) -> list[str]:
         """What may be cleared, by name."""
         found = [kept.kind for kept in self._exchanges()]
-        return list(dict.fromkeys([*_FOLDERS, *_EXCHANGES, *found, ALL]))
+        return list(dict.fromkeys([*_FOLDERS, _VECTORS, *_EXCHANGES, *found, ALL]))
 
     def clear(self, kinds: Iterable[str]) -> Iterator[Cleared]:
         """Remove kinds, one after the other; nothing is removed if a name is not one of :meth:`kinds`.
@@ -120,8 +125,13 @@ class CacheContents:
             if kind not in known:
                 raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
         if ALL in named:
-            named = [*_FOLDERS, WHOLE_FILE]
-        return (self._clear_folder(kind) if kind in _FOLDERS else self._clear_exchanges(kind) for kind in named)
+            named = [*_FOLDERS, _VECTORS, WHOLE_FILE]
+        return (self._clear(kind) for kind in named)
+
+    def _clear(self, kind: str) -> Cleared:
+        if kind in _FOLDERS:
+            return self._clear_folder(kind)
+        return self._clear_vectors() if kind == _VECTORS else self._clear_exchanges(kind)
 
     # -- Folders of stores and indexes -----------------------------------------------------------------------------
 
@@ -166,6 +176,38 @@ class CacheContents:
                 failures.append(error)
         return Cleared(folder, count, size, tuple(failures))
 
+    # -- The file of vectors ---------------------------------------------------------------------------------------
+
+    def _kept_vectors(self) -> list[Kept]:
+        what = "vectors of texts"
+        if trouble := _link_trouble(self._vectors):
+            return [Kept(_VECTORS, what, 0, 0, trouble=trouble)]
+        size = _bytes_of(self._vectors)
+        try:
+            with closing(VectorStore(self._vectors)) as store:
+                found = store.summary()
+        except StoreError as error:
+            return [Kept(_VECTORS, what, 0, size, trouble=error.message)]
+        return [Kept(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
+
+    def _clear_vectors(self) -> Cleared:
+        """Remove the vectors, or, where the file cannot be read, the file."""
+        if trouble := _link_trouble(self._vectors):
+            return Cleared(_VECTORS, 0, 0, note=trouble)
+        before, count, note = _bytes_of(self._vectors), 0, ""
+        try:
+            with closing(VectorStore(self._vectors)) as store:
+                count = store.clear()
+        except StoreLockedError as error:
+            return Cleared(_VECTORS, 0, 0, (error,))
+        except StoreError as error:
+            try:
+                _remove_database(self._vectors)
+            except StoreError as failure:
+                return Cleared(_VECTORS, 0, 0, (failure,))
+            note = f"removed the file, because it could not be used: {error.message}"
+        return Cleared(_VECTORS, count, max(0, before - _bytes_of(self._vectors)), note=note)
+
     # -- The file of exchanges -------------------------------------------------------------------------------------
 
     def _exchanges(self) -> list[Kept]:
@@ -176,14 +218,14 @@ class CacheContents:
             with Exchanges(self._file) as exchanges:
                 found = exchanges.summary()
         except StoreError as error:
-            return [Kept(WHOLE_FILE, what, 0, self._bytes_of_exchanges(), trouble=error.message)]
+            return [Kept(WHOLE_FILE, what, 0, _bytes_of(self._file), trouble=error.message)]
         return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
 
     def _clear_exchanges(self, kind: str) -> Cleared:
         """Remove a kind, or, where the file cannot be read, the file: nothing else can be done with it."""
         if trouble := _link_trouble(self._file):
             return Cleared(kind, 0, 0, note=trouble)
-        before, count, note = self._bytes_of_exchanges(), 0, ""
+        before, count, note = _bytes_of(self._file), 0, ""
         try:
             with Exchanges(self._file) as exchanges:
                 count = exchanges.clear(None if kind == WHOLE_FILE else kind)
@@ -193,24 +235,11 @@ class CacheContents:
             if kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
                 return Cleared(kind, 0, 0, (error,))
             try:
-                self._remove_file()
+                _remove_database(self._file)
             except StoreError as failure:
                 return Cleared(kind, 0, 0, (failure,))
             note = f"removed the file, with every kind of exchange, because it could not be used: {error.message}"
-        return Cleared(kind, count, max(0, before - self._bytes_of_exchanges()), note=note)
-
-    @property
-    def _exchange_files(self) -> list[Path]:
-        """The file, and what SQLite keeps beside it while it is in use."""
-        return [self._file.with_name(self._file.name + end) for end in ("", "-wal", "-shm", "-journal")]
-
-    def _bytes_of_exchanges(self) -> int:
-        return sum(_size(file) for file in self._exchange_files)
-
-    def _remove_file(self) -> None:
-        for file in self._exchange_files:
-            with _removing(file):
-                file.unlink(missing_ok=True)
+        return Cleared(kind, count, max(0, before - _bytes_of(self._file)), note=note)
 
 
 def size_text(size: int) -> str:
@@ -251,6 +280,21 @@ def _size(path: Path) -> int:
         with suppress(OSError):
             total += file.lstat().st_size
     return total
+
+
+def _database_files(file: Path) -> list[Path]:
+    """An SQLite file, and what SQLite keeps beside it while it is in use."""
+    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
+
+
+def _bytes_of(file: Path) -> int:
+    return sum(map(_size, _database_files(file)))
+
+
+def _remove_database(file: Path) -> None:
+    for one in _database_files(file):
+        with _removing(one):
+            one.unlink(missing_ok=True)
 
 
 def _changed(path: Path) -> str:

@@ -13,7 +13,7 @@ from kgsparql.session import Session
 from kgsparql.terms import BlankNode, Term
 from kgsparql.verbalising import Line, line_terms, line_text
 
-__all__ = ["answers_at_ends", "completed"]
+__all__ = ["ENDS", "answers_at_ends", "completed"]
 
 SHOWN = 50
 """Ends of a walk whose triples are cited; the query of the item finds them all."""
@@ -77,6 +77,7 @@ def _item(
         triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
         query=Query.answers(walk.path, walk.start, constraints=walk.constraints, without_start=without_start),
         cuts=cuts,
+        ways=line.ways,
         ends=tuple(ends),
     )
 

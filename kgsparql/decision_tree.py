@@ -119,8 +119,11 @@ class _Growing:
 
 def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
     """The item as ways from its start: a path is one, a line of neighbours one for each end."""
+    if item.ways:
+        yield from (list(way.hops) for way in item.ways)
+        return
     hops = [cited.hop for cited in item.triples]
-    if item.path is not None:
+    if item.path is not None or not hops:
         yield hops
         return
     start = hops[0].start

@@ -76,6 +76,7 @@ class EvidenceItem:
     :param text: the item as a sentence or an arrow line.
     :param score: higher is better; comparable only within one answer.
     :param query: the smallest query that finds this item again; for an item with ``ends``, just these.
+    :param ways: the paths it is made of, where it is made of several.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
     """
@@ -87,6 +88,7 @@ class EvidenceItem:
     path: Path | None = None
     score: float = 0.0
     cuts: tuple[Cut, ...] = ()
+    ways: tuple[Path, ...] = ()
     ends: tuple[Term, ...] = ()
     marker: str = ""
 

@@ -170,10 +170,14 @@ class KnowledgeBase:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """What compares texts with questions; it remembers texts from one question to the next."""
+        """What compares texts with questions; it remembers texts, from one question and one process to the next."""
+        from kgsparql.embedding_cache import VECTORS, CachedEmbedder
         from kgsparql.ranking import ranker_for
 
-        return ranker_for(self.embedder)
+        embedder = self.embedder
+        if embedder is not None and isinstance(self._embedder, str):  # the name of anybody else's may say too little
+            embedder = CachedEmbedder(embedder, cache_directory() / VECTORS, note=self._note)
+        return ranker_for(embedder)
 
     @cached_property
     def index(self) -> LabelIndex:

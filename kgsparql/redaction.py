@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["KEY_VARIABLE", "redacted"]
+__all__ = ["KEY_VARIABLE", "is_secret_name", "redacted", "unreadable_url", "without"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 _SHORTEST = 6
 """Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
 
-_IN_AUTHORITY = re.compile(r"(?<=://)[^/\s@'\"<>]+@")
-_IN_QUERY = re.compile(r"(?i)(?<=[?&])((?:api[-_]?key|access[-_]?token|key|token|password)=)[^&\s#'\"<>]+")
+_SECRET = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
+_NAME = re.compile(_SECRET, re.IGNORECASE)
+_IN_AUTHORITY = re.compile(r"(?<=://)[^/\s'\"<>?#]+@")
+_IN_QUERY = re.compile(rf"(?i)(?<=[?&])((?:{_SECRET})=)[^&\s#'\"<>]+")
 
 
 def redacted(text: str, *secrets: str | None) -> str:
@@ -22,7 +24,38 @@ def redacted(text: str, *secrets: str | None) -> str:
     >>> redacted("POST https://me:pass@host/sparql?api_key=abc failed")
     'POST https://***@host/sparql?api_key=*** failed'
     """
-    for secret in (*secrets, os.environ.get(KEY_VARIABLE)):
+    text = without(text, *secrets, os.environ.get(KEY_VARIABLE))
+    return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub("***@", text))
+
+
+def without(text: str, *secrets: str | None) -> str:
+    """The text with ``***`` in place of these secrets; what is too short for a secret stays.
+
+    >>> without("none of Bearer sk-12345", "none", "sk-12345")
+    'none of Bearer ***'
+    """
+    for secret in secrets:
         if secret and len(secret) >= _SHORTEST:
             text = text.replace(secret, "***")
-    return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub("***@", text))
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter of a URL is one whose value nobody may see.
+
+    >>> is_secret_name("apikey"), is_secret_name("X-Amz-Signature"), is_secret_name("default-graph-uri")
+    (True, True, False)
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def unreadable_url(text: str) -> str:
+    r"""What may be shown of a text that should be a URL and is none, so that nobody can tell what in it is secret.
+
+    Neither what comes before the last ``@``, where a user and a password may be, nor what comes after a ``?``.
+
+    >>> unreadable_url("https://me:pa/ss@host/sparql"), unreadable_url("http://host:x/sparql?apikey=1 2")
+    ('***@host/sparql', 'http://host:x/sparql?***')
+    """
+    shown, question_mark, _ = text.strip().rpartition("@")[2].partition("?")
+    return f"{'***@' if '@' in text else ''}{shown}{'?***' if question_mark else ''}"

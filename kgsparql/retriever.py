@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kgsparql.answer import Draft, Retrieval
 from kgsparql.composing import compose
+from kgsparql.formulas import evaluated, names_in
 from kgsparql.session import Session
 
 __all__ = ["Cost", "Retriever"]
@@ -15,11 +17,47 @@ __all__ = ["Cost", "Retriever"]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Upper bounds for one question, as formulas in the names of the method's options."""
+    """Upper bounds for one question, as formulas in the names of the method's options.
+
+    ``entities``, and any other name that is no option, is something of the question: of entities, how many were linked.
+
+    :param calls: of a model.
+    :param rounds: of model calls that wait for each other: calls at the same time are one round.
+    :param queries: of the graph, those that look citations up again and ask for labels included.
+
+    >>> cost = Cost(calls="3 * depth", rounds="2 * depth + 1", queries="3 * depth + 4 * entities")
+    >>> cost.bounds({"depth": 2}, entities=2)
+    {'calls': 6, 'rounds': 5, 'queries': 14}
+    >>> cost.open_names({"depth": 2})
+    ('entities',)
+    """
 
     calls: str
     rounds: str
     queries: str
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """What is bounded, and its formula."""
+        return {"calls": self.calls, "rounds": self.rounds, "queries": self.queries}
+
+    def bounds(self, options: Mapping[str, Any], **given: int) -> dict[str, int]:
+        """What the formulas come to.
+
+        :param options: of the method, by name.
+        :param given: what else is known of the question; 1 for what is not.
+        :raises InputError: for something that is no formula.
+        """
+        values = {**dict.fromkeys(self.open_names(options), 1), **options, **given}
+        return {what: evaluated(formula, values) for what, formula in self.formulas.items()}
+
+    def open_names(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The names in the formulas that are not options of the method, in the order they come up.
+
+        :raises InputError: for something that is no formula.
+        """
+        found = dict.fromkeys(name for formula in self.formulas.values() for name in names_in(formula))
+        return tuple(name for name in found if name not in options)
 
 
 class Retriever(ABC):

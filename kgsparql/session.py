@@ -214,16 +214,22 @@ class Session:
         """The question without the mentions that were linked."""
         return self.asked().masked
 
-    def asked(self, about: Term | None = None) -> Asked:
-        """The question without its mentions, as one about this linked entity."""
-        places = {link.term: (link.mention.start, link.mention.end) for link in self.link() if link.mention.start >= 0}
-        return Asked(self.question, tuple(places.values()), places.get(about) if isinstance(about, IRI) else None)
+    def asked(self, about: LinkedEntity | Term | None = None) -> Asked:
+        """The question without its mentions, as one about this linked entity, or another that its mention may mean."""
+        places = {link.term: (link.mention.start, link.mention.end) for link in self.link()}
+        place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
+        if isinstance(about, LinkedEntity) and place is None:
+            place = about.mention.start, about.mention.end
+            places = {term: own for term, own in places.items() if own[1] <= place[0] or place[1] <= own[0]}
+            places[about.term] = place
+        named = tuple(own for own in places.values() if own[0] >= 0)
+        return Asked(self.question, named, place if place in named else None)
 
     def path_candidates(
         self,
         paths: Sequence[tuple[PropertyPath, Sequence[str]]],
         *,
-        about: Term,
+        about: LinkedEntity | Term,
         weights: Weights | None = None,
         texts: Sequence[str] = (),
     ) -> list[Candidate]:

@@ -13,6 +13,7 @@ from kgsparql.cli.doctor import doctor
 from kgsparql.cli.index import index
 from kgsparql.cli.lookups import find, paths, show
 from kgsparql.cli.query import query
+from kgsparql.cli.retrievers import retrievers
 from kgsparql.cli.stores import info, load
 
 __all__ = ["app"]
@@ -39,5 +40,5 @@ def _main(
     pass
 
 
-for command in (ask, find, show, paths, query, load, index, info, cache, doctor):
+for command in (ask, find, show, paths, query, load, index, info, retrievers, cache, doctor):
     app.command()(command)

@@ -50,6 +50,10 @@ def ask(
         bool,
         typer.Option("--allow-model-knowledge", help="Where the graph has no answer, show the model's own, labelled."),
     ] = False,
+    complete: Annotated[
+        bool,
+        typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it."),
+    ] = True,
     embedder: Annotated[
         str,
         typer.Option(
@@ -86,7 +90,7 @@ def ask(
     asking = Asking(
         retriever=retriever, options=_options(option), direction=c.checked_direction(direction), seed=seed,
         budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
-        model=model.opened(seed=seed),
+        complete=complete, model=model.opened(seed=seed),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
     with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:

@@ -4,7 +4,7 @@ from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
-from kgsparql.exploration.predicate_paths import predicate_paths
+from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
 from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
 
@@ -13,6 +13,7 @@ __all__ = [
     "Label",
     "NeighbourGroup",
     "PredicateCount",
+    "PredicatePath",
     "Text",
     "by_label",
     "follow",

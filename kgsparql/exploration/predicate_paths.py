@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kgsparql.evidence import Cut
@@ -15,12 +16,25 @@ from kgsparql.paths import Directions, PropertyPath, Step
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import UNWALKED
 
-__all__ = ["predicate_paths"]
+__all__ = ["PredicatePath", "predicate_paths"]
 
 Ends: TypeAlias = dict[Term, set[Term]]
 """The ends of a property path, each with the terms just before it: two of them say as much as all."""
 
 Level: TypeAlias = dict[PropertyPath, Ends]
+
+Keep: TypeAlias = Callable[[Sequence["PredicatePath"]], Collection[PropertyPath]]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicatePath:
+    """A property path that leads somewhere.
+
+    :param ends: some of the terms it leads to, in the order of their text; none where they were not looked at.
+    """
+
+    path: PropertyPath
+    ends: tuple[Term, ...] = ()
 
 
 def predicate_paths(
@@ -31,26 +45,30 @@ def predicate_paths(
     frontier: int = 200,
     direction: Directions = "both",
     skip: Iterable[IRI] = UNWALKED,
-) -> Found[PropertyPath]:
+    keep: Keep | None = None,
+) -> Found[PredicatePath]:
     """The distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
 
     Step by step, a few queries for each level however many paths there are. A step that inverts the one before it is
-    taken where it leads to another term than the one just left.
+    taken where it leads to another term than the one just left. Of the longest paths the ends are not looked at.
 
     :param frontier: how many ends of a path are walked on from; a path that has more is a cut.
+    :param keep: which paths of a level are walked on from, of those found; all without it. None ends the search.
     :raises InputError: for a start that is not an IRI.
     """
     skipped = frozenset(skip)
     level: Level = {PropertyPath(()): {entity: set() for entity in entities_of([start])}}
     behind: Level = {}
-    found: list[PropertyPath] = []
+    found: list[PredicatePath] = []
     cuts: dict[Cut, None] = {}
     for hops in range(1, max_hops + 1):
+        if not level:
+            break
         entities = sorted({end for ends in level.values() for end in ends if isinstance(end, IRI)}, key=str)
-        if hops == max_hops:
+        if hops == max_hops and hops > 1:
             counted = predicates(graph, entities, direction=direction, skip=skipped)
             cuts.update(dict.fromkeys(counted.cuts))
-            found += sorted({*_last_steps(level, counted.items), *behind}, key=_path_key)
+            found += _listed({**{path: {} for path in _last_steps(level, counted.items)}, **behind})
             break
         near = neighbours(graph, entities, direction=direction, skip=skipped, limit=frontier)
         cuts.update(dict.fromkeys(near.cuts))
@@ -60,8 +78,16 @@ def predicate_paths(
             if len(ends) > frontier:
                 cuts[Cut("ends", frontier, len(ends), f"{start} {path}")] = None
                 level[path] = {end: ends[end] for end in sorted(ends, key=order_key)[:frontier]}
-        found += sorted(level, key=_path_key)
+        found += (own := _listed(level))
+        if keep is not None and own and hops < max_hops:
+            wanted = frozenset(keep(own))
+            level = {path: ends for path, ends in level.items() if path in wanted}
+            behind = {path: ends for path, ends in behind.items() if PropertyPath(path.steps[:-1]) in wanted}
     return Found(tuple(found), tuple(cuts))
+
+
+def _listed(level: Mapping[PropertyPath, Ends]) -> list[PredicatePath]:
+    return [PredicatePath(path, tuple(sorted(level[path], key=order_key))) for path in sorted(level, key=_path_key)]
 
 
 def _path_key(path: PropertyPath) -> list[tuple[str, str]]:

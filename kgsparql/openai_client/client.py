@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from kgsparql.errors import CancelledError, InputError, ModelReplyError, ModelTimeoutError
 from kgsparql.openai_client.connection import Connection, Send
 from kgsparql.openai_client.outcomes import URL_HINT, Failure, Outcomes
-from kgsparql.redaction import KEY_VARIABLE, redacted
+from kgsparql.redaction import KEY_VARIABLE, unreadable_url
 from kgsparql.terms import printable
 
 __all__ = ["DEFAULT_BASE_URL", "OpenAIClient"]
@@ -37,7 +37,8 @@ class OpenAIClient:
     :param base_url: up to and with ``/v1``; ``OPENAI_BASE_URL`` if not given, else OpenAI's own.
     :param api_key: ``OPENAI_API_KEY`` if not given; servers that need none ignore what they are sent.
     :param timeout_s: of a call, over all its tries.
-    :param tries: how often a request is sent at most, where sending it again may help and nothing was paid for.
+    :param tries: how often a request is sent at most, where sending it again may help and nothing was paid for: a
+        connection that fails, or a status that says so. Whatever a server read and did not answer is not sent again.
     :raises InputError: for a base URL or a key that cannot be one.
 
     >>> OpenAIClient("http://localhost:11434/v1/").base_url
@@ -57,10 +58,16 @@ class OpenAIClient:
         self._is_closed = False
 
     def chat(
-        self, body: Mapping[str, Any], *, timeout_s: float | None = None, cancel: threading.Event | None = None
+        self,
+        body: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        began: float | None = None,
+        cancel: threading.Event | None = None,
     ) -> dict[str, Any]:
         """The JSON object that the server replies to a request for a completion, whatever is in it.
 
+        :param began: when the time began to run, as :func:`time.monotonic` tells it; now, if ``None``.
         :raises ModelTimeoutError: if the reply is not here in time.
         :raises CancelledError: if ``cancel`` was set meanwhile; the connection is closed, so that the server can stop.
         :raises RequestRefusedError: for a request that the server does not take.
@@ -75,7 +82,7 @@ class OpenAIClient:
             create = client.chat.completions.with_streaming_response.create
             return create(model=body["model"], messages=body["messages"], extra_body=more, timeout=timeout)
 
-        return self._call(send, _CHAT_BYTES, timeout_s, cancel)
+        return self._call(send, _CHAT_BYTES, timeout_s, cancel, began)
 
     def embeddings(
         self, body: Mapping[str, Any], *, timeout_s: float | None = None, cancel: threading.Event | None = None
@@ -120,8 +127,16 @@ class OpenAIClient:
         for connection in idle:
             connection.close()
 
-    def _call(self, send: Send, limit: int, timeout_s: float | None, cancel: threading.Event | None) -> dict[str, Any]:
-        clock = _Clock(self.base_url, self.timeout_s if timeout_s is None else timeout_s, cancel)
+    def _call(
+        self,
+        send: Send,
+        limit: int,
+        timeout_s: float | None,
+        cancel: threading.Event | None,
+        began: float | None = None,
+    ) -> dict[str, Any]:
+        total_s = self.timeout_s if timeout_s is None else timeout_s
+        clock = _Clock(self.base_url, total_s, cancel, time.monotonic() if began is None else began)
         number = 0
         while True:
             number += 1
@@ -164,15 +179,12 @@ class _Clock:
     place: str
     total_s: float
     cancel: threading.Event | None
-    deadline: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.total_s
+    began: float
 
     @property
     def left(self) -> float:
         """Seconds until the deadline."""
-        return self.deadline - time.monotonic()
+        return self.began + self.total_s - time.monotonic()
 
     def check(self) -> None:
         """Whether the call may go on.
@@ -203,7 +215,7 @@ def _checked_url(text: str) -> str:
     'http://localhost:8000/v1'
     """
     hint = "write it as http://localhost:11434/v1"
-    shown = redacted(printable(text, 100))
+    shown = printable(unreadable_url(text), 100)
     try:
         parts = urlsplit(text.strip())
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -57,8 +57,8 @@ class Connection:
     The thread is what makes a deadline hold: looking up a host's name, or reading a reply that drips, cannot be stopped
     from inside. Whoever waits for :attr:`done` may go away at any time after :meth:`abandon`.
 
-    After ``done``: ``status`` and ``headers`` if a reply began (else 0), ``body`` as far as it came, and ``error`` if
-    it ended badly.
+    After ``done``: ``is_sent`` if the whole request was written, ``status`` and ``headers`` if a reply began (else 0),
+    ``body`` as far as it came, and ``error`` if it ended badly.
     """
 
     def __init__(self, base_url: str, api_key: str) -> None:
@@ -84,6 +84,7 @@ class Connection:
 
     def _begin(self) -> None:
         self.done = threading.Event()
+        self.is_sent = False
         self.status = 0
         self.headers: Any = {}
         self.body = b""
@@ -132,7 +133,12 @@ class Connection:
         request.extensions = {**request.extensions, "trace": self._on_trace}
 
     def _on_trace(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the stream that belongs to the connection: it is how to hang up before there is a reply."""
+        """Remember the stream that belongs to the connection: it is how to hang up before there is a reply.
+
+        And remember whether the request has gone out: from then on a model may work for it.
+        """
+        if event.endswith(".send_request_body.complete"):
+            self.is_sent = True
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._stream = info["return_value"]
             if self._is_abandoned:

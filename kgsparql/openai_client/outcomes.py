@@ -15,11 +15,12 @@ from kgsparql.errors import (
     KgsparqlError,
     ModelError,
     ModelReplyError,
+    ModelTimeoutError,
     RateLimitError,
     RequestRefusedError,
 )
 from kgsparql.openai_client.connection import CONNECT_S, ERROR_BYTES, Connection, LongBodyError, PackedBodyError
-from kgsparql.redaction import KEY_VARIABLE, redacted
+from kgsparql.redaction import KEY_VARIABLE, redacted, without
 from kgsparql.terms import printable
 
 __all__ = ["URL_HINT", "Failure", "Outcomes"]
@@ -66,6 +67,8 @@ class Outcomes:
             return self._unusable("E_LLM_FORMAT", f"is {error}")
         if status and error is not None:
             return self._unusable("E_LLM_PARTIAL", "was cut off")
+        if error is not None and connection.is_sent:
+            return self._unanswered(error)
         if error is not None:
             return self._unreachable(error, number)
         return self._reply(connection.body)
@@ -80,7 +83,9 @@ class Outcomes:
             text = body.decode("utf-8", "replace").strip()
             if text.startswith("{") and not text.endswith("}"):
                 return self._unusable("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
-            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._said(text)}" if text else "is empty")
+            if not text:
+                return self._unusable("E_LLM_EMPTY", "is empty")
+            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._said(text)}")
         if not isinstance(reply, dict):
             return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._said(text)}")
         if reply.get("error") and not {"choices", "data"} & reply.keys():
@@ -92,6 +97,15 @@ class Outcomes:
         if code == "E_LLM_FORMAT":
             hint = "is this a model server? " + URL_HINT
         return Failure(ModelReplyError(f"the reply of {self.place} {what}", code=code, hint=hint))
+
+    def _unanswered(self, error: Exception) -> Failure:
+        """A request that was read, maybe worked for, and not answered: to send it again may be to pay for it again."""
+        from openai import APITimeoutError
+
+        if isinstance(error, APITimeoutError):
+            hint = "allow more time, or ask a faster model"
+            return Failure(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
+        return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._said(str(error.__cause__ or error))}")
 
     def _unreachable(self, error: Exception, number: int) -> Failure:
         from openai import APIConnectionError, APITimeoutError
@@ -188,8 +202,7 @@ def _message(text: str) -> str:
 def _cleaned(value: Any, key: str) -> Any:
     """The same JSON value without the key, and with nothing that UTF-8 cannot say."""
     if isinstance(value, str):
-        text = value.replace(key, "***") if len(key) >= 6 else value
-        return text.encode("utf-8", "replace").decode()
+        return without(value, key).encode("utf-8", "replace").decode()
     if isinstance(value, list):
         return [_cleaned(item, key) for item in value]
     if isinstance(value, dict):

@@ -1,22 +1,29 @@
-"""The methods; :func:`load` turns a name and options into one."""
+"""The methods; :func:`load` turns a name and options into one.
+
+A method is one file beside this one, with a class whose ``name`` is the file's, or a class that another package
+registers under its name in the entry-point group ``kgsparql.retrievers``.
+"""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import Field, fields
+from dataclasses import Field, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import isclass
 from pkgutil import iter_modules
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.errors import OptionError
 from kgsparql.retriever import Retriever
+from kgsparql.terms import printable
 
-__all__ = ["load", "names"]
+__all__ = ["find", "load", "names"]
 
 _GROUP = "kgsparql.retrievers"
+_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def names() -> list[str]:
@@ -25,27 +32,49 @@ def names() -> list[str]:
     >>> "mindmap" in names()
     True
     """
-    built_in = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
-    return sorted(built_in | {point.name for point in entry_points(group=_GROUP)})
+    return sorted(_built_in() | {point.name for point in entry_points(group=_GROUP)})
+
+
+def _built_in() -> set[str]:
+    return {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 
 def find(name: str) -> type[Retriever]:
-    """The class of a method.
+    """The class of a method; a built-in one is never another package's.
 
-    :raises OptionError: if there is no method of this name.
+    :raises OptionError: if there is no method of this name, or what another package registered is none.
     """
-    if name not in names():
-        raise OptionError(f"no method {name!r}", hint=f"there are: {', '.join(names())}")
-    outside = {point.name: point for point in entry_points(group=_GROUP)}
-    if name in outside:
-        return cast("type[Retriever]", outside[name].load())
-    module = import_module(f"{__name__}.{name}")
-    found = [c for c in vars(module).values() if isinstance(c, type) and getattr(c, "name", None) == name]
-    return cast("type[Retriever]", found[0])
+    if name in _built_in():
+        module = import_module(f"{__name__}.{name}")
+        own = [c for c in vars(module).values() if _is_method(c) and c.name == name]
+        if not own:
+            raise OptionError(f"{module.__name__} has no method {name!r}", hint="its class must say so as its name")
+        return cast("type[Retriever]", own[0])
+    for point in entry_points(group=_GROUP, name=name):
+        try:
+            found = point.load()
+        except Exception as error:
+            raise OptionError(
+                f"the method {printable(name, 60)!r} cannot be loaded: {printable(str(error), 200)}",
+                hint=f"it is registered as {point.value}",
+            ) from error
+        if not _is_method(found) or found.name != name:
+            raise OptionError(
+                f"{point.value} is no method {printable(name, 60)!r}",
+                hint="a method is a dataclass derived from kgsparql.Retriever whose name is that of its entry point",
+            )
+        return cast("type[Retriever]", found)
+    raise OptionError(f"no method {printable(name, 60)!r}", hint=f"there are: {', '.join(names())}")
+
+
+def _is_method(thing: Any) -> bool:
+    return isclass(thing) and issubclass(thing, Retriever) and is_dataclass(thing) and hasattr(thing, "name")
 
 
 def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
     """A method with its options; texts, as a command line has them, become the type of the field.
+
+    Several values stand between commas; of a value with parts, those that differ from the default: ``nested=1,kind=0``.
 
     :raises OptionError: for a method, an option or a value that does not exist.
 
@@ -58,7 +87,9 @@ def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
     values: dict[str, Any] = {}
     for option, value in (options or {}).items():
         if option not in known:
-            raise OptionError(f"{name} has no option {option!r}", hint=f"it has: {', '.join(sorted(known))}")
+            raise OptionError(
+                f"{name} has no option {printable(option, 60)!r}", hint=f"it has: {', '.join(sorted(known))}"
+            )
         values[option] = _converted(name, known[option], hints[option], value)
     return method(**values)
 
@@ -66,22 +97,37 @@ def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
 def _converted(method: str, field: Field[Any], hint: Any, value: Any) -> Any:
     if not isinstance(value, str):
         return value
+    said = f"{method}: {field.name}={printable(value, 60)!r}"
     if get_origin(hint) is OneOf:
         allowed = get_args(hint)
         if value in allowed:
             return value
-        raise OptionError(f"{method}: {field.name}={value!r}", hint=f"one of: {', '.join(map(str, allowed))}")
-    kinds = (
-        [k for k in get_args(hint) if k is not type(None)] if get_origin(hint) in {Union, types.UnionType} else [hint]
-    )
-    if len(kinds) < len(get_args(hint)) and value.lower() in {"none", ""}:
+        raise OptionError(said, hint=f"one of: {', '.join(map(str, allowed))}")
+    kind, may_be_none = hint, False
+    if get_origin(hint) in {Union, types.UnionType}:
+        kind = next(k for k in get_args(hint) if k is not type(None))
+        may_be_none = type(None) in get_args(hint)
+    if may_be_none and value.lower() in {"none", ""}:
         return None
-    kind = kinds[0]
     try:
-        if kind is bool:
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
-        return kind(value)
+        return _read(kind, value, field.default)
     except (ValueError, KeyError, TypeError) as error:
-        raise OptionError(
-            f"{method}: {field.name}={value!r} is not a {kind.__name__}", hint=f"default: {field.default}"
-        ) from error
+        named = getattr(kind, "__name__", str(kind))
+        raise OptionError(f"{said} is not a {named}", hint=f"default: {field.default}") from error
+
+
+def _read(kind: Any, text: str, default: Any) -> Any:
+    """A value of a type, from a text.
+
+    :raises ValueError: or KeyError or TypeError, if it is none.
+    """
+    if kind is bool:
+        return _YES_OR_NO[text.lower()]
+    if get_origin(kind) is tuple:
+        of = get_args(kind)[0]
+        return tuple(_read(of, part.strip(), None) for part in text.split(",") if part.strip())
+    if is_dataclass(kind) and is_dataclass(default) and not isinstance(default, type):
+        hints = get_type_hints(kind)
+        parts = [part.partition("=") for part in text.split(",") if part.strip()]
+        return replace(default, **{key.strip(): _read(hints[key.strip()], own.strip(), None) for key, _, own in parts})
+    return kind(text)

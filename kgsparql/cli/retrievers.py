@@ -1,0 +1,128 @@
+"""``kgsparql retrievers``: the methods, what each costs, and what can be set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.errors import OptionError
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.retrievers._description import Bound, Described
+
+__all__ = ["methods_table", "retrievers"]
+
+_FORMATS = ("text", "md", "json")
+_COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
+
+
+@c.reported
+def retrievers(
+    name: Annotated[
+        str | None, typer.Argument(help="A method, to see its options; all of them without a name.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(_FORMATS)}.")
+    ] = None,
+    output: c.OutputOption = None,
+    debug: c.DebugOption = False,
+) -> None:
+    """List the methods with what each spends at most on a question, or one of them with its options."""
+    shape = form or c.guessed_format(output) or "text"
+    if shape not in _FORMATS:
+        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(_FORMATS)}")
+    found = _described(name)
+    if shape == "json":
+        said = [one.to_json() for one in found]
+        c.write(json.dumps(said if name is None else said[0], ensure_ascii=False, indent=2), output)
+        return
+    if name is None:
+        c.write(methods_table(found) if shape == "md" else "\n".join(_listed(found)), output)
+        return
+    c.write("\n".join(_options_table(found[0]) if shape == "md" else _shown(found[0])), output)
+
+
+def _described(name: str | None) -> list[Described]:
+    """The methods; one of another package that cannot be used is told, and does not hide the others.
+
+    :raises OptionError: if the one that was named is none.
+    """
+    from kgsparql.retrievers import find, names
+    from kgsparql.retrievers._description import described
+
+    if name is not None:
+        return [described(find(name))]
+    found = []
+    for one in names():
+        try:
+            found.append(described(find(one)))
+        except OptionError as error:
+            c.show_error(error)
+    return found
+
+
+def _listed(found: list[Described]) -> Iterator[str]:
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        yield f"{one.name:<{width}}  {printable(one.summary)}"
+        costs = (f"{_COST[what]}: {_most(bound)}" for what, bound in one.cost.items())
+        yield f"{'':<{width}}  {'; '.join(costs)}"
+        yield f"{'':<{width}}  {printable(one.source)}"
+
+
+def _shown(one: Described) -> Iterator[str]:
+    yield f"{one.name}: {printable(one.summary)}"
+    yield printable(one.about)
+    yield f"Source: {printable(one.source)}"
+    yield ""
+    yield "At most, for one question"
+    for what, bound in one.cost.items():
+        yield f"  {_COST[what]:<18} {_most(bound)}  = {bound.formula}"
+    yield ""
+    yield "Options (-O NAME=VALUE)"
+    width = max((len(option.name) for option in one.options), default=0)
+    for option in one.options:
+        default = "must be given" if option.default is None else f"default {option.default or 'nothing'}"
+        yield f"  {option.name:<{width}}  {printable(option.about)} ({option.type}; {default})"
+
+
+def methods_table(found: list[Described]) -> str:
+    """The methods as a Markdown table."""
+    rows = [
+        f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_most(bound) for bound in one.cost.values())} "
+        f"| {_cell(one.source)} |"
+        for one in found
+    ]
+    return "\n".join(["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|", *rows])
+
+
+def _options_table(one: Described) -> Iterator[str]:
+    yield f"## {one.name}"
+    yield ""
+    yield f"{_cell(one.about)} Source: {_cell(one.source)}"
+    yield ""
+    yield "| at most | | formula |"
+    yield "|---|---|---|"
+    for what, bound in one.cost.items():
+        yield f"| {_COST[what]} | {_most(bound)} | `{bound.formula}` |"
+    yield ""
+    yield "| option | type | default | |"
+    yield "|---|---|---|---|"
+    for option in one.options:
+        default = "" if option.default is None else f"`{option.default}`" if option.default else "nothing"
+        yield f"| `{option.name}` | {_cell(option.type)} | {default} | {_cell(option.about)} |"
+
+
+def _most(bound: Bound) -> str:
+    """A bound with the default options, and what it takes for granted of the question."""
+    given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
+    return f"{bound.value:,}" + (f" ({given})" if given else "")
+
+
+def _cell(text: str) -> str:
+    return printable(text, 500).replace("|", "\\|")

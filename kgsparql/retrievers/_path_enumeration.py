@@ -1,0 +1,97 @@
+"""Which property paths lead on from an entity, what stands along them, and what may be at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
+from kgsparql.paths import PropertyPath, Step, Walk
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+
+__all__ = ["Enumeration", "enumerated", "with_ends"]
+
+MANY_PREDICATES = 30
+"""Distinct predicates near an entity above which only the likeliest first steps are walked on from, and two hops."""
+
+SAMPLE = 20
+"""Ends of a path whose kinds say what kind of thing it leads to."""
+
+
+@dataclass(slots=True)
+class Enumeration:
+    """The paths from one entity.
+
+    :param ends: some ends of each path.
+    """
+
+    start: IRI
+    paths: list[PropertyPath] = field(default_factory=list)
+    ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
+    kinds: dict[PropertyPath, str] = field(default_factory=dict)
+
+    def kinds_along(self, path: PropertyPath) -> list[str]:
+        """What stands at each place of a path, the start first; empty where it is not known."""
+        return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path) + 1)]
+
+
+def enumerated(
+    start: IRI, session: Session, *, max_hops: int | None, first_steps: int, frontier: int, is_class: bool
+) -> Enumeration:
+    """The distinct paths from an entity, with the kinds of what they pass and, but for the longest, lead to.
+
+    :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near.
+    :param first_steps: of more than 30 first steps, how many are walked on from: those most like the question.
+    :param is_class: its instances are a step away, too.
+    """
+    made = Enumeration(start)
+
+    def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
+        paths = [found.path for found in level]
+        predicates = {step.predicate for path in paths for step in path}
+        if len(paths[0]) > 1:
+            return paths if max_hops is not None or len(predicates) <= MANY_PREDICATES else ()
+        return paths if len(predicates) <= MANY_PREDICATES else _likeliest(paths, first_steps, session)
+
+    found = predicate_paths(
+        session.graph, start,
+        max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
+        skip=UNWALKED - {RDF_TYPE} if is_class else UNWALKED, keep=keep,
+    )  # fmt: skip
+    forward_type = Step(RDF_TYPE)
+    for item in found.items:
+        if forward_type not in item.path.steps:
+            made.paths.append(item.path)
+            if item.ends:
+                made.ends[item.path] = item.ends[:SAMPLE]
+    made.ends[PropertyPath(())] = (start,)
+    _add_kinds(made, session)
+    return made
+
+
+def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
+    """Look at some ends of these paths, where nobody has yet: one query for 50 of them."""
+    new = [path for path in paths if path not in made.ends]
+    found = walk_ends(session.graph, [Walk(made.start, path) for path in new], limit=SAMPLE)
+    for path, own in zip(new, found, strict=True):
+        made.ends[path] = tuple(end for end in own.items if end != made.start) or own.items
+    _add_kinds(made, session)
+
+
+def _add_kinds(made: Enumeration, session: Session) -> None:
+    new = [path for path in made.ends if path not in made.kinds]
+    ends = [[(end,) for end in made.ends[path] if not isinstance(end, BlankNode)] for path in new]
+    for path, kinds in zip(new, session.kinds(ends), strict=True):
+        made.kinds[path] = kinds[0] if kinds else ""
+
+
+def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
+    """The first steps that are most like the question, in their order."""
+    labels = session.labels(path.steps[0].predicate for path in paths)
+    texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
+    scores = session.ranker.rank(session.masked_question, texts)
+    return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:at_most])]

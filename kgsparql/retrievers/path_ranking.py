@@ -1,0 +1,229 @@
+"""Path ranking: whole predicate paths ranked against the question, then every answer on the best of them.
+
+The question names a path of predicates from an entity, in some order and in other words. Paths are few where entities
+are many: tens to hundreds are enumerated and scored as wholes, and SPARQL returns everything at the end of the best.
+
+Source: ours; the recipe and what each of its parts is worth are printed by ``benchmarks/no_model.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kgsparql.answer import Retrieval
+from kgsparql.choosing import Candidate, Choice
+from kgsparql.completion import ENDS, answers_at_ends, completed
+from kgsparql.decision_tree import decision_tree
+from kgsparql.errors import OptionError
+from kgsparql.evidence import Evidence, EvidenceItem
+from kgsparql.grounding import evidence_labels
+from kgsparql.linking import LinkedEntity
+from kgsparql.path_scoring import Weights
+from kgsparql.paths import PropertyPath, Walk
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Term, printable
+from kgsparql.verbalising import arrow
+
+__all__ = ["PathRanking"]
+
+_SHORTLIST = 100
+"""Paths whose ends are looked at: the kind of what a path leads to says much, but asking for it costs."""
+
+_NEARLY = 0.3
+"""How much lower than the best link of a mention another may score, to be looked at too."""
+
+_EXAMPLES = 2
+"""Ends of a path that a model is shown."""
+
+_RANGES = {
+    "max_hops": (1, 5),
+    "link_candidates": (1, 20),
+    "frontier": (1, 10_000),
+    "first_steps": (1, 1_000),
+    "paths_kept": (1, 50),
+    "prompt_paths": (1, 200),
+}
+"""The least and the most that an option may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A path from one of the entities a mention may mean."""
+
+    link: LinkedEntity
+    enumeration: Enumeration
+    candidate: Candidate
+
+    @property
+    def path(self) -> PropertyPath:
+        return self.candidate.path or PropertyPath(())
+
+
+@dataclass(frozen=True, slots=True)
+class PathRanking(Retriever):
+    """Property paths from the question's entities, the best followed to every answer.
+
+    :param max_hops: the longest path; none for 3, or 2 where more than 30 predicates are near the entity.
+    :param link_candidates: entities that a mention may mean, among which the paths help to decide.
+    :param link_weight: what the score of a link counts for beside the score of a path.
+    :param frontier: ends of a path that are walked on from.
+    :param first_steps: first steps that are walked on from, where there are more than 30.
+    :param paths_kept: paths that are followed to every answer.
+    :param prompt_paths: paths that a model chooses from.
+    :param nested: weight of the path as a noun phrase.
+    :param arrow: weight of the path as a chain.
+    :param reversed: weight of the path read from its end.
+    :param coverage: weight of how well the words of the question are covered.
+    :param order: weight of the order of the words.
+    :param kind: weight of the kind of answer that is asked for.
+    :param words: taken off for each hop beyond the number of words.
+    :param runs: taken off for each hop beyond the number of runs of words.
+    """
+
+    name: ClassVar[str] = "path_ranking"
+    summary: ClassVar[str] = "whole predicate paths ranked against the question, the best followed to every answer"
+    source: ClassVar[str] = "kgsparql"
+    cost: ClassVar[Cost] = Cost(
+        calls="2",
+        rounds="2",
+        queries="entities * link_candidates * 40 + 30",
+    )
+
+    max_hops: int | None = None
+    link_candidates: int = 3
+    link_weight: float = 1.0
+    frontier: int = 50
+    first_steps: int = 15
+    paths_kept: int = 5
+    prompt_paths: int = 20
+    nested: float = 1.0
+    arrow: float = 0.5
+    reversed: float = 0.5
+    coverage: float = 0.5
+    order: float = 0.5
+    kind: float = 0.5
+    words: float = 0.1
+    runs: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise OptionError(f"path_ranking: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of a path's score."""
+        return Weights(
+            nested=self.nested, arrow=self.arrow, reversed=self.reversed, coverage=self.coverage, order=self.order,
+            kind=self.kind, words=self.words, runs=self.runs,
+        )  # fmt: skip
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
+        found: list[_Found] = []
+        for link in self._meanings(session):
+            with session.within_budget():
+                found += self._paths_from(link, session)
+        found.sort(key=lambda f: -(f.candidate.score or 0.0))
+        evidence = Evidence()
+        with session.within_budget():
+            evidence = Evidence(self._followed(self._chosen(found, session), session))
+        return Retrieval(
+            evidence=evidence,
+            candidates=answers_at_ends(evidence, session),
+            tree=decision_tree(evidence, evidence_labels(evidence, session)),
+        )
+
+    def _meanings(self, session: Session) -> list[LinkedEntity]:
+        """What each mention may mean: what it was linked to, and what else it was nearly linked to."""
+        meant: dict[IRI, LinkedEntity] = {}
+        for link in session.link():
+            near = [c for c in link.candidates if c.kind == link.kind and c.score >= link.score - _NEARLY]
+            for one in (link, *near[: self.link_candidates - 1]):
+                meant.setdefault(one.term, one)
+        return list(meant.values())
+
+    def _paths_from(self, link: LinkedEntity, session: Session) -> list[_Found]:
+        """The likeliest paths from an entity, scored with what is at their ends."""
+        made = enumerated(
+            link.term, session,
+            max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier,
+            is_class=link.kind == "class",
+        )  # fmt: skip
+        first = self._scored(made, made.paths, link, session)
+        likely = sorted(first, key=lambda f: -(f.candidate.score or 0.0))[:_SHORTLIST]
+        paths = [found.path for found in likely]
+        with_ends(made, paths, session)
+        return self._scored(made, [path for path in paths if _leads_on(made.ends[path])], link, session)
+
+    def _scored(
+        self, made: Enumeration, paths: Sequence[PropertyPath], link: LinkedEntity, session: Session
+    ) -> list[_Found]:
+        worded = [(path, made.kinds_along(path)) for path in paths]
+        bonus = self.link_weight * link.score
+        return [
+            _Found(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
+            for candidate in session.path_candidates(worded, about=link, weights=self.weights)
+        ]
+
+    def _chosen(self, found: Sequence[_Found], session: Session) -> list[tuple[_Found, Choice]]:
+        """The best paths; where a model chooses, from the likeliest. Of a budget's last call the answer is made."""
+        likely = _distinct(found, self.prompt_paths)
+        listed = _listed(likely, session)
+        left = session.usage.calls_left
+        chooser = session.ranked if left is not None and left < 2 else session.choose
+        chosen = chooser.choose(session.question, listed, "paths", self.paths_kept)
+        if listed and not chosen:
+            session.fall_back("paths", "no path was chosen: those that fit the question best were taken")
+            chosen = session.ranked.choose(session.question, listed, "paths", self.paths_kept)
+        return [(likely[choice.candidate.number], choice) for choice in chosen]
+
+    def _followed(self, chosen: Sequence[tuple[_Found, Choice]], session: Session) -> list[EvidenceItem]:
+        """The chosen paths with everything they lead to, the best first."""
+        walks = [Walk(found.link.term, found.path) for found, _ in chosen]
+        limit = ENDS if session.complete else SAMPLE
+        items = completed(walks, session, limit=limit)
+        return [
+            replace(item, score=choice.score)
+            for item, (_, choice) in zip(items, chosen, strict=True)
+            if item is not None
+        ]
+
+
+def _leads_on(ends: Sequence[Term]) -> bool:
+    return any(not isinstance(end, BlankNode) for end in ends)
+
+
+def _distinct(found: Sequence[_Found], at_most: int) -> list[_Found]:
+    """The first paths, but for those that lead to the very same several ends as one before."""
+    kept: list[_Found] = []
+    seen: set[frozenset[Term]] = set()
+    for one in found:
+        ends = frozenset(one.enumeration.ends[one.path])
+        if len(ends) < 2 or ends not in seen:
+            seen.add(ends)
+            kept.append(one)
+        if len(kept) == at_most:
+            break
+    return kept
+
+
+def _listed(found: Sequence[_Found], session: Session) -> list[Candidate]:
+    """The paths as a numbered list: from where, by which predicates, to how many ends, and some of these."""
+    examples = [one.enumeration.ends[one.path][:_EXAMPLES] for one in found]
+    predicates = [step.predicate for one in found for step in one.path]
+    labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
+    listed = []
+    for i, (one, own) in enumerate(zip(found, examples, strict=True)):
+        parts = [labels[one.link.term]]
+        for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
+            parts += [arrow(step, labels), kind or "…"]
+        count = len(one.enumeration.ends[one.path])
+        told = f"{count}{'+' if count >= SAMPLE else ''}: {'; '.join(printable(labels[end], 60) for end in own)}"
+        listed.append(replace(one.candidate, number=i, text=f"{' '.join(parts)} ({told})"))
+    return listed
