@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["ABILITIES", "FEWEST_TOKENS", "RUNGS", "Abilities", "fewer_tokens"]
+__all__ = ["ABILITIES", "RUNGS", "Abilities", "fewer_tokens"]
 
 RUNGS = ("json_schema", "json_object", "text")
 """How a reply is kept in shape, the strictest first."""
@@ -16,36 +16,142 @@ RUNGS = ("json_schema", "json_object", "text")
 ABILITIES = "abilities"
 """The kind of exchange that keeps what a server takes for a model."""
 
-FEWEST_TOKENS = 64
-"""A reply that may not even be so long is not worth asking for."""
+_FEWEST = 64
+"""A reply that may not even be of so many tokens is not worth asking for."""
 
-_PARAMETERS = ("temperature", "seed")
-_LIMITS = ("max_completion_tokens", "max_tokens")
+_SHAPE = frozenset({"response_format", "json_schema", "json_object", "guided_json", "grammar", "schema"})
+_SYSTEM = frozenset({"system_role", "system"})
+_CONTENT = ("messages", "prompt", "input", "model")
+"""Parameters that are the request itself."""
 
-# A request may be refused for what is in it, and the refusal may repeat that: words that are not right beside the name
-# of a parameter are not about the parameter.
-_BAD = r"(?:un(?:supported|known|recogni[sz]ed|expected)|invalid|not supported|deprecated|disallowed|extra)"
-_WHAT = r"(?:\s+(?:request|keyword|inference))?(?:\s+(?:parameter|argument|value|field|input|key|option)s?)?"
-_CANNOT = (
-    r"(?:(?:is|are|was|does|do|has|must|may|can|could|should|only)\b.{0,20}?\b"
-    r"(?:not|n't|un\w+|only|deprecated|be|invalid)\b|(?:isn|doesn|don|can|aren)['’]?t\b|"
-    r"extra inputs are not|unsupported|unknown|invalid|(?:is )?deprecated|not (?:supported|allowed|permitted))"
+# A refusal may repeat words of the prompt. Only what stands beside the name of a parameter, with nothing between but
+# words that say nothing, is about the parameter.
+_REFUSING = frozenset(
+    "aren't can't cannot deprecated disallowed doesn't don't extra failed forbidden invalid isn't must not only "
+    "unavailable unexpected unknown unrecognised unrecognized unsupported".split()
 )
-_UNSUPPORTED = r"(?:not|n['’]t|cannot)\s+(?:\w+\s+)?(?:support|accept|allow|take|use)\w*"
-_SHAPE = r"(?:response_?format|json_schema|json_object|guided_json|structured[ _]outputs?|json[ _]mode|grammar)"
-_SYSTEM = r"(?:system|developer)['\"`]?\s+(?:role|message|prompt|instruction)s?"
-_ALTERNATE = re.compile(r"roles must alternate")
+_FILLING = frozenset(
+    "a accept accepts an any are argument arguments be body compile currently do does field fields for given has in "
+    "inference input inputs is it key keyword may model named of option options output outputs parameter parameters "
+    "parse property provided request role roles specified supplied support supported supports the this to type use "
+    "used value values variant was were with yet".split()
+)
+_ALIKE = (
+    (re.compile(r"json mode"), "json_object"),
+    (re.compile(r"structured[ _]outputs?"), "json_schema"),
+    (re.compile(r"(?:system|developer)['\"`]? (?:role|message|prompt|instruction)s?"), "system_role"),
+    (re.compile(r"only user and \w+ roles|roles must alternate"), "system_role not"),
+)
+_CLAUSE = re.compile(r"[.;!?](?:\s|$)|\n")
+_WORD = re.compile(r"[a-z_]+(?:['’][a-z]+)?(?:\.[a-z_]+)*|\d[\d.]*")
+
+_TOO_MANY = re.compile(r"too (?:large|high|big|long)|exceed|at most|less than|maximum|reduce|context|>\s*\d")
+_CONTEXT = re.compile(r"context[ _](?:length|window|size)\D{0,20}(\d+)")
+_PROMPT = re.compile(
+    r"(\d+) (?:input|prompt) tokens|(\d+) (?:tokens )?(?:from|in|for) (?:the|your) (?:input|messages|prompt)"
+)
+_MOST = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)|exceed|>)\W{0,4}(\d+)")
 
 
-def _blames(name: str) -> re.Pattern[str]:
-    """Finds words that refuse what is called so.
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a server takes for a model, found by what it refused.
 
-    :param name: a pattern.
+    :param rung: one of :data:`RUNGS`.
+    :param without: optional parameters that it refuses.
+    :param limit: what it calls the limit on the length of a reply; empty if it takes none.
+    :param system: whether it takes a system message.
     """
-    quoted = rf"[\[('\"`]*\b{name}\b[\])'\"`]*"
-    return re.compile(
-        rf"{_BAD}{_WHAT}\s*(?:supplied|provided|given)?\s*[:=]?\s*{quoted}"
-        rf"|{quoted}(?:\.\w+['\"`]?)?(?:\s+(?:parameter|value|field|of type)s?)?(?:\s+['\"`]?\w+['\"`])?"
-        rf"\s*(?:\([^()]*\))?\s*[:,]?\s*{_CANNOT}"
-        rf"|{_UNSUPPORTED}\s+(?:\w+\s+){{0,2}}{quoted}"
-    )
+
+    rung: str = RUNGS[0]
+    without: tuple[str, ...] = ()
+    limit: str = "max_tokens"
+    system: bool = True
+
+    @classmethod
+    def of_json(cls, known: Mapping[str, Any]) -> Abilities:
+        """Abilities that were kept as JSON."""
+        limit, system = str(known["limit"]), bool(known["system"])
+        return cls(rung=str(known["rung"]), without=tuple(known["without"]), limit=limit, system=system)
+
+    def after(self, refusal: str) -> Abilities | None:
+        """What is left once a request was refused with these words; ``None`` if no parameter of ours is to blame.
+
+        >>> Abilities().after("Unsupported value: 'temperature' does not support 0").without
+        ('temperature',)
+        >>> Abilities().after("response_format of type json_schema is not supported").rung
+        'json_object'
+        >>> Abilities().after("your text mentions temperature, which is not allowed") is None
+        True
+        """
+        said, parameter = _told(refusal)
+        if parameter.startswith(_CONTENT) and not parameter.endswith("role"):
+            return None  # the server blames what is asked, and not how
+        blamed = {*_blamed(said), "system" if parameter.endswith("role") else parameter.partition(".")[0]} - {""}
+        if self.limit in blamed and not _TOO_MANY.search(said):
+            other = "max_completion_tokens"
+            return replace(self, limit=other if self.limit != other and other in said else "")
+        for name in ("temperature", "seed"):
+            if name in blamed and name not in self.without:
+                return replace(self, without=(*self.without, name))
+        if self.rung != RUNGS[-1] and blamed & _SHAPE:
+            return replace(self, rung=RUNGS[RUNGS.index(self.rung) + 1])
+        if self.system and blamed & _SYSTEM:
+            return replace(self, system=False)
+        return None
+
+
+def fewer_tokens(refusal: str, tokens: int) -> int | None:
+    """How long a reply may be for this one request, whose limit was refused as too large; ``None`` if it was not.
+
+    >>> fewer_tokens("max_tokens is too large. The context length is 4500, and there are 900 prompt tokens", 4096)
+    3600
+    >>> fewer_tokens("max_tokens is not supported", 4096) is None
+    True
+    """
+    said, _ = _told(refusal)
+    context, prompt = _CONTEXT.search(said), _PROMPT.search(said)
+    if context and prompt:
+        room = int(context[1]) - int(prompt[1] or prompt[2])
+    elif re.search(r"\bmax_(?:completion_)?tokens\b", said) and _TOO_MANY.search(said):
+        most = _MOST.search(said)
+        room = int(most[1]) if most else tokens // 2
+    else:
+        return None
+    room = room if room < tokens else tokens // 2
+    return room if room >= _FEWEST else None
+
+
+def _told(refusal: str) -> tuple[str, str]:
+    """The sentences of a refusal, in lower case, and the parameter that the server names; empty if it names none."""
+    try:
+        told = json.loads(refusal)
+    except (ValueError, RecursionError):
+        return refusal.lower(), ""
+    for name in ("error", "detail"):
+        told = told.get(name) or told if isinstance(told, dict) else told
+    first = told[0] if isinstance(told, list) and told else told
+    if not isinstance(first, dict):
+        return str(first).lower(), ""
+    where = first.get("param") or [part for part in first.get("loc") or () if part != "body"]
+    parameter = ".".join(map(str, where)) if isinstance(where, list) else str(where)
+    return str(first.get("message") or first.get("msg") or refusal).lower(), parameter.lower()
+
+
+def _blamed(said: str) -> Iterator[str]:
+    """The names beside which there is a word that refuses."""
+    for pattern, name in _ALIKE:
+        said = pattern.sub(name, said)
+    names = {"temperature", "seed", "max_tokens", "max_completion_tokens", *_SHAPE, *_SYSTEM}
+    for clause in _CLAUSE.split(said):
+        words = [word.partition(".")[0].replace("’", "'") for word in _WORD.findall(clause)]
+        for at, word in enumerate(words):
+            if word in names:
+                beside = (words[at + 1 :], words[:at][::-1])
+                nearest = (next((w for w in some if not _says_nothing(w, names)), "") for some in beside)
+                if not _REFUSING.isdisjoint(nearest):
+                    yield word
+
+
+def _says_nothing(word: str, names: set[str]) -> bool:
+    return word in _FILLING or word in names or not word[0].isalpha()

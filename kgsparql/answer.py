@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from kgsparql.decision_tree import DecisionTree
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem, Excerpt
 from kgsparql.terms import Term, printable
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ class Answer:
             "triples": [self._triple(cited) for cited in item.triples],
             "score": round(item.score, 4),
             "cuts": [str(cut) for cut in item.cuts],
-            "query": item.query.text,
+            "query": item.query.text or None,
+            "source": None if item.excerpt is None else _excerpt(item.excerpt),
         }
 
     def _triple(self, cited: CitedTriple) -> dict[str, Any]:
@@ -222,6 +223,16 @@ def candidates_text(answers: Sequence[AnswerTerm]) -> str:
 
 def _named(role: str, term: Term, labels: Mapping[Term, str]) -> dict[str, str]:
     return {role: str(term), f"{role}_label": labels.get(term, printable(getattr(term, "value", str(term))))}
+
+
+def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
+    return {
+        "document": excerpt.document,
+        "page": excerpt.page,
+        "start": excerpt.start,
+        "end": excerpt.end,
+        "mentions": [{"term": str(m.term), "start": m.start, "end": m.end} for m in excerpt.mentions],
+    }
 
 
 def _link(link: LinkedEntity) -> dict[str, Any]:

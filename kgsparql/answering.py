@@ -57,14 +57,16 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
 def answer(retriever: Retriever, session: Session) -> Answer:
     """The whole way of one question.
 
-    A model that fails when the evidence is there does not take it away: the answer is then ranked candidates, and
-    ``error`` says what happened.
+    A model, or an endpoint, that fails when the evidence is there does not take it away: the answer is then ranked
+    candidates, and ``error`` says what happened.
 
     :raises ModelError: if a model fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
     found = _retrieved(retriever, session)
     draft, error = _composed(retriever, found, session)
+    if draft.removed:
+        session.notes.append(f"removed, since not in the evidence: {draft.removed} of what the model cited or chose")
     status = _status(session, found.evidence, draft, failed=error is not None)
     made = Answer(
         question=session.question,
@@ -100,14 +102,14 @@ def _retrieved(retriever: Retriever, session: Session) -> Retrieval:
 
 
 def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
-    """The draft, and the error that kept a model from writing it."""
+    """The draft, and the error that kept anybody from writing it."""
     try:
         with session.within_budget():
             if len(found.evidence):
                 return retriever.compose(found, session), None
-            return (closed_book(session) if session.allow_model_knowledge else Draft("")), None
-    except UnreachableError as error:
-        session.notes.append(f"the model wrote no answer: {error.message}")
+            return (closed_book(session) if session.allow_model_knowledge else None) or Draft(""), None
+    except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
+        session.notes.append(f"no answer was written: {error.message}")
         return compose_from_templates(found), error
     return compose_from_templates(found), None
 

@@ -53,7 +53,9 @@ class Budget:
             limit = getattr(self, name)
             if limit is not None and not (math.isfinite(limit) and limit >= 0):
                 option = f"--{name.replace('_', '-')}"
-                raise OptionError(f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit")
+                raise OptionError(
+                    f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit"
+                )
         if self.max_cost is not None and self.prices is None:
             raise OptionError(
                 "a limit on cost needs the model's prices", hint="--prices PROMPT,COMPLETION for a million tokens"

@@ -100,12 +100,14 @@ class ModelChooser:
 
     :param ask: asks the model; ``None`` is a reply that could not be used, which has been told to whoever listens.
     :param second: who chooses then.
+    :param fall_back: counts what of a reply could not be used: what for, and why.
     """
 
     ask: Callable[[Call[Numbers]], Numbers | None]
     second: RankerChooser
     emit: Emit
     model: str
+    fall_back: Callable[[str, str], None] = lambda _purpose, _reason: None
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
         """What the model chose, in its order; numbers that are not on the list choose nothing."""
@@ -113,6 +115,8 @@ class ModelChooser:
             return []
         listed = self._listed(question, candidates)
         reply = self.ask(self._call(question, listed, purpose, at_most))
+        if reply is not None and reply.dropped:
+            self.fall_back(purpose, _dropped(reply))
         if reply is None or (not reply.numbers and reply.dropped):
             reason = "unusable reply" if reply is None else "no number of the list in the reply"
             return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
@@ -137,6 +141,12 @@ class ModelChooser:
             schema=SCHEMA,
             read=lambda text: numbers(text, count=len(names), names=names),
         )
+
+
+def _dropped(reply: Numbers) -> str:
+    if not reply.numbers:
+        return "no number of the list in the reply"
+    return f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
 
 
 @dataclass(frozen=True, slots=True)

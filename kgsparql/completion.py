@@ -68,7 +68,7 @@ def _item(
     kept = [first[end] for end in ends if end in first]
     line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
     hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
-    asides = [term for way in kept for hop in way.aside for term in (hop.step.predicate, hop.end)]
+    asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
     labels = session.labels([*line_terms([line]), *asides], owed=True)
     told = [f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}" for c in walk.constraints]
     return EvidenceItem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kgsparql.answer import Claim, Draft, Retrieval, candidates_text
 from kgsparql.grounding import grounded
@@ -10,7 +11,7 @@ from kgsparql.language_model import Call, object_schema
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.replies import Written, written
 from kgsparql.session import Session
-from kgsparql.terms import printable
+from kgsparql.terms import normalised, printable
 
 __all__ = [
     "answer_messages",
@@ -26,6 +27,23 @@ _LINE = 2_000
 
 _FACTS = 30_000
 """Characters of all items together."""
+
+_CHOICE = 250
+"""Characters of the name of a candidate."""
+
+_MARKERS = 12
+"""Markers that are listed after it."""
+
+SHOWN = 10
+"""Candidates that are listed where nobody wrote an answer."""
+
+NOT_ANSWERED = "The facts that were found do not answer the question."
+OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
+
+_UNKNOWN = frozenset(
+    {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
+)
+"""What a model says that does not know, as :func:`normalised` has it."""
 
 RULES = """\
 You answer a question from facts of a graph. What stands between <facts> and </facts>, and between <candidates> and
@@ -64,46 +82,53 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
 def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draft:
     """What the model says to a call, as far as the evidence carries it; ranked candidates if there is no model.
 
-    Where the evidence carries nothing, the model's own knowledge takes its place if that is allowed.
+    Where the evidence carries nothing, or the model thinks it not enough, none of the model's words are shown: its own
+    knowledge takes their place if that is allowed, else one sentence of ours above the ranked candidates.
     """
     reply = session.ask_model(call, required=True)
     if reply is None:
         return compose_from_templates(retrieval)
     draft = grounded(reply, retrieval, session)
-    if draft.removed:
-        were = "citation or step of the model is" if draft.removed == 1 else "citations or steps of the model are"
-        session.notes.append(f"{draft.removed} {were} not in the evidence, and removed")
-    if draft.text and draft.sufficient is not False:
-        return draft
-    if session.allow_model_knowledge:
-        return closed_book(session)
     if draft.text:
-        return Draft(f"The graph does not answer this. {draft.text}", sufficient=False, removed=draft.removed)
+        return draft
     if reply.sufficient is not False:
         session.notes.append("what the model answered rests on no evidence of the graph, so it is not shown")
-    return Draft("The facts that were found do not answer the question.", sufficient=False, removed=draft.removed)
+    known = closed_book(session) if session.allow_model_knowledge else None
+    if known is not None:
+        return replace(known, removed=draft.removed)
+    listed = candidates_text(retrieval.candidates[:SHOWN])
+    return Draft(f"{NOT_ANSWERED}\n{listed}".strip(), sufficient=False, removed=draft.removed)
 
 
 def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     """Whether a model thinks this evidence enough, and what it answers then; ``None`` if nobody can say.
 
+    An answer that the evidence does not carry is not sufficient, whatever the model thinks.
+
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     reply = session.ask_model(Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written))
-    return None if reply is None else grounded(reply, retrieval, session)
+    if reply is None:
+        return None
+    draft = grounded(reply, retrieval, session)
+    return draft if draft.text else replace(draft, sufficient=False)
 
 
-def closed_book(session: Session) -> Draft:
-    """What the model knows without the graph, labelled as such; nothing if there is no model.
+def closed_book(session: Session) -> Draft | None:
+    """What the model knows without the graph, labelled as such; ``None`` if there is no model, or it knows nothing.
 
     :raises ModelError: as :func:`compose`.
     """
     messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.question, 4000)}")
     schema = object_schema(answer={"type": "string"})
     reply = session.ask_model(Call("closed book", messages, schema, written), required=True)
-    text = printable(reply.answer, 4000) if reply is not None else ""
-    return Draft(f"Not from the graph, but from the model's own knowledge: {text}" if text else "", grounding="model")
+    if reply is None:
+        return None
+    if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
+        session.notes.append("the model does not know the answer either")
+        return None
+    return Draft(f"{OWN_KNOWLEDGE} {printable(reply.answer, 4000)}", grounding="model")
 
 
 def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Session) -> tuple[Message, ...]:
@@ -113,8 +138,8 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
         session.notes.append(
             f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
         )
-    listed = [f"{n}. {text}" for n, (text, _) in enumerate(retrieval.choices, 1)]
-    shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed)}"
+    listed = [f"{n}. {_shortened(text)}" for n, (text, _) in enumerate(retrieval.choices, 1)]
+    shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed, limit=2 * _CHOICE)}"
     return (
         Message("system", rules),
         Message("user", f"The facts, and things in them that may be the answer:\n{shown}"),
@@ -133,7 +158,19 @@ def _facts(retrieval: Retrieval) -> Iterator[str]:
         yield line
 
 
-def compose_from_templates(retrieval: Retrieval, *, shown: int = 10) -> Draft:
+def _shortened(choice: str) -> str:
+    """A candidate and its markers; of a long one, the beginning of its name and of its markers.
+
+    >>> _shortened(f"{'x' * 500} [P1, N2]")[-12:]
+    'xx… [P1, N2]'
+    """
+    name, _, markers = choice.rpartition(" [")
+    listed = markers.removesuffix("]").split(", ")
+    more = ", …" if len(listed) > _MARKERS else ""
+    return f"{printable(name, _CHOICE)} [{', '.join(listed[:_MARKERS])}{more}]"
+
+
+def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft:
     """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
     answers = retrieval.candidates[:shown]
     cited = dict.fromkeys(marker for answer in answers for marker in answer.markers)

@@ -9,12 +9,25 @@ from typing import TypeAlias
 
 from kgsparql.paths import Direction, Hop, Path
 from kgsparql.query import Query
-from kgsparql.terms import Term, Triple
+from kgsparql.terms import IRI, Term, Triple
 
-__all__ = ["CitedTriple", "Cut", "Evidence", "EvidenceItem", "ItemKind", "Source"]
+__all__ = [
+    "NO_QUERY",
+    "CitedTriple",
+    "Cut",
+    "Evidence",
+    "EvidenceItem",
+    "Excerpt",
+    "ItemKind",
+    "Source",
+    "TextMention",
+]
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
+
+NO_QUERY = Query("document", "", empty=True)
+"""The query of what is in no graph: there is none that would find it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,15 +82,49 @@ class CitedTriple:
         return Hop(self.triple, self.direction)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class TextMention:
+    """A name of an entity in a document, by its characters as :class:`Excerpt` counts them."""
+
+    start: int
+    end: int
+    term: IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Where in a document a passage stands.
+
+    :param document: its path below the directory that was indexed, with ``/`` on every system.
+    :param start: in characters of the document, or of the page where it has pages, as is ``end``.
+    :param page: from 1; ``None`` for a document without pages.
+    :param mentions: the entities it names, in their order.
+
+    >>> str(Excerpt("report.pdf", 0, 90, page=3))
+    'report.pdf, page 3'
+    """
+
+    document: str
+    start: int
+    end: int
+    page: int | None = None
+    mentions: tuple[TextMention, ...] = ()
+
+    def __str__(self) -> str:
+        return self.document if self.page is None else f"{self.document}, page {self.page}"
+
+
 @dataclass(frozen=True, slots=True)
 class EvidenceItem:
     """One numbered piece of evidence.
 
     :param text: the item as a sentence or an arrow line.
     :param score: higher is better; comparable only within one answer.
-    :param query: the smallest query that finds this item again; for an item with ``ends``, just these.
+    :param query: the smallest query that finds this item again; for an item with ``ends``, just these;
+        :data:`NO_QUERY` for what no graph holds.
     :param ways: the paths it is made of, where it is made of several.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
+    :param excerpt: where in a document it stands, for a passage that is from one.
     :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
     """
 
@@ -90,7 +137,13 @@ class EvidenceItem:
     cuts: tuple[Cut, ...] = ()
     ways: tuple[Path, ...] = ()
     ends: tuple[Term, ...] = ()
+    excerpt: Excerpt | None = None
     marker: str = ""
+
+    @property
+    def sourced_text(self) -> str:
+        """The text, after the document it is from."""
+        return self.text if self.excerpt is None else f"{self.excerpt}: {self.text}"
 
 
 class Evidence:

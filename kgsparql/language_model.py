@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from kgsparql.abilities import ABILITIES, RUNGS, Abilities, fewer_tokens
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     CancelledError,
     InputError,
     KgsparqlError,
+    ModelError,
     ModelReplyError,
     ModelTimeoutError,
     RequestRefusedError,
@@ -21,6 +24,7 @@ from kgsparql.errors import (
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
 from kgsparql.exchanges import Exchanges, Mode
+from kgsparql.model_replies import note, noted, plain_reply, text_of, tokens_of
 from kgsparql.openai_client import OpenAIClient
 from kgsparql.prompting import Message, estimated_tokens
 from kgsparql.redaction import KEY_VARIABLE
@@ -41,16 +45,11 @@ __all__ = [
 
 T = TypeVar("T")
 
-RUNGS = ("json_schema", "json_object", "text")
-"""How a reply is kept in shape, the strictest first."""
-
 EXCHANGES = "exchanges.sqlite"
 """The file in the cache directory that replies are kept in."""
 
 KIND = "model"
 """The kind of exchange that a model's reply is."""
-ABILITIES = "abilities"
-"""The kind of exchange that keeps what a server takes for a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,48 +65,6 @@ class Call(Generic[T]):
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     read: Callable[[str], T]
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What a server takes for a model, found by what it refused.
-
-    :param rung: one of :data:`RUNGS`.
-    :param without: optional parameters that it refuses.
-    :param limit: what it calls the limit on the length of a reply.
-    :param system: whether it takes a system message.
-    """
-
-    rung: str = RUNGS[0]
-    without: tuple[str, ...] = ()
-    limit: str = "max_tokens"
-    system: bool = True
-
-    def after(self, refusal: str) -> Abilities | None:
-        """What is left once a request was refused with these words; ``None`` if nothing of ours is to blame.
-
-        >>> Abilities().after("Unsupported value: 'temperature' does not support 0").without
-        ('temperature',)
-        >>> Abilities().after("response_format of type json_schema is not supported").rung
-        'json_object'
-        >>> Abilities().after("no such model") is None
-        True
-        """
-        said = refusal.lower()
-        if self.limit == "max_tokens" and "max_completion_tokens" in said:
-            return replace(self, limit="max_completion_tokens")
-        for name in ("temperature", "seed"):
-            if name in said and name not in self.without:
-                return replace(self, without=(*self.without, name))
-        if self.rung != RUNGS[-1] and any(
-            word in said for word in ("response_format", "json_schema", "json_object", "schema", "grammar")
-        ):
-            return replace(self, rung=RUNGS[RUNGS.index(self.rung) + 1])
-        if self.system and "system" in said and any(word in said for word in ("role", "message", "prompt")):
-            return replace(self, system=False)
-        if self.limit and self.limit in said:
-            return replace(self, limit="")
-        return None
 
 
 class LanguageModel:
@@ -141,6 +98,8 @@ class LanguageModel:
 
         :raises ModelReplyError: for a reply that cannot be used, ``code`` says why.
         :raises ModelError: if the server cannot be reached, fails or refuses.
+        :raises ReplayMissError: if only recorded replies may be used, and this one was not recorded.
+        :raises StoreError: if only recorded replies may be used, and they cannot be read.
         :raises BudgetExceededError: if the call could go over the budget; nothing is sent then.
         :raises CancelledError: if the question was stopped.
         """
@@ -151,6 +110,20 @@ class LanguageModel:
                 raise
         return self._once(call, 1, usage, emit)
 
+    def __enter__(self) -> LanguageModel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to the server and the store of exchanges; the next call opens them again."""
+        self.client.close()
+        if self.exchanges is not None:
+            self.exchanges.close()
+
     @property
     def abilities(self) -> Abilities:
         """What is known of the server and the model; the most that can be hoped for, if nothing is."""
@@ -158,7 +131,7 @@ class LanguageModel:
             self._abilities = Abilities()
             with suppress(StoreError):  # whoever keeps the first reply will say so
                 known = self.exchanges.known(ABILITIES, self._place) if self.exchanges else None
-                self._abilities = self._abilities if known is None else _abilities(known)
+                self._abilities = self._abilities if known is None else Abilities.of_json(known)
         return self._abilities
 
     @property
@@ -175,63 +148,95 @@ class LanguageModel:
         began = time.perf_counter()
         told = ModelCalled(model=self.name, purpose=call.purpose, prompt=_shown(call.messages))
         try:
-            kept = self._kept(request, emit)
-            reply = self._sent(call, usage, emit) if kept is None else kept
+            reply, is_kept = self._reply(call, request, usage, emit)
         except KgsparqlError as error:
-            if not isinstance(error, ModelReplyError | ModelTimeoutError | CancelledError):
+            if not isinstance(error, ModelTimeoutError | CancelledError):
                 usage.cancel_call(*reserved)  # no model worked for this
             emit(replace(told, error=error.code, seconds=_since(began)))
             if isinstance(error, ModelTimeoutError):
                 usage.check()  # it may have been the question's deadline
             raise
-        text, problem = _text(reply, call.purpose)
-        actual = _tokens(reply, reserved[0], text)
-        usage.settle_call(*reserved, actual=actual, cached=kept is not None)
+        text, problem = text_of(reply, call.purpose)
+        actual = tokens_of(reply, reserved, text)
+        usage.settle_call(*reserved, actual=actual, cached=is_kept)
         told = replace(
-            told, reply=text, prompt_tokens=actual[0], completion_tokens=actual[1], cached=kept is not None,
+            told, reply=text, prompt_tokens=actual[0], completion_tokens=actual[1], cached=is_kept,
             seconds=_since(began),
         )  # fmt: skip
+        if "temperature" in noted(reply).get("left_out", ()):
+            reason = f"{self.name} takes no temperature: {self.temperature:g} was left out"
+            emit(FallbackUsed(purpose=call.purpose, reason=reason))
         try:
             if problem is not None:
                 raise problem
             value = call.read(text)
         except ModelReplyError as error:
             emit(replace(told, error=error.code))
+            if not is_kept:
+                self._keep(KIND, request, note(reply, unusable=error.code), emit)
             raise
         emit(told)
-        if kept is None:
+        if not is_kept:
             self._keep(KIND, request, reply, emit)
         return value
 
+    def _reply(
+        self, call: Call[Any], request: Mapping[str, Any], usage: Usage, emit: Emit
+    ) -> tuple[dict[str, Any], bool]:
+        """The reply to a request, and whether it is one that was kept.
+
+        Replies of no use are kept too, since what was done without them has to come out the same in a replay; where
+        the server may be asked, they stand in for it only when it cannot be reached.
+        """
+        kept = self._kept(request, emit)
+        is_replay = self.exchanges is not None and self.exchanges.mode == "only"
+        if kept is not None and (is_replay or "unusable" not in noted(kept)):
+            return kept, True
+        try:
+            return self._sent(call, usage, emit), False
+        except ModelReplyError as error:
+            return note({}, unusable=error.code, message=error.message, hint=error.hint), False
+        except ModelError as error:
+            if kept is None or type(error) is not ModelError:
+                raise
+            return kept, True
+
     def _sent(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
-        """The reply of the server, to a request without what it refuses.
+        """The reply of the server, to a request without what it refuses; one deadline for all that takes.
 
         :raises RequestRefusedError: if it refuses what cannot be left out.
         """
-        abilities = self.abilities
+        abilities, tokens, began = self.abilities, self.reply_tokens, time.monotonic()
+        left = usage.seconds_left
+        timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         while True:
+            body = self._body(call, abilities, tokens)
             try:
-                left = usage.seconds_left
-                timeout = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
-                reply = self.client.chat(self._body(call, abilities), timeout_s=timeout, cancel=usage.cancel)
+                chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=usage.cancel)
             except RequestRefusedError as error:
-                fewer = abilities.after(str(error.detail.get("body", "")))
-                if fewer is None:
+                said = str(error.detail.get("body", ""))
+                if abilities.limit and (fewer := fewer_tokens(said, tokens)):
+                    tokens = fewer
+                    continue
+                less = abilities.after(said)
+                if less is None:
                     raise
-                abilities = fewer
+                abilities = less
             else:
                 if abilities != self.abilities:
                     self._abilities = abilities
                     self._keep(ABILITIES, self._place, asdict(abilities), emit)
-                return reply
+                reply = plain_reply(chat)
+                is_missed = self.temperature > 0 and "temperature" in abilities.without
+                return note(reply, left_out=["temperature"]) if is_missed else reply
 
-    def _body(self, call: Call[Any], abilities: Abilities) -> dict[str, Any]:
+    def _body(self, call: Call[Any], abilities: Abilities, tokens: int) -> dict[str, Any]:
         messages = call.messages if abilities.system else _without_system(call.messages)
         body: dict[str, Any] = {"model": self.name, "messages": [m.to_json() for m in messages]}
         optional = {"temperature": self.temperature, "seed": self.seed}
         body |= {name: value for name, value in optional.items() if name not in abilities.without}
         if abilities.limit:
-            body[abilities.limit] = self.reply_tokens
+            body[abilities.limit] = tokens
         if abilities.rung == "json_schema":
             named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -243,6 +248,8 @@ class LanguageModel:
         try:
             return self.exchanges.get(KIND, request) if self.exchanges else None
         except StoreError as error:
+            if self.exchanges is not None and self.exchanges.mode == "only":
+                raise
             self._keep_none(error, emit)
             return None
 
@@ -270,13 +277,6 @@ def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _abilities(known: Mapping[str, Any]) -> Abilities:
-    return Abilities(
-        rung=str(known["rung"]), without=tuple(known["without"]), limit=str(known["limit"]),
-        system=bool(known["system"]),
-    )  # fmt: skip
-
-
 def _shown(messages: tuple[Message, ...]) -> str:
     return "\n\n".join(f"{m.role}\n{m.content}" for m in messages)
 
@@ -291,43 +291,6 @@ def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     if first.role != "system":
         return messages
     return (Message(second.role, f"{first.content}\n\n{second.content}"), *rest)
-
-
-def _text(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:
-    """The text of a reply, and what makes it useless, if anything does."""
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    text = content if isinstance(content, str) else ""
-    reason = choice.get("finish_reason")
-    about = f"the model's reply ({purpose})"
-    if message.get("refusal") or reason == "content_filter":
-        said = printable(str(message.get("refusal") or reason), 200)
-        return text, ModelReplyError(f"{about} is a refusal: {said}", code="E_LLM_REFUSED", hint="ask in other words")
-    if reason == "length":
-        hint = "--reply-tokens allows longer replies; a reasoning model needs many"
-        return text, ModelReplyError(f"{about} was cut off at its limit of tokens", code="E_LLM_LENGTH", hint=hint)
-    if not text.strip():
-        return text, ModelReplyError(
-            f"{about} is empty", code="E_LLM_EMPTY", hint="try another model; kgsparql doctor tests this one"
-        )
-    return text, None
-
-
-def _tokens(reply: Mapping[str, Any], estimated: int, text: str) -> tuple[int, int]:
-    """Prompt and completion tokens as the server counted them, or our own estimate where it says nothing sensible."""
-    usage = reply.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    guess = estimated_tokens([Message("assistant", text)])
-    found = []
-    for name, own in (("prompt_tokens", estimated), ("completion_tokens", guess)):
-        count = usage.get(name)
-        found.append(count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else own)
-    return found[0], found[1]
 
 
 def open_model(

@@ -10,7 +10,7 @@ from kgsparql.label_index import LabelIndex
 from kgsparql.label_rows import Kind, LabelRow
 from kgsparql.mentions import Candidate, Matched, Reading
 from kgsparql.terms import IRI, normalised
-from kgsparql.words import trigrams
+from kgsparql.words import place_of, trigrams
 
 __all__ = ["THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
 
@@ -161,6 +161,29 @@ class Linker:
             found.setdefault(row.iri, entity)
         return sorted(found.values(), key=lambda e: -e.score)[:limit]
 
+    def similar(self, question: str, *, limit: int = 10, threshold: float = 0.5) -> tuple[LinkedEntity, ...]:
+        """The entities whose labels are most like a whole question, the best first; classes where no entity is.
+
+        By meaning where the index has vectors of all labels, which is one embedding; else by the words in common.
+
+        :param threshold: the least score: a cosine, or how much of a label is in the question.
+        """
+        if self.embedder is None:
+            found = self.find(question, limit=5 * limit)
+        else:
+            (hits,) = self.index.search.nearest(self.embedder.embed([question]), limit=5 * limit)
+            nowhere = Mention("", -1, -1)
+            found = [
+                LinkedEntity(IRI(row.iri), row.text, round(min(1.0, cosine), 4), row.kind, "vector", nowhere)
+                for row, cosine in hits
+            ]
+        near = [entity for entity in found if entity.score >= threshold]
+        near = [e for e in near if e.kind in self.kinds] or [e for e in near if e.kind == "class"]
+        best: dict[IRI, LinkedEntity] = {}
+        for entity in sorted(near, key=lambda e: (-e.score, e.label, e.term.value)):
+            best.setdefault(entity.term, entity)
+        return tuple(best.values())[:limit]
+
     def _candidates(self, reading: Reading) -> list[Candidate]:
         exact = list(reading.exact())
         if not reading.content:
@@ -196,10 +219,8 @@ class Linker:
 
 def _placed(text: str, question: str, *, is_type: bool) -> Mention:
     """A mention at its place in the question; a text that is not in it, word for word, has none."""
-    start = question.casefold().find(text.casefold())
-    if start < 0:
-        return Mention("", -1, -1, is_type)
-    return Mention(question[start : start + len(text)], start, start + len(text), is_type)
+    place = place_of(text, question)
+    return Mention("", -1, -1, is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
 
 
 def _without_derived(

@@ -12,10 +12,10 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 _SHORTEST = 6
 """Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
 
-_SECRET = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
-_NAME = re.compile(_SECRET, re.IGNORECASE)
+_HIDDEN = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
+_NAME = re.compile(_HIDDEN, re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"(?<=://)[^/\s'\"<>?#]+@")
-_IN_QUERY = re.compile(rf"(?i)(?<=[?&])((?:{_SECRET})=)[^&\s#'\"<>]+")
+_IN_QUERY = re.compile(rf"(?i)(?<=[?&])((?:{_HIDDEN})=)[^&\s#'\"<>]+")
 
 
 def redacted(text: str, *secrets: str | None) -> str:

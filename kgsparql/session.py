@@ -28,6 +28,7 @@ from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
 from kgsparql.terms import IRI, Literal, Term, printable
 from kgsparql.verbalising import nested_text
+from kgsparql.words import place_of
 
 __all__ = ["Session"]
 
@@ -85,7 +86,7 @@ class Session:
         if self.chooser is not None:
             self.choose = self.chooser
         elif self.model is not None:
-            self.choose = ModelChooser(self.ask_model, self.ranked, self.emit, self.model.name)
+            self.choose = ModelChooser(self.ask_model, self.ranked, self.emit, self.model.name, self.fall_back)
         else:
             self.choose = self.ranked
 
@@ -159,9 +160,8 @@ class Session:
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
 
     def _mention(self, label: str) -> Mention:
-        start = self.question.casefold().find(label.casefold())
-        end = start + len(label)
-        return Mention(self.question[start:end], start, end) if start >= 0 else Mention("", -1, -1)
+        place = place_of(label, self.question)
+        return Mention("", -1, -1) if place is None else Mention(self.question[slice(*place)], *place)
 
     def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
         """A label for each term, asked of the graph at most once in this session.

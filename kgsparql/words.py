@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from kgsparql.terms import normalised
 
-__all__ = ["STOP_WORDS", "Token", "is_unspaced", "stem", "stop_words", "tokens", "trigrams", "words"]
+__all__ = ["STOP_WORDS", "Token", "is_unspaced", "place_of", "stem", "stop_words", "tokens", "trigrams", "words"]
 
 STOP_WORDS: dict[str, frozenset[str]] = {
     "en": frozenset(
@@ -118,6 +118,29 @@ def _spans(text: str) -> list[tuple[int, int]]:
     if begun is not None:
         spans.append((begun, len(text)))
     return spans
+
+
+def place_of(name: str, text: str) -> tuple[int, int] | None:
+    """Where a text has a name in it, case aside: start and end in its characters; as a whole word if there is one.
+
+    >>> place_of("ann", "Anna and Ann"), place_of("STRASSE", "Die Straße"), place_of("ankara", "İzmir, Ankara")
+    ((9, 12), (4, 10), (7, 13))
+    >>> place_of("Bob", "Ann") is None, place_of("", "Ann") is None
+    (True, True)
+    """
+    # Folding the case may make one character two, as with ß and İ: each folded character keeps its place.
+    folded = [(char, at) for at, original in enumerate(text) for char in original.casefold()]
+    line, wanted = "".join(char for char, _ in folded), name.casefold()
+    places: list[tuple[int, int]] = []
+    at = line.find(wanted) if wanted else -1
+    while at >= 0:
+        start, end = folded[at][1], folded[at + len(wanted) - 1][1] + 1
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (before.isalnum() and text[start].isalnum()) and not (after.isalnum() and text[end - 1].isalnum()):
+            return start, end
+        places.append((start, end))
+        at = line.find(wanted, at + 1)
+    return places[0] if places else None
 
 
 @lru_cache(maxsize=20_000)

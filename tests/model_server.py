@@ -33,6 +33,7 @@ __all__ = [
     "Echo",
     "EmptyBody",
     "Endless",
+    "HangUp",
     "Html",
     "Length",
     "ModelServer",
@@ -278,6 +279,14 @@ class Reset(Reply):
         handler.close_connection = True
         handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(handler.connection.detach())
+
+
+@dataclass(frozen=True)
+class HangUp(Reply):
+    """The whole request is read, and the connection ends without a reply."""
+
+    def send(self, handler: _Handler, request: Request) -> None:
+        handler.close_connection = True
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,28 @@
-"""Replies for the scripted model server that depend on what was asked: each of MindMap's calls gets its own."""
+"""Replies for the scripted model server that depend on what was asked: MindMap's by call, any method's by schema."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tests.model_server import Reply, Text
 
-__all__ = ["by_call", "facts_of", "purpose", "reader", "wrote"]
+__all__ = [
+    "Player",
+    "asked_for",
+    "by_call",
+    "facts_of",
+    "fences",
+    "marked",
+    "numbered",
+    "purpose",
+    "question_of",
+    "reader",
+    "wrote",
+]
 
 Body = dict[str, Any]
 
@@ -62,3 +75,114 @@ def reader(body: Body) -> Reply:
         a, b = arrow["a"].strip(), arrow["b"].strip()
         steps.append((marker, a, arrow["out"], b) if arrow["out"] else (marker, b, arrow["in"], a))
     return wrote(f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]", entities=[1], steps=steps)
+
+
+# -- A model that plays any method ---------------------------------------------------------------------------------
+
+
+def asked_for(body: Body) -> dict[str, Any]:
+    """The properties of the reply that a request asks for, with their schemas."""
+    return dict(body["response_format"]["json_schema"]["schema"]["properties"])
+
+
+def fences(body: Body) -> list[tuple[str, list[str]]]:
+    """Everything that stands between fences in a request, as ``(name, lines)``, in order."""
+    shown = "\n".join(message["content"] for message in body["messages"])
+    return [(name, inside.split("\n")) for name, inside in FENCE.findall(shown)]
+
+
+FENCE = re.compile(r"^<(\w+)>\n(.*?)\n?^</\1>", re.MULTILINE | re.DOTALL)
+
+
+def numbered(body: Body) -> dict[int, str]:
+    """The candidates of a request by their numbers."""
+    lines = [line for _, inside in fences(body) for line in inside]
+    found = [re.match(r"(\d+)\. (.*)", line) for line in lines]
+    return {int(match[1]): match[2] for match in found if match}
+
+
+def marked(body: Body) -> dict[str, str]:
+    """The facts of a request by their markers."""
+    lines = [line for _, inside in fences(body) for line in inside]
+    found = [re.match(r"([A-Z]\d+) (.*)", line) for line in lines]
+    return {match[1]: match[2] for match in found if match}
+
+
+def question_of(body: Body) -> str:
+    """The question of a request, wherever its method puts it."""
+    shown = "\n".join(message["content"] for message in body["messages"])
+    told = re.findall(r"^Question: (.*)$|^<question>\n(.*)\n</question>$", shown, re.MULTILINE)
+    return next((a or b for a, b in told), "")
+
+
+@dataclass(frozen=True)
+class Player:
+    """A model that plays any method: it sees from the schema of the reply what is asked for, and fills that in.
+
+    It chooses the candidates that share most letters' worth of words with the question, takes capitalised words for
+    names, cites the first facts, and gives the first candidate as the answer.
+
+    :param sufficient: what it says when it is asked whether the evidence is enough.
+    :param chooses: how many numbers of a list.
+    """
+
+    sufficient: bool = True
+    chooses: int = 3
+
+    def __call__(self, body: Body) -> Reply:
+        return Text({name: self.value(name, schema, body) for name, schema in asked_for(body).items()})
+
+    def value(self, name: str, schema: Mapping[str, Any], body: Body) -> Any:
+        kind = schema.get("type")
+        if kind == "array":
+            return self.members(name, schema["items"], body)
+        if kind == "object":
+            return {key: self.value(key, own, body) for key, own in schema["properties"].items()}
+        plain = {"boolean": self.sufficient if name == "sufficient" else False, "integer": 1, "number": 0.5}
+        if isinstance(kind, str) and kind in plain:
+            return plain[kind]
+        return schema["enum"][0] if "enum" in schema else self.text(name, body)
+
+    def members(self, name: str, schema: Mapping[str, Any], body: Body) -> list[Any]:
+        if name == "mentions":
+            return [{"mention": said, "is_type": False} for said in NAMES.findall(question_of(body))]
+        if name == "sentences":
+            return [{"marker": m, "sentence": f"It is so that {text}"} for m, text in marked(body).items()]
+        if name in {"choices", "numbers", "scores"}:
+            return [self.choice(schema, n, i, body) for i, n in enumerate(self.chosen(body))]
+        if name == "inference":
+            return [step for marker, text in marked(body).items() for step in _steps(marker, text)][:2]
+        if name in {"markers", "evidence"}:
+            return list(marked(body))[:2]
+        return [self.value(name, schema, body)]
+
+    def choice(self, schema: Mapping[str, Any], number: int, rank: int, body: Body) -> Any:
+        if schema.get("type") != "object":
+            return number
+        own = {key: self.value(key, of, body) for key, of in schema["properties"].items()}
+        integers = [key for key, of in schema["properties"].items() if of.get("type") == "integer"]
+        return own | {integers[0]: number} | ({"score": round(0.9 / (rank + 1), 3)} if "score" in own else {})
+
+    def chosen(self, body: Body) -> list[int]:
+        words = set(re.findall(r"\w{4,}", question_of(body).lower()))
+        shown = numbered(body)
+        return sorted(shown, key=lambda n: (-len(words & set(re.findall(r"\w{4,}", shown[n].lower()))), n))[
+            : self.chooses
+        ]
+
+    def text(self, name: str, body: Body) -> str:
+        markers = list(marked(body))[:2]
+        said = f" [{', '.join(markers)}]" if markers else ""
+        return f"It is the first{said}." if name == "answer" else (markers[0] if name == "marker" and markers else name)
+
+
+NAMES = re.compile(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*")
+
+
+def _steps(marker: str, text: str) -> list[dict[str, str]]:
+    arrow = re.match(r"(?P<a>.+?) (?:—(?P<out>[^—→]+)→|←(?P<in>[^—→]+)—) (?P<b>[^;|—←]+)", text)
+    if arrow is None:
+        return []
+    a, b = arrow["a"].strip(), arrow["b"].strip()
+    subject, predicate, object_ = (a, arrow["out"], b) if arrow["out"] else (b, arrow["in"], a)
+    return [{"marker": marker, "subject": subject, "predicate": predicate, "object": object_}]

@@ -67,10 +67,8 @@ class Outcomes:
             return self._unusable("E_LLM_FORMAT", f"is {error}")
         if status and error is not None:
             return self._unusable("E_LLM_PARTIAL", "was cut off")
-        if error is not None and connection.is_sent:
-            return self._unanswered(error)
         if error is not None:
-            return self._unreachable(error, number)
+            return self._unanswered(error) if connection.is_sent else self._unreachable(error, number)
         return self._reply(connection.body)
 
     def _reply(self, body: bytes) -> dict[str, Any] | Failure:

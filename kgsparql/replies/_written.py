@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, scanned, unusable
+from kgsparql.replies._markers import listed_markers, without_open_citation
 from kgsparql.replies._numbers import whole_number
 from kgsparql.replies._scanner import Found, Scan
 from kgsparql.replies._verdicts import truth_of
@@ -24,13 +25,6 @@ _CITED_KEYS = ("evidence", "markers", "marker", "used", "citations", "cited")
 _SUFFICIENT_KEYS = ("sufficient", "is_sufficient")
 _TEXT_KEYS = ("text", "answer", "name", "label", "claim", "statement", "value")
 
-_MARKER = re.compile(r"(?<![A-Za-z0-9])([A-Za-z])\s?(\d{1,6})(?![A-Za-z0-9])")
-_NUMBER_MARKER = re.compile(r"\W{0,3}(\d{1,6})\W{0,3}")
-_BRACKETS = re.compile(r"\[([^\[\]]{1,200})\]")
-_ONE = r"(?:[A-Za-z]\s?\d{1,6}|\d{1,3})"
-_CITING = re.compile(rf"\s*{_ONE}(?:\s*(?:[,;&/]|\band\b)?\s*{_ONE})*\s*")
-_ONE_MARKER = re.compile(_ONE)
-_OPEN_CITATION = re.compile(r"\s?\[[A-Za-z\d ,;]{0,40}\Z")
 _HEADING = re.compile(
     r"(?:^[ \t#>*_]{0,20}|[*_]{0,3})\boutput\s?([1-9])\b"
     r"(?:[ \t]{0,5}[*_]{0,3}[ \t]?[:：][ \t]?[*_]{0,3}|[ \t]?[*_.)-]{0,4}[ \t]{0,5}$)",
@@ -52,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class WrittenClaim:
-    """A claim and the markers of its evidence."""
+    """A claim and the markers that are listed as its evidence; its text may cite more."""
 
     text: str
     markers: tuple[str, ...]
@@ -60,13 +54,14 @@ class WrittenClaim:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer as a model wrote it; nothing of it has been checked.
+    """An answer as a model wrote it; nothing of it has been checked, and what its text cites has not been looked for.
 
     :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
     :param entities: the numbers of the entities that are the answer.
+    :param names_entities: whether the reply lists them; a list of none says that none of them is the answer.
     :param steps: of the inference.
     :param claims: what the answer claims, and with which evidence.
-    :param markers: all that is cited anywhere, such as ``P1``, each once; first what is said to have been used.
+    :param markers: what is listed as used, such as ``P1``, each once.
     :param sufficient: whether the evidence suffices; ``None`` if the reply does not say.
     :param dropped: how many entities, steps, claims and markers could not be read; the end of a reply that breaks off
         counts as one.
@@ -79,6 +74,7 @@ class Written:
     markers: tuple[str, ...] = ()
     sufficient: bool | None = None
     dropped: int = 0
+    names_entities: bool = False
 
 
 def written(text: str) -> Written:
@@ -87,16 +83,17 @@ def written(text: str) -> Written:
     :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON that cannot be used
         (``E_LLM_FORMAT``), or too long (``E_LIMIT``).
 
-    >>> written('{"answer": "Paris", "entities": [2], "used": ["p1, N2"]}')
-    Written(answer='Paris', entities=(2,), steps=(), claims=(), markers=('P1', 'N2'), sufficient=None, dropped=0)
-    >>> written("It is Paris [P1].").markers
-    ('P1',)
+    >>> read = written('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
+    >>> read.answer, read.entities, read.markers, read.dropped
+    ('Paris', (2,), ('P1', 'N2'), 1)
+    >>> written("**Final answer:** It is Paris [P1].").answer
+    'It is Paris [P1].'
     """
     body = body_of(text)
     if not body.strip():
         raise empty_reply()
     if "{" not in body and not body.lstrip("` \n").startswith("["):
-        body = body[:-200] + _OPEN_CITATION.sub("", body[-200:])
+        body = without_open_citation(body)
     scan = scanned(body)
     best = scan.best
     value = best.value if best is not None else None
@@ -148,15 +145,16 @@ def _of_object(value: dict[str, Any], *, cut: bool) -> Written:
     entities = _entities(_under(value, _ENTITY_KEYS), dropped)
     if not answer and not entities and sufficient is not False:
         raise empty_reply()
-    steps = tuple(_steps(_under(value, _STEP_KEYS), dropped))
-    claims = tuple(_claims(_under(value, _CLAIM_KEYS), dropped))
-    markers = [
-        *_markers(_under(value, _USED_KEYS), dropped),
-        *(marker for claim in claims for marker in claim.markers),
-        *(step.marker for step in steps if step.marker),
-        *_cited(answer),
-    ]
-    return Written(answer, entities, steps, claims, tuple(dict.fromkeys(markers)), sufficient, dropped.count)
+    return Written(
+        answer=answer,
+        entities=entities,
+        steps=tuple(_steps(_under(value, _STEP_KEYS), dropped)),
+        claims=tuple(_claims(_under(value, _CLAIM_KEYS), dropped)),
+        markers=tuple(_markers(_under(value, _USED_KEYS), dropped)),
+        sufficient=sufficient,
+        dropped=dropped.count,
+        names_entities=_under(value, _ENTITY_KEYS) is not None,
+    )
 
 
 @dataclass(slots=True)
@@ -230,39 +228,18 @@ def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
         if not text:
             dropped.count += 1
             continue
-        markers = [*_markers(_under(lower, _CITED_KEYS), dropped), *_cited(text)]
-        yield WrittenClaim(text, tuple(dict.fromkeys(markers)))
+        yield WrittenClaim(text, tuple(_markers(_under(lower, _CITED_KEYS), dropped)))
 
 
 def _markers(value: Any, dropped: _Dropped) -> list[str]:
     """The markers in a list, or in a text."""
     found: list[str] = []
     for member in _members(value):
-        if isinstance(member, str):
-            number = _NUMBER_MARKER.fullmatch(member)
-            markers = (
-                [number.group(1)] if number else [_canonical(marker.group()) for marker in _MARKER.finditer(member)]
-            )
-            markers = markers or _cited(member) or _cited(f"[{member}]")
-        else:
-            number_only = whole_number(member)
-            markers = [] if number_only is None or number_only < 0 else [str(number_only)]
+        number = whole_number(member) if not isinstance(member, str) else None
+        markers = listed_markers(member if isinstance(member, str) else "" if number is None else str(number))
         dropped.count += not markers and member != ""
         found.extend(markers)
     return list(dict.fromkeys(found))
-
-
-def _cited(text: str) -> list[str]:
-    """The markers in square brackets."""
-    inside = (brackets.group(1) for brackets in _BRACKETS.finditer(text))
-    found = (marker.group() for cited in inside if _CITING.fullmatch(cited) for marker in _ONE_MARKER.finditer(cited))
-    return list(dict.fromkeys(map(_canonical, found)))
-
-
-def _canonical(marker: str) -> str:
-    bare = "".join(marker.split()).upper()
-    letters = bare.rstrip("0123456789")
-    return f"{letters}{int(bare[len(letters) :])}"
 
 
 def _of_prose(plain: str) -> Written:
@@ -278,4 +255,4 @@ def _of_prose(plain: str) -> Written:
         else:
             answer = before
     answer = _LEAD_IN.sub("", answer.strip(), count=1).strip().removeprefix("**").removesuffix("**").strip()
-    return Written(answer or _no_answer(), markers=tuple(_cited(plain)))
+    return Written(answer or _no_answer())

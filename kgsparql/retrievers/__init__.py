@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import isclass
@@ -74,7 +74,7 @@ def _is_method(thing: Any) -> bool:
 def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
     """A method with its options; texts, as a command line has them, become the type of the field.
 
-    Several values stand between commas; of a value with parts, those that differ from the default: ``nested=1,kind=0``.
+    Where a field holds several values, the text has them between commas.
 
     :raises OptionError: for a method, an option or a value that does not exist.
 
@@ -110,13 +110,13 @@ def _converted(method: str, field: Field[Any], hint: Any, value: Any) -> Any:
     if may_be_none and value.lower() in {"none", ""}:
         return None
     try:
-        return _read(kind, value, field.default)
+        return _read(kind, value)
     except (ValueError, KeyError, TypeError) as error:
         named = getattr(kind, "__name__", str(kind))
         raise OptionError(f"{said} is not a {named}", hint=f"default: {field.default}") from error
 
 
-def _read(kind: Any, text: str, default: Any) -> Any:
+def _read(kind: Any, text: str) -> Any:
     """A value of a type, from a text.
 
     :raises ValueError: or KeyError or TypeError, if it is none.
@@ -125,9 +125,5 @@ def _read(kind: Any, text: str, default: Any) -> Any:
         return _YES_OR_NO[text.lower()]
     if get_origin(kind) is tuple:
         of = get_args(kind)[0]
-        return tuple(_read(of, part.strip(), None) for part in text.split(",") if part.strip())
-    if is_dataclass(kind) and is_dataclass(default) and not isinstance(default, type):
-        hints = get_type_hints(kind)
-        parts = [part.partition("=") for part in text.split(",") if part.strip()]
-        return replace(default, **{key.strip(): _read(hints[key.strip()], own.strip(), None) for key, _, own in parts})
+        return tuple(_read(of, part.strip()) for part in text.split(",") if part.strip())
     return kind(text)

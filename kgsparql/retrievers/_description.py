@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, fields
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
@@ -120,8 +120,6 @@ def _text(default: Any) -> str | None:
     """A default as the command line takes it."""
     if default is MISSING:
         return None
-    if is_dataclass(default) and not isinstance(default, type):
-        return ",".join(f"{name}={value}" for name, value in asdict(default).items())
     if isinstance(default, tuple | list | frozenset):
         return ",".join(str(value) for value in default)
     return str(default).lower() if isinstance(default, bool) or default is None else str(default)
@@ -135,6 +133,4 @@ def _type(hint: Any) -> str:
         return " | ".join("none" if kind is type(None) else _type(kind) for kind in get_args(hint))
     if get_origin(hint) in {tuple, list, frozenset}:
         return f"{_type(get_args(hint)[0])}, …"
-    if is_dataclass(hint):
-        return "name=value, …"
     return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))

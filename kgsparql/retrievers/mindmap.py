@@ -13,6 +13,7 @@ from typing import Literal as OneOf
 
 from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.choosing import Candidate
+from kgsparql.completion import completed
 from kgsparql.composing import drafted
 from kgsparql.decision_tree import decision_tree
 from kgsparql.errors import OptionError
@@ -20,7 +21,7 @@ from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
 from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
-from kgsparql.paths import Path, Step
+from kgsparql.paths import Path, Step, Walk
 from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
@@ -205,7 +206,21 @@ class MindMap(Retriever):
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
         chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
-        return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
+        items = [self._line_item(lines[c.candidate.number], session) for c in chosen]
+        if session.complete:
+            items = self._completed(items, [lines[c.candidate.number] for c in chosen], session)
+        return [(item, c.candidate) for item, c in zip(items, chosen, strict=True)]
+
+    def _completed(self, items: Sequence[EvidenceItem], lines: Sequence[Line], session: Session) -> list[EvidenceItem]:
+        """The items, those of lines that were cut with everything the line leads to."""
+        cut = [i for i, item in enumerate(items) if item.cuts]
+        made = list(items)
+        with session.within_budget():
+            walks = [Walk(_iri(lines[i].start), lines[i].path) for i in cut]
+            for i, whole in zip(cut, completed(walks, session, shown=self.ends_per_line), strict=True):
+                if whole is not None:
+                    made[i] = replace(whole, kind=items[i].kind)
+        return made
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
@@ -268,7 +283,7 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     markers: dict[Term, list[str]] = {}
     for item in evidence:
         starts = {cited.hop.start for cited in item.triples}
-        for term in dict.fromkeys(cited.hop.end for cited in item.triples):
+        for term in dict.fromkeys([*(cited.hop.end for cited in item.triples), *item.ends]):
             if term not in linked and not isinstance(term, BlankNode):
                 weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
                 score = item.score * weight + (_JOINING if item.path is not None else 0.0)

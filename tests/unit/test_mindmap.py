@@ -31,13 +31,13 @@ def ex(*names: str) -> tuple[IRI, ...]:
 
 def retrieve(
     graph: OxigraphGraph, entities: Sequence[str], question: str = "what about it?", *,
-    events: list[Event] | None = None, budget: Budget | None = None, **options: object,
+    events: list[Event] | None = None, budget: Budget | None = None, complete: bool = True, **options: object,
 ) -> Retrieval:  # fmt: skip
     usage, seen = Usage(budget or Budget()), [] if events is None else events
     ranker = BM25Ranker()
     session = Session(
         question=question, graph=MeteredGraph(graph, usage, seen.append), linker=None, ranker=ranker,
-        usage=usage, emit=seen.append, given=ex(*entities),
+        usage=usage, emit=seen.append, given=ex(*entities), complete=complete,
     )  # fmt: skip
     return load("mindmap", options).retrieve(session)
 
@@ -165,9 +165,19 @@ def test_L43_loops_end(graph_of: Graph) -> None:
 
 def test_the_limits_of_a_line_are_said(graph_of: Graph) -> None:
     graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
-    (line,) = retrieve(graph, ["a"], ends_per_line=10).evidence
+    (line,) = retrieve(graph, ["a"], ends_per_line=10, complete=False).evidence
     assert len(line.triples) == 10
     assert (line.cuts[0].limit, line.cuts[0].known) == (10, 70)
+
+
+def test_a_line_that_was_cut_is_followed_to_every_end(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    found = retrieve(graph, ["a"], ends_per_line=10)
+    (line,) = found.evidence
+    assert (line.marker, len(line.triples), len(line.ends), line.cuts) == ("N1", 10, 70, ())
+    assert {s["answer"] for s in graph.select(line.query)} == set(line.ends)
+    assert {candidate.term for candidate in found.candidates} == set(line.ends)
+    assert "60 more" in line.text
 
 
 def test_the_decision_tree_merges_what_begins_alike(graph_of: Graph) -> None:
@@ -201,7 +211,7 @@ def test_a_spent_budget_keeps_what_was_found(graph_of: Graph, budget: int) -> No
 def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -> None:
     turtle = "".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200))
     graph = graph_of(turtle)
-    found = retrieve(graph, ["ann"], ends_per_line=10)
+    found = retrieve(graph, ["ann"], ends_per_line=10, complete=False)
     cut = [item for item in found.evidence if item.cuts]
     assert cut
     for item in cut:
@@ -212,7 +222,8 @@ def test_the_query_of_a_line_that_was_cut_finds_what_is_shown(graph_of: Graph) -
 
 def test_what_is_beyond_a_line_that_was_cut_is_said_to_be_more(graph_of: Graph) -> None:
     others = "".join(f":o{i:03} :country :land ." for i in range(500))
-    (item,) = [i for i in retrieve(graph_of(":ann :country :land ." + others), ["ann"]).evidence if i.kind == "path"]
+    found = retrieve(graph_of(":ann :country :land ." + others), ["ann"], complete=False)
+    (item,) = [i for i in found.evidence if i.kind == "path"]
     assert item.text.endswith("more")
     assert item.cuts[0].limit == len(item.triples) - 1
 

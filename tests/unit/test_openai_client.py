@@ -40,6 +40,7 @@ from tests.model_server import (
     Echo,
     EmptyBody,
     Endless,
+    HangUp,
     Html,
     Length,
     ModelServer,
@@ -242,13 +243,15 @@ def test_a_body_longer_than_was_said_does_not_become_the_next_reply() -> None:
     with ModelServer(script) as server, OpenAIClient(server.url) as asking:
         assert asking.chat(BODY) == {"choices": []}
         time.sleep(0.05)
+        with pytest.raises(ModelReplyError, match="did not begin"):
+            asking.chat(BODY)
         assert content(asking.chat(BODY)) == "next"
 
 
 # Trying again
 
 
-@pytest.mark.parametrize("fault", [Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503), Reset()])
+@pytest.mark.parametrize("fault", [Status(429, {"Retry-After": "0"}), Status(500), Status(502), Status(503)])
 def test_M09_what_may_pass_is_tried_again(fault: Reply) -> None:
     reply, server = chat([fault, Text("fine")])
     assert content(reply) == "fine"
@@ -256,7 +259,7 @@ def test_M09_what_may_pass_is_tried_again(fault: Reply) -> None:
     assert server.requests[0].body == server.requests[1].body
 
 
-@pytest.mark.parametrize("fault", [Status(500), Status(503), Html(502), Reset()])
+@pytest.mark.parametrize("fault", [Status(500), Status(503), Html(502)])
 def test_M09_after_three_tries_it_is_an_error(fault: Reply) -> None:
     error, server = chat([fault])
     assert type(error) is ModelError
@@ -287,6 +290,14 @@ def test_M09_what_will_not_pass_is_not_tried_again(fault: Reply, kind: type[Kgsp
     assert (error.code, error.exit_code) == (code, 5)
     assert error.hint
     assert len(server.requests) == 1
+
+
+def test_M08_only_a_connection_that_fails_is_tried_again() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with OpenAIClient(url, timeout_s=5) as asking, pytest.raises(ModelError, match="after 3 tries"):
+            asking.chat(BODY)
 
 
 def test_tries_may_be_one() -> None:
@@ -403,8 +414,8 @@ def test_M09_a_model_that_is_not_there_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("reply", "code", "says"),
     [
-        (EmptyBody(), "E_LLM_FORMAT", "is empty"),
-        (Raw(b"  \n"), "E_LLM_FORMAT", "is empty"),
+        (EmptyBody(), "E_LLM_EMPTY", "is empty"),
+        (Raw(b"  \n"), "E_LLM_EMPTY", "is empty"),
         (Html(), "E_LLM_FORMAT", "not JSON: Sign in Welcome"),
         (Raw(b"[1, 2]"), "E_LLM_FORMAT", "not an object: [1, 2]"),
         (Raw(b"null"), "E_LLM_FORMAT", "not an object: null"),
@@ -419,6 +430,8 @@ def test_M09_a_model_that_is_not_there_says_what_to_do() -> None:
         (Cut(0), "E_LLM_PARTIAL", "cut off"),
         (Cut(25), "E_LLM_PARTIAL", "cut off"),
         (Reset(25), "E_LLM_PARTIAL", "cut off"),
+        (Reset(), "E_LLM_PARTIAL", "did not begin"),
+        (HangUp(), "E_LLM_PARTIAL", "did not begin"),
     ],
 )
 def test_M02_M08_a_body_that_is_not_a_whole_reply(reply: Reply, code: str, says: str) -> None:
@@ -544,6 +557,8 @@ def test_a_call_has_a_deadline_of_its_own() -> None:
             asking.chat(BODY, timeout_s=0.3)
         with pytest.raises(ModelTimeoutError):
             asking.chat(BODY, timeout_s=0)
+        with pytest.raises(ModelTimeoutError, match="within 60 s"):
+            asking.chat(BODY, began=time.monotonic() - 61)
         assert time.monotonic() - began < 1.5
         assert len(server.requests) == 1
 
@@ -685,6 +700,7 @@ def test_base_urls_have_one_form(given: str | None, expected: str) -> None:
         "localhost:11434/v1", "ftp://host/v1", "file:///etc/passwd", "http://", "http:///v1", "http://host:99999/v1",
         "http://host:x/v1", "http://[::1/v1", "http://host/v1?key=1", "http://host/v1#m", "http://ho st/v1",
         "http://host/v1\nX: y", "javascript:alert(1)", "   ", f"http://me:{CANARY}@host/v1", "http://me@host/v1",
+        f"https://k:{CANARY}'@h/v1", f"https://k:/{CANARY}@h/v1", f"https://h/v1?key='{CANARY}", f"k:{CANARY}@h/v1",
     ],
 )  # fmt: skip
 def test_U13_what_is_not_the_url_of_a_server_is_refused(given: str) -> None:

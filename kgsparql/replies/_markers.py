@@ -1,0 +1,139 @@
+"""Citations in what a model wrote: found, spelled in one way, and those that cite nothing removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+__all__ = ["Cited", "cited", "like_markers", "listed_markers", "without_open_citation"]
+
+_KINDS = "PNT"  # the letters of our own markers: what looks like one of them cites without square brackets, too
+_LAST = 200  # characters at the end of a text among which a citation may have been cut off
+_RANGE = 50  # markers that a range may stand for: P1–P9
+
+_END = r"(?![A-Za-z0-9])"
+_TO = rf"(?:\s?[-–—]\s?(?:[A-Za-z]\s?)?[0-9]{{1,6}}{_END})?"
+_BETWEEN = r"\s?(?:[,;/&|+、，和与]|\band\b)?\s?"
+
+
+def _run(letter: str, before: str = "", otherwise: str = "") -> re.Pattern[str]:
+    """One or more markers and what stands between them."""
+    one = rf"(?:{letter}[0-9]{{1,6}}{otherwise}){_END}{_TO}"
+    return re.compile(rf"{before}{one}(?:{_BETWEEN}{one})*+")
+
+
+_BEFORE = r"(?<![\w/#.:-])"
+_ONLY = _run(r"[A-Za-z]\s?", otherwise="|[0-9]{1,3}")
+_OURS = _run(rf"[{_KINDS}]\s?", _BEFORE)
+_BARE = _run(rf"[{_KINDS}]", _BEFORE)
+_SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
+_ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
+_OPEN = re.compile(r"\s?[\[【〔［][A-Za-z\d ,;]{0,40}…?\Z")
+_TOKEN = re.compile(r"([A-Za-z]?)\s?(\d{1,6})(?:\s?[-–—]\s?([A-Za-z]?)\s?(\d{1,6}))?")
+_LETTERED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\s?\d{1,6}(?![A-Za-z0-9])")
+_NUMBERS = re.compile(r"\W{0,3}\d{1,6}\W{0,3}")
+_LIKE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\d{1,6}(?![A-Za-z0-9])")
+_EDGES = " ,;:./&|+、，"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A text as it may be shown, and what it cites.
+
+    :param text: every citation in it as ``[P1, N2]``, without the markers that are not known.
+    :param known: the markers it cites; ``unknown``: those it made up. Each once.
+    """
+
+    text: str
+    known: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def cited(text: str, known: Collection[str], quoted: Collection[str] = ()) -> Cited:
+    """What a text cites: every marker in brackets, and P1, N1, T1 … wherever they stand.
+
+    :param known: the markers there are.
+    :param quoted: what looks like a marker in the texts the model was shown (:func:`like_markers`): that cites nothing
+        unless it stands in square brackets.
+
+    >>> cited("He did [p01 and P99], as N2 says.", ["P1", "N2"])
+    Cited(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
+    >>> cited("Thyroxine (T4) acts [P1], P7 says (P8).", ["P1"], quoted=["T4"]).text
+    'Thyroxine (T4) acts [P1], […] says.'
+    """
+    found: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+
+    def kept(run: str) -> str:
+        markers = _markers(run)
+        unknown.update(dict.fromkeys(m for m in markers if m not in known))
+        found.update(dict.fromkeys(m for m in markers if m in known))
+        return ", ".join(m for m in markers if m in known)
+
+    def is_quoted(run: str) -> bool:
+        return any(marker in quoted for marker in _LIKE.findall(run))
+
+    def square(match: re.Match[str]) -> str:
+        inside = match[1].strip(_EDGES)
+        if _ONLY.fullmatch(inside):
+            left = kept(inside)
+        elif _OURS.search(inside):
+            left = _OURS.sub(lambda run: kept(run[0]), inside).strip(_EDGES)
+        else:
+            return match[0]
+        return f" [{left}]" if left else ""
+
+    def round_(match: re.Match[str]) -> str:
+        if not _OURS.fullmatch(match[1].strip()) or is_quoted(match[1]):
+            return match[0]
+        left = kept(match[1])
+        return f" [{left}]" if left else ""
+
+    def bare(match: re.Match[str]) -> str:
+        if is_quoted(match[0]):
+            return match[0]
+        left = kept(match[0])
+        return match[0] if all(m in known for m in _markers(match[0])) else left or "[…]"
+
+    shown = _SQUARE.sub(square, without_open_citation(text))
+    shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
+    return Cited(shown, tuple(found), tuple(unknown))
+
+
+def listed_markers(text: str) -> list[str]:
+    """The markers in an entry of a list of them, without its other words.
+
+    >>> listed_markers("[p1]; N 2"), listed_markers("2."), listed_markers("P1: he worked there"), listed_markers("none")
+    (['P1', 'N2'], ['2'], ['P1'], [])
+    """
+    if _NUMBERS.fullmatch(text) or _ONLY.fullmatch(text.strip()):
+        return _markers(text)
+    return _markers(" ".join(_LETTERED.findall(text)))
+
+
+def like_markers(texts: Iterable[str]) -> frozenset[str]:
+    """What looks like a marker in some texts: the protein P53, the hormone T4."""
+    return frozenset(marker for text in texts for marker in _LIKE.findall(text))
+
+
+def without_open_citation(text: str) -> str:
+    """The text without a citation at its end that breaks off.
+
+    >>> without_open_citation("It is Paris [P1, N"), without_open_citation("It is Paris [P1]")
+    ('It is Paris', 'It is Paris [P1]')
+    """
+    return text[:-_LAST] + _OPEN.sub("", text[-_LAST:])
+
+
+def _markers(run: str) -> list[str]:
+    """The markers of a run of them in their one spelling, ranges written out, each once."""
+    found: list[str] = []
+    for letter, first, other, last in _TOKEN.findall(run):
+        numbers = [int(first)]
+        if last and other.upper() in {"", letter.upper()} and 0 < int(last) - int(first) < _RANGE:
+            numbers = list(range(int(first), int(last) + 1))
+        elif last:
+            found.append(f"{(other or letter).upper()}{int(last)}")
+        found += [f"{letter.upper()}{number}" for number in numbers]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,164 @@
+"""Lines of evidence around the entities that a question is about: found, compared with it, and made into items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgsparql.choosing import Candidate
+from kgsparql.evidence import CitedTriple, Cut, EvidenceItem
+from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.linking import LinkedEntity
+from kgsparql.paths import Hop, Path, PropertyPath, may_follow
+from kgsparql.query import Query
+from kgsparql.retrievers._lines import lines_around, lines_beyond, without_inverse_lines, without_names
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.verbalising import Line, line_terms, line_text
+
+__all__ = ["RankedLine", "best_lines", "degrees", "line_item", "lines_of"]
+
+SHOWN = 50
+"""Ways of a line whose triples are cited."""
+
+FRONTIER = 200
+"""Ends that are walked on from, for one more hop."""
+
+_SAMPLE = 20
+"""Ways of a line whose terms say what kind of thing stands at each place."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLine:
+    """A line, how well it fits the question, and how many edges what it is about has."""
+
+    line: Line
+    score: float
+    degree: int
+
+
+def lines_of(groups: Sequence[NeighbourGroup], named: Sequence[IRI], session: Session, *, max_hops: int) -> list[Line]:
+    """The lines of one step around all entities, and of up to ``max_hops + 1`` steps from those that are named.
+
+    :param groups: the neighbours of the entities.
+    :param named: those from which it is worth going on; the longer lines of others say little about the question.
+    """
+    around = lines_around(groups)
+    lines = without_inverse_lines(around)
+    with session.within_budget():
+        level = lines_beyond(
+            [line for line in around if line.start in set(named)], session, frontier=FRONTIER, limit=SHOWN
+        )
+        lines += level
+        for _ in range(1, max_hops):
+            level = _further(level, session)
+            lines += level
+    between = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
+    return without_names(lines, between)
+
+
+def _further(lines: Sequence[Line], session: Session) -> list[Line]:
+    """The lines one step longer than these, through at most :data:`FRONTIER` of their ends."""
+    reached: dict[IRI, list[Path]] = {}
+    for line in lines:
+        for way in line.ways:
+            if isinstance(way.end, IRI) and way.end not in way.terms[:-1]:
+                reached.setdefault(way.end, []).append(way)
+    onward = list(reached)
+    if len(onward) > FRONTIER:
+        session.note_cuts([Cut("neighbours walked on from", FRONTIER, len(onward))])
+    found = neighbours(session.graph, onward[:FRONTIER], direction=session.direction, limit=SHOWN)
+    longer: dict[tuple[Term, PropertyPath], list[Path]] = {}
+    for group in found.items:
+        for hop in _hops(group):
+            for way in reached[group.entity]:
+                if may_follow(way.hops[-1], hop) and hop.end not in way.terms:
+                    path = way.then(Path(group.entity, (hop,)))
+                    longer.setdefault((path.start, path.property_path), []).append(path)
+    # Whether these are all the ways of such length was not looked at.
+    return [Line(steps, tuple(ways[:SHOWN]), len(ways), exact=False) for (_, steps), ways in longer.items()]
+
+
+def _hops(group: NeighbourGroup) -> list[Hop]:
+    near, step = group.entity, group.step
+    ends = [far for far in group.neighbours if not isinstance(far, BlankNode)]
+    pairs = [(near, far) if step.direction == "forward" else (far, near) for far in ends]
+    return [Hop(Triple(subject, step.predicate, object_), step.direction) for subject, object_ in pairs]  # type: ignore[arg-type]
+
+
+def degrees(groups: Iterable[NeighbourGroup]) -> Counter[Term]:
+    """How many neighbours each entity is known to have."""
+    counts: Counter[Term] = Counter()
+    for group in groups:
+        counts[group.entity] += group.count
+    return counts
+
+
+def best_lines(
+    lines: Sequence[Line],
+    matched: Mapping[Term, LinkedEntity],
+    degree: Mapping[Term, int],
+    session: Session,
+    *,
+    at_most: int,
+    by_degree: bool,
+) -> list[RankedLine]:
+    """The lines that fit the question best, the better connected first among equals; or just the better connected.
+
+    A line of an entity that is only like the question has that much less to say; of lines of several steps to the same
+    ends, one is kept.
+    """
+    kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+    edges = [degree.get(line.start, 0) + line.count for line in lines]
+    scored: list[Candidate | None] = [None] * len(lines)
+    for start in dict.fromkeys(line.start for line in lines):
+        own = [i for i, line in enumerate(lines) if line.start == start]
+        for i, candidate in zip(
+            own, session.path_candidates([(lines[i].path, kinds[i]) for i in own], about=matched[start]), strict=True
+        ):
+            score = float(edges[i]) if by_degree else (candidate.score or 0.0) + matched[start].score
+            group = frozenset(lines[i].ends) if len(lines[i].path) > 1 else None
+            scored[i] = replace(candidate, number=i, score=score, group=group)
+    candidates = [candidate for candidate in scored if candidate is not None]
+    candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
+    chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
+    return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
+
+
+def line_item(ranked: RankedLine, session: Session) -> EvidenceItem:
+    """A line as evidence: one step is a line of neighbours, more are a path."""
+    line = ranked.line
+    shown = Line(line.path, line.ways[:SHOWN], line.count, line.exact)
+    labels = session.labels(line_terms([shown]), owed=True)
+    whole = line.exact and line.count == len(shown.ways)
+    return EvidenceItem(
+        kind="path" if len(line.path) > 1 else "neighbours",
+        text=line_text(shown, labels),
+        triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)),
+        query=_query(shown, whole=whole),
+        score=ranked.score,
+        cuts=() if whole else (_cut(shown, labels),),
+        ways=shown.ways,
+    )
+
+
+def _query(line: Line, *, whole: bool) -> Query:
+    """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
+    start = line.start
+    if not isinstance(start, IRI):
+        raise TypeError(f"a line starts at an IRI, not at {start}")
+    if whole:
+        return Query.walk_triples(line.path, [start], limit=len(line.ways))
+    through: dict[int, Iterable[Term]] = {}
+    for place in range(1, len(line.path)):
+        between = dict.fromkeys(way.terms[place] for way in line.ways)
+        if not any(isinstance(term, BlankNode) for term in between):
+            through[place] = between
+    return Query.walk_triples(line.path, [start], line.ends, limit=max(1000, len(line.ways)), through=through or None)
+
+
+def _cut(line: Line, labels: Mapping[Term, str]) -> Cut:
+    known = line.count if line.exact else None
+    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
+    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")

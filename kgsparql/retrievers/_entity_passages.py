@@ -1,0 +1,199 @@
+"""Passages about entities, from documents, from texts of the graph and from its facts, and how much each counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kgsparql.documents import BYTES_PER_TOKEN, cut
+from kgsparql.evidence import NO_QUERY, CitedTriple, EvidenceItem
+from kgsparql.exploration import NeighbourGroup, Text
+from kgsparql.mention_matching import MentionMatcher
+from kgsparql.passages import PASSAGE_TOKENS
+from kgsparql.paths import Hop, PropertyPath, Step
+from kgsparql.query import Query
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, normalised, printable
+from kgsparql.verbalising import arrow
+
+__all__ = ["chunk_scores", "passage_items"]
+
+_CARD_GROUPS = 40
+"""Predicates that the card of an entity may name."""
+
+_CARD_ENDS = 5
+"""Neighbours by one predicate that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Something that may become a passage.
+
+    :param entities: those that count and that it mentions.
+    :param number: of a passage of a document, which is not read before it is chosen.
+    """
+
+    entities: frozenset[IRI]
+    number: int = -1
+    item: EvidenceItem | None = None
+
+
+def chunk_scores(
+    mentioned: Sequence[Collection[IRI]],
+    similarity: Mapping[IRI, float],
+    *,
+    node_freq_weight: float,
+    node_sim_weight: float,
+) -> list[float]:
+    """How much each passage counts: the share of the entities that it mentions, and how alike these are on average.
+
+    Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
+
+    :param mentioned: the entities of each passage; those without a similarity do not count.
+    :param similarity: of every entity that counts to the question.
+
+    >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
+    >>> scores = chunk_scores([[a, b], [b]], {a: 1.0, b: 0.5}, node_freq_weight=0.4, node_sim_weight=0.6)
+    >>> [round(score, 9) for score in scores]
+    [0.85, 0.5]
+    """
+    scores = []
+    for terms in mentioned:
+        own = [similarity[term] for term in dict.fromkeys(terms) if term in similarity]
+        frequency = len(own) / len(similarity) if own else 0.0
+        mean = sum(own) / len(own) if own else 0.0
+        scores.append(node_freq_weight * frequency + node_sim_weight * mean)
+    return scores
+
+
+def passage_items(
+    similarity: Mapping[IRI, float],
+    texts: Sequence[Text],
+    groups: Sequence[NeighbourGroup],
+    session: Session,
+    *,
+    at_most: int,
+    node_freq_weight: float,
+    node_sim_weight: float,
+) -> list[EvidenceItem]:
+    """The passages that count most: of documents, of texts in the graph, and cards of the entities that have neither.
+
+    Among equals those that have words of the question come first, then they keep this order. Of a long text of the
+    graph only the part that fits the question best is a passage.
+
+    :param similarity: of every entity that counts.
+    :param groups: their neighbours.
+    """
+    chunks = [*_of_documents(similarity, session), *_of_texts(similarity, texts, session)]
+    told = {term for chunk in chunks for term in chunk.entities}
+    chunks += _cards([term for term in similarity if term not in told], similarity, groups, session)
+    scores = chunk_scores(
+        [chunk.entities for chunk in chunks], similarity,
+        node_freq_weight=node_freq_weight, node_sim_weight=node_sim_weight,
+    )  # fmt: skip
+    best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[:at_most]
+    read = {passage.number: passage for passage in session.passages.read([chunks[i].number for i in best])}
+    items = []
+    for i in best:
+        item = chunks[i].item
+        if item is None:
+            found = read[chunks[i].number]
+            item = EvidenceItem("passage", found.text, (), NO_QUERY, excerpt=found.excerpt)
+        items.append(replace(item, score=scores[i]))
+    return items
+
+
+def _of_documents(similarity: Mapping[IRI, float], session: Session) -> list[_Chunk]:
+    found = session.passages.mentioning(similarity)
+    if not found:
+        return []
+    like = [number for number in session.passages.like(session.masked_question) if number in found]
+    return [_Chunk(found[number], number) for number in dict.fromkeys([*like, *found])]
+
+
+def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: Session) -> Iterator[_Chunk]:
+    """The texts of the graph about entities; what they mention of the others counts too."""
+    labels = session.labels([*similarity, *(text.predicate for text in texts)])
+    keys: defaultdict[str, list[str]] = defaultdict(list)
+    for term in similarity:
+        keys[normalised(labels[term])].append(term.value)
+    matcher = MentionMatcher(keys, languages=session.languages)
+    for text in texts:
+        if isinstance(text.entity, IRI):
+            part = _best_part(text.literal.value, session)
+            named = frozenset(m.term for m in matcher.mentions(part)) | {text.entity}
+            triple = Triple(text.entity, text.predicate, text.literal)
+            path = PropertyPath((Step(text.predicate),))
+            item = EvidenceItem(
+                kind="passage",
+                text=f"{labels[text.entity]} ({labels[text.predicate]}): {part}",
+                triples=(CitedTriple(triple),),
+                query=Query.walk_triples(path, [text.entity], [text.literal], limit=1),
+            )
+            yield _Chunk(named & similarity.keys(), item=item)
+
+
+def _best_part(text: str, session: Session) -> str:
+    """The text, or of a long one the part that fits the question best, with marks where something is left out."""
+    parts = list(cut(text, tokens=PASSAGE_TOKENS))
+    if len(parts) < 2:
+        return text.strip()
+    scores = session.ranker.rank(session.masked_question, [text[start:end] for start, end in parts])
+    start, end = parts[int(np.argmax(scores))]
+    return f"{'… ' if start > parts[0][0] else ''}{text[start:end]}{' …' if end < parts[-1][1] else ''}"
+
+
+def _cards(
+    terms: Sequence[IRI], similarity: Mapping[IRI, float], groups: Sequence[NeighbourGroup], session: Session
+) -> Iterator[_Chunk]:
+    """What the graph says of each entity in a few words: its literals, then its links, as many as a passage holds."""
+    own: dict[IRI, list[NeighbourGroup]] = {term: [] for term in terms}
+    for group in groups:
+        if group.entity in own:
+            own[group.entity].append(group)
+    shown = {term: _facts(some) for term, some in own.items()}
+    hops = [hop for facts in shown.values() for fact in facts for hop in fact]
+    labels = session.labels(
+        [*terms, *(t for hop in hops for t in (hop.step.predicate, hop.end))], owed=True
+    )  # fmt: skip
+    for term, facts in shown.items():
+        text, kept = labels[term], list[Hop]()
+        left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))
+        for fact in facts:
+            ends = "; ".join(printable(labels[hop.end], 120) for hop in fact)
+            said = f" {arrow(fact[0].step, labels)} {ends}"
+            left -= len(said.encode("utf-8", "replace")) + 1
+            if left < 0:
+                break
+            text += f"{'.' if kept else ''}{said}"
+            kept += fact
+        if kept:
+            rows = [(hop.triple.subject, hop.triple.predicate, hop.triple.object) for hop in kept]
+            item = EvidenceItem(
+                kind="passage",
+                text=text,
+                triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in kept),
+                query=Query.load("verify").bind_rows(("subject", "predicate", "object"), rows),
+            )
+            named = {term} | {hop.end for hop in kept if isinstance(hop.end, IRI)}
+            yield _Chunk(frozenset(named & similarity.keys()), item=item)
+
+
+def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
+    """The first neighbours of each predicate as hops: literals first, then links from the entity, then links to it."""
+    facts = []
+    for group in groups:
+        ends = [end for end in group.neighbours if not isinstance(end, BlankNode)][:_CARD_ENDS]
+        hops = [_hop(group.entity, group.step, end) for end in ends]
+        if hops:
+            facts.append(hops)
+    facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
+    return facts[:_CARD_GROUPS]
+
+
+def _hop(near: IRI, step: Step, far: Term) -> Hop:
+    subject, object_ = (near, far) if step.direction == "forward" else (far, near)
+    return Hop(Triple(subject, step.predicate, object_), step.direction)  # type: ignore[arg-type]

@@ -1,0 +1,179 @@
+"""What StructGPT shows of the facts it found: the likeliest, as many as fit, as items of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from kgsparql.answer import AnswerTerm
+from kgsparql.choosing import Candidate
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.paths import Path
+from kgsparql.prompting import Message, estimated_tokens
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.questions import shared_words
+from kgsparql.retrievers._struct_gpt_moves import Followed, Reached, Unit
+from kgsparql.session import Session
+from kgsparql.terms import IRI, Term, printable
+from kgsparql.verbalising import Line, arrow, line_terms, line_text, path_text
+
+__all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
+
+_COMPARED = 300
+"""Labels that are compared with the question by meaning; of more, those that share words with it."""
+
+_CHARACTERS = 1_900
+"""Of one item's text: a model is shown no more of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one predicate led to, and the part of it that is shown."""
+
+    followed: Followed
+    units: tuple[Unit, ...]
+
+    @property
+    def ways(self) -> tuple[Path, ...]:
+        """Every way that is shown."""
+        return tuple(way for unit in self.units for way in unit)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out, by a limit or for want of space."""
+        return not self.followed.cuts and len(self.units) == len(self.followed.units)
+
+
+def likeliest(texts: Sequence[str], session: Session) -> list[int]:
+    """The places of texts in the order of how well they fit the question; ties in the order given."""
+    question = session.masked_question
+    order = list(range(len(texts)))
+    if len(order) > _COMPARED:
+        shared = [shared_words(question, text) for text in texts]
+        order.sort(key=lambda i: -shared[i])
+    compared, rest = order[:_COMPARED], order[_COMPARED:]
+    scores = session.score([Candidate(i, texts[i]) for i in compared])
+    ranked = dict(zip(compared, scores, strict=True))
+    return [*sorted(compared, key=lambda i: -ranked[i]), *rest]
+
+
+def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> list[Shown]:
+    """The facts of one step that fit into so many tokens: the likeliest of each predicate, each in its turn."""
+    labels = session.labels(term for one in followed for term in _terms(one))
+    texts = [[_unit_text(unit, labels) for unit in one.units] for one in followed]
+    sizes = [[_tokens(text) for text in own] for own in texts]
+    room = [max(1, _CHARACTERS // 4)] * len(followed)
+    if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
+        return [Shown(one, one.units) for one in followed]
+    orders = [likeliest(own, session) for own in texts]
+    kept: list[list[int]] = [[] for _ in followed]
+    left = tokens
+    for turn in zip_longest(*orders):
+        for i, place in enumerate(turn):
+            if place is None or (kept[i] and (sizes[i][place] > left or sizes[i][place] > room[i])):
+                continue
+            kept[i].append(place)
+            left -= sizes[i][place]
+            room[i] -= sizes[i][place]
+    some = [Shown(one, tuple(one.units[i] for i in own)) for one, own in zip(followed, kept, strict=True)]
+    session.note_cuts(_left_out(one, labels) for one in some if len(one.units) < len(one.followed.units))
+    return some
+
+
+def item_of(one: Shown, session: Session) -> EvidenceItem:
+    """The facts of one predicate as a piece of evidence: each with the way to it from the topic."""
+    labels = session.labels(_terms(one.followed), owed=True)
+    parts = list(_texts(one, labels))
+    walks = one.followed.reached()
+    alone = walks[0] if len(walks) == 1 and not one.followed.mediated else None
+    return EvidenceItem(
+        kind="path",
+        text=" | ".join(parts),
+        triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)),
+        query=_query(one, walks),
+        score=one.followed.score + one.followed.oracle,
+        cuts=one.followed.cuts,
+        ways=one.ways,
+        ends=alone.ends if alone else (),
+    )
+
+
+def candidates_of(evidence: Evidence, found: Mapping[str, Sequence[Reached]], session: Session) -> Iterator[AnswerTerm]:
+    """Everything that the walks of these items lead to, in the order of the items, each once.
+
+    :param found: by the marker of an item, what it leads to.
+    """
+    markers: dict[Term, list[str]] = {}
+    scores: dict[Term, float] = {}
+    for item in evidence:
+        for end in dict.fromkeys(end for reached in found.get(item.marker, ()) for end in reached.ends):
+            markers.setdefault(end, []).append(item.marker)
+            scores[end] = max(scores.get(end, item.score), item.score)
+    labels = session.labels(markers, owed=True)
+    for end, own in markers.items():
+        yield AnswerTerm(end, labels[end], scores[end], tuple(own))
+
+
+def _texts(one: Shown, labels: Mapping[Term, str]) -> Iterator[str]:
+    """The neighbours as a line; each mediator with what lies behind it."""
+    plain = [unit[0] for unit in one.units if len(unit[0]) == len(one.followed.walk.path)]
+    mediated = [unit for unit in one.units if len(unit[0]) > len(one.followed.walk.path)]
+    missing = len(one.followed.units) - len(one.units)
+    exact = not one.followed.cuts
+    if plain:
+        count = len(plain) + (0 if mediated else missing)
+        line = Line(one.followed.walk.path, tuple(plain), count, exact)
+        yield line_text(line, labels, shown=len(plain))
+    for i, unit in enumerate(mediated):
+        yield _unit_text(unit, labels, lead=i == 0)
+    if mediated and missing:
+        yield f"… {missing:,} more"
+
+
+def _unit_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
+    """An end, or a mediator with everything behind it, under the triple that leads there."""
+    if len(unit) == 1 and len(unit[0]) < 2:
+        return _name(unit[0].end, labels)
+    first = unit[0]
+    begun = path_text(Path(first.start, first.hops[:-2]) if lead else Path(first.hops[-2].start), labels)
+    behind: dict[str, list[str]] = {}
+    for way in unit:
+        behind.setdefault(arrow(way.hops[-1].step, labels), []).append(_name(way.end, labels))
+    told = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
+    mediator = first.hops[-2].end
+    name = _name(mediator, labels) if isinstance(mediator, IRI) else ""
+    return f"{begun} {arrow(first.hops[-2].step, labels)} {name}[{told}]"
+
+
+def _name(term: Term, labels: Mapping[Term, str]) -> str:
+    return printable(labels.get(term) or str(term), 120)
+
+
+def _tokens(text: str) -> int:
+    return estimated_tokens([Message("user", text)]) - estimated_tokens([Message("user", "")]) + 1
+
+
+def _terms(one: Followed) -> dict[Term, None]:
+    """Every term of the facts, predicates too, once, in order."""
+    return line_terms([Line(one.walk.path, tuple(way for unit in one.units for way in unit), 0)])
+
+
+def _left_out(one: Shown, labels: Mapping[Term, str]) -> Cut:
+    arrows = " ".join(arrow(step, labels) for step in one.followed.walk.path)
+    where = f"{labels[one.followed.walk.start]} {arrows}"
+    return Cut("facts shown", len(one.units), len(one.followed.units), where)
+
+
+def _query(one: Shown, walks: Iterable[Reached]) -> Query:
+    """The query that finds the item again: everything on its walks, or, of an item that was cut, just its ends."""
+    arms = []
+    for number, reached in enumerate(list(walks)[:MAX_ARMS]):
+        walk = reached.walk
+        arms.append(
+            Query.walk_triples(
+                walk.path, [walk.start], None if one.is_whole else reached.ends,
+                limit=max(1_000, 2 * len(reached.ends)), constraints=walk.constraints, number=number,
+            )
+        )  # fmt: skip
+    return arms[0] if len(arms) == 1 else Query.union(arms)

@@ -1,0 +1,186 @@
+"""One depth of Think-on-Graph: the predicates a beam may go on with, and what they lead to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+
+import numpy as np
+
+from kgsparql.choosing import LISTED, Candidate
+from kgsparql.exploration import NeighbourGroup, predicates
+from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.retrievers._beam import Chain, Trail
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Term, Triple, local_name, printable
+from kgsparql.verbalising import arrow, path_text
+
+__all__ = ["Offer", "Pair", "Thinning", "candidates_of", "offers", "pairs_of", "says_nothing", "thinned"]
+
+STAND_INS = 150
+"""Siblings of a beam that its predicates are asked of too."""
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+Thinning = OneOf["embedding", "random", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A predicate that a chain may go on with, and how many neighbours it leads to.
+
+    :param place: of the chain in the beam.
+    :param path: the chain's own, or that of a sibling which stands in for it.
+    """
+
+    place: int
+    chain: Chain
+    path: Path
+    step: Step
+    count: int
+    exact: bool
+
+    @property
+    def property_path(self) -> PropertyPath:
+        """Everything that was walked, and this."""
+        return PropertyPath((*self.path.property_path.steps, self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A chosen offer and what it leads to.
+
+    :param share: of the predicate among those of its chain.
+    :param by_model: who chose the predicate.
+    :param siblings: the paths to everything it leads to, blank nodes passed.
+    :param listed: those that may be chosen from.
+    """
+
+    offer: Offer
+    share: float
+    by_model: bool
+    by_oracle: bool
+    siblings: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
+
+
+def offers(
+    beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
+) -> list[Offer]:
+    """What every chain of the beam may go on with: one query for all of them.
+
+    A step that has only the term just left at its end leads nowhere, and one that was walked from there before leads
+    to nothing new. Where a sibling of a chain has a predicate that no chain of its trail has, it stands in for them.
+    """
+    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
+    ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
+    found = predicates(session.graph, ends, direction=session.direction, skip=skip)
+    session.note_cuts(found.cuts)
+    counts: dict[Term, list[tuple[Step, int, bool]]] = {}
+    for own in found.items:
+        if (own.entity, own.step) not in walked:
+            counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
+    made: list[Offer] = []
+    known: set[tuple[Trail, Step]] = set()
+    for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
+        chain = beam[place]
+        for step, count, exact in counts.get(path.end, ()):
+            standing_in = path != chain.path and (chain.trail, step) in known
+            if not standing_in and not (_goes_back(path, step) and count <= 1):
+                known.add((chain.trail, step))
+                made.append(Offer(place, chain, path, step, count, exact))
+    return sorted(made, key=lambda offer: offer.place)
+
+
+def _goes_back(path: Path, step: Step) -> bool:
+    return bool(path.hops) and step.inverts(path.hops[-1].step)
+
+
+def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
+    """The offers as numbered candidates: the chain in words, and its whole property path scored."""
+    labels = session.labels(t for offer in made for t in (*_terms(offer.path), offer.step.predicate))
+    kinds = session.kinds([[offer.path.terms] for offer in made])
+    candidates: dict[int, Candidate] = {}
+    for topic in dict.fromkeys(offer.path.start for offer in made):
+        places = [i for i, offer in enumerate(made) if offer.path.start == topic]
+        scored = session.path_candidates(
+            [(made[i].property_path, [*kinds[i], ""]) for i in places],
+            about=topic,
+            texts=[_offer_text(made[i], labels) for i in places],
+        )
+        candidates |= {i: replace(one, number=i) for i, one in zip(places, scored, strict=True)}
+    return [candidates[i] for i in range(len(made))]
+
+
+def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
+    count = f"{offer.count:,}{'' if offer.exact else '+'}"
+    return f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})"
+
+
+def _terms(path: Path) -> list[Term]:
+    return [term for triple in path.triples for term in (triple.subject, triple.predicate, triple.object)] or [
+        path.start
+    ]
+
+
+def pairs_of(chosen: Iterable[Pair], groups: Mapping[tuple[Term, Step], NeighbourGroup]) -> list[Pair]:
+    """The pairs with the paths to their neighbours; those that lead to nothing are gone."""
+    made = []
+    for pair in chosen:
+        group = groups.get((pair.offer.path.end, pair.offer.step))
+        siblings = tuple(_onward(pair.offer.path, group)) if group is not None else ()
+        if siblings:
+            made.append(replace(pair, siblings=siblings, listed=siblings))
+    return made
+
+
+def _onward(path: Path, group: NeighbourGroup) -> Iterable[Path]:
+    """A path continued to each neighbour, and through blank nodes to what lies behind: these two hops are one step."""
+    ways: list[tuple[Hop, ...]] = []
+    for far in group.neighbours:
+        if not isinstance(far, BlankNode | Triple):
+            near, end = (group.entity, far) if group.step.direction == "forward" else (far, group.entity)
+            ways.append((Hop(Triple(near, group.step.predicate, end), group.step.direction),))  # type: ignore[arg-type]
+    ways += [way.hops for way in group.mediated if not isinstance(way.end, BlankNode | Triple)]
+    for hops in dict.fromkeys(ways):
+        if not path.hops or may_follow(path.hops[-1], hops[0]):
+            yield Path(path.start, path.hops + hops)
+
+
+def says_nothing(term: Term, label: str) -> bool:
+    """Whether a term has no label but an identifier, which nobody can judge.
+
+    >>> says_nothing(IRI("http://e.org/Q42"), "Q42"), says_nothing(IRI("http://e.org/Paris"), "Paris")
+    (True, False)
+    """
+    return isinstance(term, IRI) and label == local_name(term) and not _WORD.search(label)
+
+
+def thinned(
+    pairs: Sequence[Pair], labels: Mapping[Term, str], session: Session, *, how: Thinning, threshold: int, to: int
+) -> list[Pair]:
+    """The pairs with fewer listed, where there are so many; and fewer of all, where that would be too long a list.
+
+    :param how: ``embedding``: those most like the question, by the session's ranker; ``random``: any, seeded.
+    """
+    limits = [to if how != "none" and len(pair.siblings) >= threshold else len(pair.siblings) for pair in pairs]
+    if how != "none" and sum(limits) > LISTED:
+        limits = [min(limit, max(1, LISTED // len(pairs))) for limit in limits]
+    if how == "random":
+        return [replace(p, listed=_sampled(p.siblings, n, session)) for p, n in zip(pairs, limits, strict=True)]
+    long = [i for i, pair in enumerate(pairs) if limits[i] < len(pair.siblings)]
+    texts = [printable(labels[path.end], 300) for i in long for path in pairs[i].siblings]
+    alike = session.ranker.rank(session.question, texts)
+    made, at = list(pairs), 0
+    for i in long:
+        own = alike[at : at + len(pairs[i].siblings)]
+        at += len(own)
+        best = sorted(np.argsort(-own, kind="stable")[: limits[i]])
+        made[i] = replace(pairs[i], listed=tuple(pairs[i].siblings[j] for j in best))
+    return made
+
+
+def _sampled(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
+    return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))

@@ -1,0 +1,250 @@
+"""Entity-based KG-RAG: the entities most like the question, what lies around them, and the passages that mention them.
+
+Source: VectorInstitute, kg-rag, entity-based method (2025).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+from typing import Literal as OneOf
+
+from kgsparql.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.decision_tree import decision_tree
+from kgsparql.errors import OptionError
+from kgsparql.evidence import Cut, Evidence, EvidenceItem
+from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
+from kgsparql.grounding import evidence_labels
+from kgsparql.linking import LinkedEntity
+from kgsparql.paths import Step
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
+from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_item, lines_of
+from kgsparql.retrievers._entity_passages import passage_items
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.verbalising import Line
+from kgsparql.vocabulary import RDF_TYPE
+
+__all__ = ["Entity"]
+
+_RANGES = {
+    "top_k_nodes": (1, 1_000),
+    "top_k_chunks": (0, 100),
+    "top_k_paths": (0, 1_000),
+    "similarity_threshold": (0, 1),
+    "max_hops": (1, 3),
+    "node_freq_weight": (0, 1),
+    "node_sim_weight": (0, 1),
+    "decay": (0, 1),
+}
+"""The least and the most that an option may be."""
+
+_ON_THE_WAY = 0.5
+"""How much less a term between the start and the ends of a line counts than one at its end."""
+
+_NEIGHBOURS = 500
+"""Neighbours that count beside the entities themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Retriever):
+    """Evidence around the entities whose labels are most like the question, and passages that mention them.
+
+    :param top_k_nodes: entities that count: those the question names, then those most like it.
+    :param top_k_chunks: passages shown.
+    :param top_k_paths: lines of facts shown.
+    :param similarity_threshold: the least similarity of an entity that the question does not name.
+    :param max_hops: how far the neighbourhood of an entity reaches; lines lead one step further.
+    :param node_freq_weight: what the share of the entities that a passage mentions counts for.
+    :param node_sim_weight: what the mean similarity of these counts for; both weights are 1 together.
+    :param decay: what a neighbour's similarity is of its entity's, where neighbours count too; 0 for not at all.
+    :param path_ranking: which lines are shown: those most like the question, or those of the best connected.
+    :param mode: how a model answers: in words (``text``), with its reasoning, or with a bare number.
+    """
+
+    name: ClassVar[str] = "entity"
+    summary: ClassVar[str] = "entities like the question, facts around them, and passages that mention them"
+    source: ClassVar[str] = "VectorInstitute, kg-rag, entity-based method, 2025"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="6 * top_k_nodes + 4 * max_hops + 30")
+
+    top_k_nodes: int = 10
+    top_k_chunks: int = 5
+    top_k_paths: int = 10
+    similarity_threshold: float = 0.5
+    max_hops: int = 1
+    node_freq_weight: float = 0.4
+    node_sim_weight: float = 0.6
+    decay: float = 0.0
+    path_ranking: OneOf["similarity", "degree"] = "similarity"
+    mode: OneOf["text", "reasoning", "numeric"] = "text"
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise OptionError(f"entity: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+        if not math.isclose(self.node_freq_weight + self.node_sim_weight, 1.0, abs_tol=1e-9):
+            raise OptionError(
+                f"entity: the weights {self.node_freq_weight:g} and {self.node_sim_weight:g} are not 1 together",
+                hint="set node_freq_weight and node_sim_weight",
+            )
+        for name, allowed in (("path_ranking", ("similarity", "degree")), ("mode", ("text", "reasoning", "numeric"))):
+            if getattr(self, name) not in allowed:
+                raise OptionError(f"entity: {name}={getattr(self, name)!r}", hint=f"one of: {', '.join(allowed)}")
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Lines of facts (P, N), then passages (T); candidates from both."""
+        links = session.link()
+        matched = self._matched(links, session)
+        groups: list[NeighbourGroup] = []
+        about: list[Text] = []
+        items: list[EvidenceItem] = []
+        lines: list[Line] = []
+        with session.within_budget():
+            groups = _neighbours(list(matched.values()), session)
+            found = texts(session.graph, matched, languages=session.languages)
+            about = list(found.items)
+            session.note_cuts(found.cuts)
+            matched = _present(matched, groups, about, session)
+        if matched:
+            with session.within_budget():
+                named = [link.term for link in links if link.term in matched] or list(matched)
+                lines = lines_of(groups, named, session, max_hops=self.max_hops)
+                items += self._lines(lines, matched, groups, session)
+            with session.within_budget():
+                items += self._passages(matched, about, groups, lines, session)
+        evidence = Evidence(items)
+        session.note_cuts(cut for item in evidence for cut in item.cuts)
+        drawn = [item for item in evidence if item.kind != "passage"]
+        return Retrieval(
+            evidence=evidence,
+            candidates=tuple(_candidates(evidence, links, session)),
+            tree=decision_tree(drawn, evidence_labels(Evidence(drawn), session)),
+        )
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """The answer of one call, in the mode that was asked for."""
+        drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
+        return drafts[self.mode](retrieval, session)
+
+    def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[IRI, LinkedEntity]:
+        """The entities that the question names, then those that are most like it."""
+        matched = {link.term: link for link in links[: self.top_k_nodes]}
+        if session.linker is not None and len(matched) < self.top_k_nodes:
+            near = session.linker.similar(
+                session.question, limit=self.top_k_nodes, threshold=self.similarity_threshold
+            )  # fmt: skip
+            for entity in near:
+                if len(matched) < self.top_k_nodes:
+                    matched.setdefault(entity.term, entity)
+        return matched
+
+    def _lines(
+        self,
+        lines: Sequence[Line],
+        matched: Mapping[IRI, LinkedEntity],
+        groups: Sequence[NeighbourGroup],
+        session: Session,
+    ) -> list[EvidenceItem]:
+        best = best_lines(
+            lines, matched, degrees(groups), session,
+            at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
+        )  # fmt: skip
+        return [line_item(ranked, session) for ranked in best]
+
+    def _passages(
+        self,
+        matched: Mapping[IRI, LinkedEntity],
+        about: Sequence[Text],
+        groups: Sequence[NeighbourGroup],
+        lines: Sequence[Line],
+        session: Session,
+    ) -> list[EvidenceItem]:
+        if session.passages.note:
+            session.notes.append(session.passages.note)
+        similarity = {term: link.score for term, link in matched.items()}
+        near = self._near(similarity, lines, session)
+        if near:
+            found = texts(session.graph, near, languages=session.languages)
+            session.note_cuts(found.cuts)
+            about = [*about, *found.items]
+        return passage_items(
+            {**similarity, **near}, about, groups, session, at_most=self.top_k_chunks,
+            node_freq_weight=self.node_freq_weight, node_sim_weight=self.node_sim_weight,
+        )  # fmt: skip
+
+    def _near(self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session) -> dict[IRI, float]:
+        """The neighbours with the similarity of their entities, less of it with every hop; none without a decay."""
+        found: dict[IRI, float] = {}
+        if not self.decay:
+            return found
+        for line in lines:
+            for way in line.ways:
+                for hops, term in enumerate(way.terms[1 : self.max_hops + 1], 1):
+                    if isinstance(term, IRI) and term not in similarity:
+                        own = similarity[way.start] * self.decay**hops  # type: ignore[index]
+                        found[term] = max(found.get(term, 0.0), own)
+        best = sorted(found, key=lambda term: (-found[term], term.value))
+        if len(best) > _NEIGHBOURS:
+            session.note_cuts([Cut("neighbours that count for passages", _NEIGHBOURS, len(best))])
+        return {term: found[term] for term in best[:_NEIGHBOURS]}
+
+
+def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
+    """What lies one hop around the entities; the members of a class that the question names, too."""
+    entities = [entity.term for entity in matched]
+    near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
+    classes = [entity.term for entity in matched if entity.kind == "class"]
+    members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=SHOWN)
+    return [*near.items, *members.items]
+
+
+def _present(
+    matched: Mapping[IRI, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
+) -> dict[IRI, LinkedEntity]:
+    """The entities that are in the graph: an index may know some that were deleted since."""
+    known: set[Term] = {group.entity for group in groups} | {text.entity for text in about}
+    silent = [term for term in matched if term not in known]
+    if silent:
+        named = labels(session.graph, silent, languages=session.languages)
+        known |= {term for term, label in named.items() if not label.derived}
+    return {term: link for term, link in matched.items() if term in known}
+
+
+def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
+    """Terms of the lines that the question did not name, by the best line each is in; then what only passages name.
+
+    Where there are none, the entities that the question names.
+    """
+    linked = {link.term for link in links}
+    scores: dict[Term, float] = {}
+    markers: dict[Term, list[str]] = {}
+    lines = [item for item in evidence if item.kind != "passage"]
+    for item in lines:
+        ends = {way.end for way in item.ways}
+        for term in dict.fromkeys(term for way in item.ways for term in way.terms[1:]):
+            score = item.score - (0.0 if term in ends else _ON_THE_WAY)
+            scores[term] = max(scores.get(term, score), score)
+            markers.setdefault(term, []).append(item.marker)
+    last = min(scores.values(), default=0.0)
+    for item in evidence:
+        if item.kind == "passage":
+            for term in dict.fromkeys(_named(item)):
+                scores.setdefault(term, last - 1 + item.score)
+                markers.setdefault(term, []).append(item.marker)
+    terms = [t for t in scores if t not in linked and not isinstance(t, BlankNode)] or [t for t in scores if t in linked]
+    named = session.labels(terms, owed=True)
+    for term in sorted(terms, key=lambda t: (-scores[t], -len(markers[t]), named[t], str(t))):
+        yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
+
+
+def _named(item: EvidenceItem) -> Collection[Term]:
+    """The entities that a passage names."""
+    if item.excerpt is not None:
+        return [mention.term for mention in item.excerpt.mentions]
+    if len(item.triples) == 1 and len(item.triples[0].triple.object.value if hasattr(item.triples[0].triple.object, "value") else "") > 0:
+        return [item.triples[0].triple.subject]
+    return [term for cited in item.triples for term in (cited.hop.start, cited.hop.end)]

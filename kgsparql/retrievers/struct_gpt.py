@@ -1,0 +1,199 @@
+"""StructGPT for knowledge graphs: predicates are chosen, their facts read, and the question answered or gone on with.
+
+Source: Jiang, Zhou, Dong, Ye, Zhao, Wen, "StructGPT: A General Framework for Large Language Model to Reason over
+Structured Data", EMNLP 2023 (arXiv 2305.09645), the interfaces for knowledge graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kgsparql.answer import Retrieval
+from kgsparql.choosing import Candidate, Choice
+from kgsparql.completion import answers_at_ends, completed
+from kgsparql.composing import judged
+from kgsparql.errors import OptionError
+from kgsparql.evidence import Cut, Evidence, EvidenceItem
+from kgsparql.exploration import predicates
+from kgsparql.paths import PropertyPath, Walk
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
+from kgsparql.retrievers._struct_gpt_moves import Followed, Front, Known, Move, Reached, follow, move_text, moves_of
+from kgsparql.session import Session
+from kgsparql.terms import IRI
+
+__all__ = ["StructGPT"]
+
+_RANGES = {
+    "max_steps": (1, 10),
+    "predicates_per_step": (1, 3),
+    "fact_tokens": (50, 100_000),
+    "entities_per_step": (1, 10_000),
+    "neighbours_per_predicate": (1, 500),
+}
+"""The least and the most that an option may be."""
+
+_OTHERS = 5
+"""Items that are shown beside those an answer rests on."""
+
+_COMPLETED = 20
+"""Walks that are followed to every end."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructGPT(Retriever):
+    """Predicates of the entities reached so far are chosen one by one, until their facts answer the question.
+
+    :param max_steps: predicates on the longest path.
+    :param predicates_per_step: predicates that are followed at once.
+    :param fact_tokens: facts of a step that are shown, in tokens.
+    :param entities_per_step: entities that are gone on from.
+    :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
+    """
+
+    name: ClassVar[str] = "struct_gpt"
+    summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
+    source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
+    cost: ClassVar[Cost] = Cost(
+        calls="3 * max_steps + 1",
+        rounds="3 * max_steps + 1",
+        queries="max_steps * 12 + 30",
+    )
+
+    max_steps: int = 3
+    predicates_per_step: int = 1
+    fact_tokens: int = 1_024
+    entities_per_step: int = 200
+    neighbours_per_predicate: int = 200
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise OptionError(f"struct_gpt: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Paths (P) from the topics: those the answer rests on with all their ends, then others that were looked at."""
+        found: list[Shown] = []
+        fronts = [Front.of(link.term) for link in session.link()]
+        known: Known = {}
+        for number in range(1, self.max_steps + 1):
+            step: list[Followed] = []
+            with session.within_budget():
+                step = self._step(fronts, known, session)
+                found += shown(step, session, tokens=self.fact_tokens)
+            if session.partial or not step or number == self.max_steps:
+                break
+            with session.within_budget():
+                seen = _as_found(found, session)
+                draft = judged(seen, session)
+                if draft is not None and draft.sufficient and draft.text:
+                    return _answered(replace(seen, draft=draft, sufficient=True), found, session)
+                fronts = self._onward(step, session)
+            if session.partial or not fronts:
+                break
+        return _exhausted(found, session)
+
+    def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
+        """The facts of the predicates chosen at these fronts; none where there is nothing to choose."""
+        entities = dict.fromkeys(entity for front in fronts for entity in front.ways)
+        counted = predicates(session.graph, entities, direction=session.direction)
+        session.note_cuts(counted.cuts)
+        moves = moves_of(fronts, counted.items)
+        chosen = self._chosen(moves, session)
+        taken = [(moves[c.candidate.number], c) for c in chosen]
+        return follow(
+            [(m, c.candidate.score or 0.0, m.front.oracle + (c.chosen_by == "oracle")) for m, c in taken],
+            known,
+            session,
+            limit=self.neighbours_per_predicate,
+        )
+
+    def _chosen(self, moves: Sequence[Move], session: Session) -> list[Choice]:
+        """Who is asked chooses; where that is nothing, what fits the question best."""
+        if not moves:
+            return []
+        listed = _candidates(moves, session)
+        chosen = session.choose.choose(session.question, listed, "predicates", self.predicates_per_step)
+        if not chosen:
+            session.fall_back("predicates", "no predicate was chosen: the one that fits the question best was followed")
+            chosen = session.ranked.choose(session.question, listed, "predicates", 1)
+        return chosen
+
+    def _onward(self, step: Iterable[Followed], session: Session) -> list[Front]:
+        """The entities that were reached, the likeliest first, as many as are gone on from; never a literal."""
+        reached = [(one, own) for one in step for own in one.reached()]
+        ends = list(dict.fromkeys(end for _, own in reached for end in own.ways if isinstance(end, IRI)))
+        if len(ends) > self.entities_per_step:
+            labels = session.labels(ends)
+            order = likeliest([labels[end] for end in ends], session)
+            session.note_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
+            ends = [ends[i] for i in order[: self.entities_per_step]]
+        fronts = [
+            Front(own.walk, {end: own.ways[end] for end in ends if end in own.ways}, one.oracle) for one, own in reached
+        ]
+        return [front for front in fronts if front.ways]
+
+
+def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
+    """The moves as numbered candidates, each with its whole path from its topic."""
+    topics = list(dict.fromkeys(move.front.walk.start for move in moves))
+    labels = session.labels([*topics, *(step.predicate for move in moves for step in move.path)])
+    listed: dict[int, Candidate] = {}
+    for topic in topics:
+        own = [(i, move) for i, move in enumerate(moves) if move.front.walk.start == topic]
+        scored = session.path_candidates(
+            [(move.path, [""] * (len(move.path) + 1)) for _, move in own],
+            about=topic,
+            texts=[move_text(move, labels) for _, move in own],
+        )
+        listed |= {i: replace(candidate, number=i) for (i, _), candidate in zip(own, scored, strict=True)}
+    return [listed[i] for i in range(len(moves))]
+
+
+def _as_found(found: Sequence[Shown], session: Session) -> Retrieval:
+    """All facts so far, those of the last step first among the candidates."""
+    evidence = Evidence(item_of(one, session) for one in found)
+    reached = {item.marker: one.followed.reached() for item, one in zip(evidence, found, strict=True)}
+    latest = Evidence(reversed(list(evidence)))
+    return Retrieval(evidence=evidence, candidates=tuple(candidates_of(latest, reached, session)))
+
+
+def _answered(seen: Retrieval, found: Sequence[Shown], session: Session) -> Retrieval:
+    """The facts that the draft rests on, followed to every end; where that adds answers, it is to be written anew."""
+    draft = seen.draft
+    if draft is None or not session.complete:
+        return seen
+    return seen
+
+
+def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:
+    """Everything that was found: every path with all its ends, those that fit the question best first."""
+    if not found:
+        return Retrieval()
+    walks = _scored([(one.followed, reached) for one in found for reached in one.followed.reached()], session)
+    items: list[EvidenceItem] = []
+    if session.complete:
+        with session.within_budget():
+            made = completed([walk for walk, _ in walks], session)
+            items = [replace(item, score=score) for item, (_, score) in zip(made, walks, strict=True) if item]
+    if not items:
+        return _as_found(found, session)
+    evidence = Evidence(items)
+    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
+
+
+def _scored(reached: Sequence[tuple[Followed, Reached]], session: Session) -> list[tuple[Walk, float]]:
+    """The distinct walks, those an oracle chose the most steps of first, then those that fit the question best."""
+    oracle: dict[Walk, int] = {}
+    for one, own in reached:
+        oracle[own.walk] = max(oracle.get(own.walk, 0), one.oracle)
+    scores: dict[tuple[IRI, PropertyPath], float] = {}
+    for topic in dict.fromkeys(walk.start for walk in oracle):
+        paths = list(dict.fromkeys(walk.path for walk in oracle if walk.start == topic))
+        made = session.path_candidates([(path, [""] * (len(path) + 1)) for path in paths], about=topic)
+        scores |= {(topic, path): candidate.score or 0.0 for path, candidate in zip(paths, made, strict=True)}
+    scored = [(walk, times + scores[walk.start, walk.path]) for walk, times in oracle.items()]
+    return sorted(scored, key=lambda pair: -pair[1])[:_COMPLETED]

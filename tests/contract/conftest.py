@@ -1,0 +1,187 @@
+"""Graphs on both backends and a scripted model, made once for all tests of the contract of methods."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.events import Event
+from kgsparql.exchanges import Exchanges
+from kgsparql.graphs import open_graph
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from tests.conftest import FIXTURES, PREFIXES
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.model_server import ModelServer
+from tests.scripted import Player
+
+BACKENDS = ("embedded", "endpoint")
+HUB_DEGREE = 100_001
+E = "http://example.org/"
+
+
+@dataclass
+class Asked:
+    """An answer, and what happened on its way."""
+
+    answer: Answer
+    knowledge: kgsparql.KnowledgeBase
+    requests: list[dict[str, Any]]
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def prompts(self) -> list[str]:
+        """Everything that a model was shown, turn by turn."""
+        return [message["content"] for body in self.requests for message in body["messages"]]
+
+
+Ask = Callable[..., Asked]
+
+
+@pytest.fixture(scope="session")
+def nobel_graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgsparql.KnowledgeBase]]:
+    """The bundled graph in this process, and behind a server; both go by the same name."""
+    store = store_of(FIXTURES / "nobel.ttl", tmp_path_factory.mktemp("nobel") / "store")
+    with oxigraph_serve(store) as url:
+        sources = {"embedded": FIXTURES / "nobel.ttl", "endpoint": url}
+        graphs = {backend: open_graph(source, name="nobel") for backend, source in sources.items()}
+        yield {
+            backend: kgsparql.knowledge_base.KnowledgeBase(graph, embedder="none") for backend, graph in graphs.items()
+        }
+
+
+@pytest.fixture(scope="session")
+def hub_graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgsparql.KnowledgeBase]]:
+    """``:alpha`` is in ``:hub``, as 100,000 others are; ``:hub`` is part of ``:beta``."""
+    data = tmp_path_factory.mktemp("hub") / "hub.nt"
+    named = {"alpha": "Alpha", "hub": "The Hub", "beta": "Beta", "in": "is in", "of": "is part of"}
+    with data.open("w", encoding="utf-8") as file:
+        label = "http://www.w3.org/2000/01/rdf-schema#label"
+        file.writelines(f'<{E}{key}> <{label}> "{text}" .\n' for key, text in named.items())
+        file.write(f"<{E}alpha> <{E}in> <{E}hub> .\n<{E}hub> <{E}of> <{E}beta> .\n")
+        file.writelines(f"<{E}thing{i}> <{E}in> <{E}hub> .\n" for i in range(HUB_DEGREE - 1))
+    directory = store_of(data, tmp_path_factory.mktemp("hub") / "store")
+    with oxigraph_serve(directory) as url:
+        store = pyoxigraph.Store()
+        store.bulk_load(path=data)
+        graphs = {"embedded": open_graph(store, name="hub"), "endpoint": open_graph(url, name="hub")}
+        yield {
+            backend: kgsparql.knowledge_base.KnowledgeBase(graph, embedder="none") for backend, graph in graphs.items()
+        }
+
+
+@pytest.fixture(scope="session")
+def model_server() -> Iterator[ModelServer]:
+    with ModelServer(Player()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def model(model_server: ModelServer) -> Iterator[LanguageModel]:
+    made = LanguageModel("scripted-model", OpenAIClient(model_server.url, timeout_s=20.0))
+    yield made
+    made.client.close()
+
+
+@pytest.fixture
+def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
+    """Asks with a method and a script; ``script=None`` is no model at all."""
+
+    def run(
+        knowledge: kgsparql.KnowledgeBase,
+        question: str,
+        method: str,
+        script: Any = None,
+        *,
+        exchanges: Exchanges | None = None,
+        **options: Any,
+    ) -> Asked:
+        model_server.requests.clear()
+        if script is not None:
+            model_server.script = script
+            options["model"] = model if exchanges is None else _keeping(model, exchanges)
+        events: list[Event] = []
+        answer = knowledge.ask(question, retriever=method, emit=events.append, **options)
+        return Asked(answer, knowledge, [request.body for request in model_server.requests], events)
+
+    return run
+
+
+def _keeping(model: LanguageModel, exchanges: Exchanges) -> LanguageModel:
+    return LanguageModel(model.name, model.client, exchanges=exchanges)
+
+
+@pytest.fixture
+def knowledge_of(tmp_path: Path) -> Callable[..., kgsparql.KnowledgeBase]:
+    """A knowledge base over Turtle text, the usual prefixes declared."""
+
+    def make(turtle: str) -> kgsparql.KnowledgeBase:
+        store = pyoxigraph.Store()
+        store.load((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE)
+        return kgsparql.knowledge_base.KnowledgeBase(open_graph(store, name="test"), embedder="none")
+
+    return make
+
+
+def as_bytes(answer: Answer) -> str:
+    """The answer as JSON, without what may differ from one run to the next."""
+    said = answer.to_json()
+    said["usage"] |= {"seconds": None, "cached_calls": None}
+    return json.dumps(said, ensure_ascii=False)
+
+
+MARKERS = re.compile(r"\[([PNT]\d+(?:, [PNT]\d+)*)\]")
+
+
+def check_honest(asked: Asked) -> None:
+    """Nothing in an answer rests on what is not there, whatever a model said."""
+    answer = asked.answer
+    assert answer.status in {"answered", "partial", "not_in_graph", "no_entity"}
+    evidence = answer.evidence
+    assert [item.marker for item in evidence] == list(dict.fromkeys(item.marker for item in evidence))
+    for item in evidence:
+        assert item.text, item.marker
+        assert item.score == item.score, "not a number"
+        assert abs(item.score) < 1e6
+        for cited in item.triples:
+            assert cited.verified or _has_blank_node(cited.triple), cited.triple
+            assert _holds(asked.knowledge, cited.triple), cited.triple
+    known = {item.marker: _terms(item) for item in evidence}
+    for term in answer.answers:
+        assert term.markers, f"{term.label} rests on nothing"
+        assert abs(term.score) < 1e6
+        for marker in term.markers:
+            assert term.term in known[marker], f"{term.label} is not in {marker}"
+    for claim in answer.claims:
+        assert claim.markers
+        assert set(claim.markers) <= known.keys(), claim
+    for step in answer.inference:
+        assert step.cited.triple in {cited.triple for cited in evidence[step.marker].triples}
+    if answer.grounding == "graph" and not answer.text.startswith("Ranked candidates"):
+        in_text = {m for found in MARKERS.findall(answer.text) for m in found.split(", ")}
+        assert in_text <= known.keys(), answer.text
+        assert not answer.answers or in_text, "an answer without a citation"
+
+
+def _terms(item: kgsparql.EvidenceItem) -> set[Any]:
+    return {t for cited in item.triples for t in (cited.triple.subject, cited.triple.object)} | set(item.ends)
+
+
+def _has_blank_node(triple: kgsparql.Triple) -> bool:
+    return any(isinstance(term, kgsparql.BlankNode) for term in (triple.subject, triple.object))
+
+
+def _holds(knowledge: kgsparql.KnowledgeBase, triple: kgsparql.Triple) -> bool:
+    store = getattr(knowledge.graph, "store", None)
+    if store is None or _has_blank_node(triple):
+        return True  # it was looked up again: the answer says so
+    return any(store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None))

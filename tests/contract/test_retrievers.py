@@ -1,0 +1,361 @@
+"""What every method promises, whoever wrote it: the list is :func:`kgsparql.retrievers.names`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.budget import Budget
+from kgsparql.errors import NotFoundError
+from kgsparql.events import ModelCalled
+from kgsparql.exchanges import Exchanges
+from kgsparql.retrievers import find, load, names
+from kgsparql.retrievers._description import described
+from kgsparql.terms import IRI
+from tests.contract.conftest import BACKENDS, Ask, Asked, E, as_bytes, check_honest
+from tests.model_server import Slow
+from tests.scripted import Player, asked_for
+
+METHODS = names()
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+BORN = "Where was Marie Curie born?"
+JOINED = "What joins Marie Curie and Niels Bohr?"
+QUESTIONS = (FEYNMAN, BORN, JOINED, "On what date did Richard Feynman die?", "Who is the spouse of Dorothy Hodgkin?")
+PLAYERS = {"good": Player(), "never enough": Player(sufficient=False), "one of each": Player(chooses=1)}
+
+Graphs = dict[str, kgsparql.KnowledgeBase]
+
+
+@pytest.fixture(params=METHODS)
+def method(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+def nobel(request: pytest.FixtureRequest, nobel_graphs: Graphs) -> kgsparql.KnowledgeBase:
+    return nobel_graphs[request.param]
+
+
+@pytest.fixture
+def embedded(nobel_graphs: Graphs) -> kgsparql.KnowledgeBase:
+    return nobel_graphs["embedded"]
+
+
+# -- What it says of itself --------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_it_is_and_what_it_costs(method: str) -> None:
+    found = described(find(method))
+    assert found.name == method
+    assert found.about
+    assert found.source
+    assert 10 < len(found.summary) < 120
+    assert "\n" not in found.summary
+    assert [option.name for option in found.options if not option.about] == []
+    assert {option.name for option in found.options} == {
+        field.name
+        for field in dataclasses.fields(find(method))
+        if field.init  # type: ignore[arg-type]
+    }
+    assert 0 <= found.cost["rounds"].value <= found.cost["calls"].value
+    assert found.cost["queries"].value > 0
+
+
+def test_its_options_can_be_written_on_the_command_line(method: str) -> None:
+    said = {option.name: option.default for option in described(find(method)).options if option.default is not None}
+    assert load(method, said) == load(method)
+
+
+def test_it_is_a_value(method: str) -> None:
+    assert hash(load(method)) == hash(load(method))
+    assert find(method).__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+# -- Evidence and markers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+def test_evidence_is_in_the_graph_and_markers_resolve(
+    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, player: str
+) -> None:
+    found = [ask(nobel, question, method, PLAYERS[player]) for question in QUESTIONS]
+    for asked in found:
+        check_honest(asked)
+        assert len(asked.answer.evidence) > 0, asked.answer.question
+        assert asked.answer.removed == 0
+        assert asked.answer.error is None
+    statuses = {asked.answer.status for asked in found}
+    assert statuses == ({"answered"} if PLAYERS[player].sufficient else {"not_in_graph"})
+
+
+def test_without_a_model_there_are_ranked_candidates(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase) -> None:
+    for question in QUESTIONS:
+        asked = ask(nobel, question, method)
+        check_honest(asked)
+        assert asked.requests == []
+        assert asked.answer.status == "answered"
+        assert asked.answer.answers, question
+        assert asked.answer.text.startswith("Ranked candidates")
+        assert asked.answer.usage["model_calls"] == 0
+
+
+def test_no_name_of_the_question_is_an_answer_where_there_are_others(
+    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase
+) -> None:
+    answer = ask(embedded, FEYNMAN, method).answer
+    assert answer.answers
+    assert not {link.term for link in answer.linked} & {a.term for a in answer.answers[:3]}
+
+
+@pytest.mark.parametrize("direction", ["forward", "inverse"])
+def test_the_direction_is_kept(ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, direction: str) -> None:
+    asked = ask(embedded, FEYNMAN, method, direction=direction)
+    check_honest(asked)
+    walked = {cited.direction for item in asked.answer.evidence for cited in item.triples}
+    assert walked <= {direction}
+
+
+# -- The same bytes ----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_bytes_twice_and_replayed_with_the_server_down(
+    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    for question in (FEYNMAN, JOINED):
+        first = ask(nobel, question, method, Player())
+        again = ask(nobel, question, method, Player())
+        assert as_bytes(first.answer) == as_bytes(again.answer)
+        with Exchanges(tmp_path / "x.sqlite") as exchanges:
+            kept = ask(nobel, question, method, Player(), exchanges=exchanges)
+        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges:
+            replayed = ask(nobel, question, method, Player(), exchanges=exchanges)
+        assert replayed.requests == []
+        assert all(event.cached for event in replayed.events if isinstance(event, ModelCalled))
+        assert as_bytes(first.answer) == as_bytes(kept.answer) == as_bytes(replayed.answer)
+        assert ask(nobel, question, method).answer.text == ask(nobel, question, method).answer.text
+
+
+def test_both_backends_give_the_same(ask: Ask, method: str, nobel_graphs: Graphs) -> None:
+    compared = 0
+    for question in QUESTIONS:
+        for script in (None, Player(), Player(sufficient=False)):
+            one, other = (ask(nobel_graphs[backend], question, method, script).answer for backend in BACKENDS)
+            if _is_cut(one) or _is_cut(other):
+                continue
+            compared += 1
+            assert _content(one) == _content(other), question
+    assert compared >= len(QUESTIONS)
+
+
+def _is_cut(answer: Answer) -> bool:
+    return any("there are more" in str(cut) for item in answer.evidence for cut in item.cuts)
+
+
+def _content(answer: Answer) -> dict[str, Any]:
+    """The answer without what it cost."""
+    said = answer.to_json()
+    del said["usage"]
+    return said  # type: ignore[no-any-return]
+
+
+# -- What it costs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+def test_it_spends_no_more_than_it_says(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, player: str) -> None:
+    for question in QUESTIONS:
+        asked = ask(nobel, question, method, PLAYERS[player])
+        bounds = _bounds(method, asked)
+        assert asked.answer.usage["model_calls"] <= bounds["calls"], question
+        assert asked.answer.usage["queries"] <= bounds["queries"], question
+    without = ask(nobel, FEYNMAN, method)
+    assert without.answer.usage["queries"] <= _bounds(method, without)["queries"]
+
+
+def _bounds(method: str, asked: Asked) -> dict[str, int]:
+    made = load(method)
+    options = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}  # type: ignore[arg-type]
+    return made.cost.bounds(options, entities=max(1, len(asked.answer.linked)))
+
+
+def test_it_sends_no_query_per_candidate(ask: Ask, method: str, knowledge_of: Any) -> None:
+    """Ten times as many neighbours are no more queries."""
+    counts = []
+    for n in (4, 40):
+        facts = "".join(f':a :p{i % 4} :b{i} . :b{i} rdfs:label "B {i}" ; :q :c{i} . ' for i in range(n))
+        knowledge = knowledge_of(f':a rdfs:label "Alpha" . {facts}')
+        counts.append(ask(knowledge, "What is Alpha near?", method, Player()).answer.usage["queries"])
+    assert counts[1] <= counts[0] + 4, counts
+
+
+# -- Limits ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_limit_on_calls_leaves_the_evidence(ask: Ask, method: str, embedded: kgsparql.KnowledgeBase) -> None:
+    whole = ask(embedded, FEYNMAN, method, Player(sufficient=False)).answer.usage["model_calls"]
+    for limit in range(whole):
+        asked = ask(embedded, FEYNMAN, method, Player(sufficient=False), budget=Budget(max_calls=limit))
+        check_honest(asked)
+        assert len(asked.requests) <= limit
+        assert asked.answer.usage["model_calls"] <= limit
+        assert len(asked.answer.evidence) > 0, limit
+        if limit == 0:
+            assert asked.answer.status == "partial"
+            assert asked.answer.text.startswith("Ranked candidates")
+            assert any("0 model calls" in note for note in asked.answer.notes)
+
+
+def test_a_limit_on_tokens_leaves_the_evidence(ask: Ask, method: str, embedded: kgsparql.KnowledgeBase) -> None:
+    asked = ask(embedded, FEYNMAN, method, Player(), budget=Budget(max_tokens=1))
+    check_honest(asked)
+    assert (asked.requests, asked.answer.status) == ([], "partial")
+    assert len(asked.answer.evidence) > 0
+
+
+@pytest.mark.parametrize("script", [None, Player()], ids=["no model", "model"])
+def test_a_limit_on_queries_keeps_what_was_found(
+    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, script: Player | None
+) -> None:
+    whole = ask(nobel, FEYNMAN, method, script).answer
+    assert whole.status == "answered"
+    limits = range(whole.usage["queries"], -1, -1)
+    partial = [
+        (limit, asked)
+        for limit in limits
+        if (asked := ask(nobel, FEYNMAN, method, script, budget=Budget(max_queries=limit))).answer.status == "partial"
+    ]
+    assert [limit for limit, _ in partial] == list(range(len(partial) - 1, -1, -1)), "what is enough stays enough"
+    for limit, asked in partial:
+        check_honest(asked)
+        assert asked.answer.usage["queries"] <= limit + 10, "labels and citations of what is shown are owed"
+        assert any(f"{limit} queries" in note for note in asked.answer.notes)
+    assert len(partial[0][1].answer.evidence) > 0, "one query less than it takes"
+    found = [len(asked.answer.evidence) for _, asked in partial]
+    assert sum(count > 0 for count in found) >= len(found) / 4, found
+
+
+def test_a_limit_on_solutions_ends_it(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase) -> None:
+    whole = ask(nobel, FEYNMAN, method).answer
+    for share in (0.0, 0.1, 0.5, 0.9):
+        limit = int(whole.usage["rows"] * share)
+        asked = ask(nobel, FEYNMAN, method, budget=Budget(max_rows=limit))
+        check_honest(asked)
+        assert asked.answer.status == "partial" or share > 0.5, "rows that are owed do not count"
+
+
+def test_a_limit_on_time_ends_it(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase) -> None:
+    for script in (None, Player()):
+        asked = ask(nobel, FEYNMAN, method, script, budget=Budget(max_seconds=0.0))
+        check_honest(asked)
+        assert asked.answer.status == "partial"
+        assert asked.requests == []
+        assert any("0 seconds" in note for note in asked.answer.notes)
+
+
+def test_a_model_that_takes_too_long_leaves_the_evidence(
+    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase
+) -> None:
+    def slow(body: dict[str, Any]) -> Any:
+        reply = Player()(body)
+        return Slow(30.0, reply) if "answer" in asked_for(body) else reply
+
+    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=1.0))
+    check_honest(asked)
+    assert asked.answer.status == "partial"
+    assert asked.answer.text
+
+
+# -- Odd graphs --------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_graph_is_said_to_be_empty(ask: Ask, method: str, knowledge_of: Any) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        ask(knowledge_of(""), FEYNMAN, method, Player())
+    assert caught.value.code == "E_EMPTY_GRAPH"
+
+
+@pytest.mark.parametrize("script", [None, Player(), Player(sufficient=False)], ids=["no model", "enough", "never"])
+@pytest.mark.parametrize(
+    "turtle",
+    [
+        ":a :p :b .",
+        ":a :p :a .",
+        ':a :p "1999"^^xsd:gYear , "text"@en , 42 .',
+        ":a :p [ :q [ :r [ :s :b ] ] ] .",
+        ":b :p [ :q :a ] .",
+        ":a :p _:l . _:l :next _:r . _:r :next _:l .",
+        ":a rdfs:seeAlso :b ; a :C .",
+    ],
+    ids=["one triple", "a loop", "literals", "nested blank nodes", "behind a blank node", "a cycle of them", "noise"],
+)
+def test_a_graph_with_next_to_nothing_in_it(
+    ask: Ask, method: str, knowledge_of: Any, turtle: str, script: Player | None
+) -> None:
+    asked = ask(knowledge_of(turtle), "What does it say of a?", method, script, entities=(IRI(E + "a"),))
+    check_honest(asked)
+    assert asked.answer.error is None
+
+
+def test_a_literal_and_what_lies_behind_a_blank_node_are_answers(ask: Ask, method: str, knowledge_of: Any) -> None:
+    knowledge = knowledge_of(
+        ':a rdfs:label "Alpha" ; :height "42" ; :employment [ :organisation :o ] . :o rdfs:label "Acme" . '
+        ':height rdfs:label "height" . :employment rdfs:label "employment" . :organisation rdfs:label "organisation" .'
+    )
+    height = ask(knowledge, "What is the height of Alpha?", method)
+    work = ask(knowledge, "What is the organisation of the employment of Alpha?", method)
+    check_honest(height)
+    check_honest(work)
+    assert "42" in [a.label for a in height.answer.answers]
+    assert "Acme" in [a.label for a in work.answer.answers]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("topic", ["alpha", "hub"])
+def test_Q16_a_hub_stays_within_the_queries_it_may_send(
+    ask: Ask, method: str, hub_graphs: Graphs, backend: str, topic: str
+) -> None:
+    question = {"alpha": "What else is in the same hub as Alpha?", "hub": "What is in The Hub?"}[topic]
+    for script in (None, Player(sufficient=False)):
+        asked = ask(hub_graphs[backend], question, method, script, entities=(IRI(E + topic),))
+        check_honest(asked)
+        assert len(asked.answer.evidence) > 0
+        assert asked.answer.usage["queries"] <= _bounds(method, asked)["queries"]
+        assert asked.answer.usage["rows"] <= 200_000
+        told = " ".join(asked.answer.notes)
+        assert "at most" in told or "more edges" in told, "what was left out is said"
+
+
+@pytest.mark.parametrize("script", [None, Player()], ids=["no model", "model"])
+def test_Q20_an_entity_that_is_not_there(
+    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, script: Player | None
+) -> None:
+    asked = ask(nobel, "Where is it?", method, script, entities=(IRI(E + "nowhere"),))
+    assert (asked.answer.status, asked.requests) == ("not_in_graph", [])
+    assert len(asked.answer.evidence) == 0
+    assert asked.answer.answers == ()
+    assert "no evidence" in asked.answer.text
+
+
+def test_nothing_of_the_question_is_in_the_graph(ask: Ask, method: str, knowledge_of: Any) -> None:
+    asked = ask(knowledge_of(':a rdfs:label "Alpha" ; :p :b .'), "Where do zebras live?", method)
+    assert asked.answer.status == "no_entity"
+    assert len(asked.answer.evidence) == 0
+
+
+def test_asking_changes_nothing(ask: Ask, method: str, knowledge_of: Any) -> None:
+    knowledge = knowledge_of(':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" .')
+    before = set(knowledge.graph.store)
+    ask(knowledge, "What is Alpha near?", method, Player())
+    assert set(knowledge.graph.store) == before
+
+
+def test_every_method_is_found_by_its_file() -> None:
+    folder = Path(kgsparql.__file__).parent / "retrievers"
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
+    assert files == set(names())
+    assert all(find(name).__module__ == f"kgsparql.retrievers.{name}" for name in files)

@@ -1,0 +1,144 @@
+"""From a way that was found to every answer on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kgsparql.budget import Budget, Usage
+from kgsparql.completion import answers_at_ends, completed
+from kgsparql.errors import BudgetExceededError
+from kgsparql.events import Event, QueryRun
+from kgsparql.evidence import Evidence
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.query import Query
+from kgsparql.ranking import BM25Ranker
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Literal
+
+EX = "http://example.org/"
+Graph = Callable[..., OxigraphGraph]
+
+
+def ex(name: str) -> IRI:
+    return IRI(EX + name)
+
+
+def path(*steps: str) -> PropertyPath:
+    return PropertyPath.of(*("^" * s.startswith("^") + EX + s.removeprefix("^") for s in steps))
+
+
+def session_of(graph: OxigraphGraph, events: list[Event] | None = None, budget: Budget | None = None) -> Session:
+    usage, seen = Usage(budget or Budget()), [] if events is None else events
+    return Session(
+        question="what about it?", graph=MeteredGraph(graph, usage, seen.append), linker=None, ranker=BM25Ranker(),
+        usage=usage, emit=seen.append, given=(ex("a"),),
+    )  # fmt: skip
+
+
+def again(graph: OxigraphGraph, query: Query) -> set[object]:
+    return {solution["answer"] for solution in graph.select(query)}
+
+
+COLLEAGUES = ":a :at :u , :v . :b :at :u . :c :at :u , :v . :d :at :v ; :field :physics . :b :field :physics , :art ."
+
+
+def test_every_end_is_found_and_the_query_finds_just_these(graph_of: Graph) -> None:
+    graph = graph_of(COLLEAGUES)
+    (item,) = completed([Walk(ex("a"), path("at", "^at"))], session_of(graph))
+    assert item is not None
+    assert item.ends == (ex("b"), ex("c"), ex("d"))
+    assert again(graph, item.query) == set(item.ends)
+    assert [way.end for way in item.ways] == list(item.ends)
+    assert {way.start for way in item.ways} == {ex("a")}
+    assert len({cited.triple for cited in item.triples}) == len(item.triples)
+    assert item.text.startswith("a —at→ u ←at— b")
+
+
+def test_a_constraint_holds_in_the_ends_the_triples_and_the_query(graph_of: Graph) -> None:
+    graph = graph_of(COLLEAGUES)
+    physics = Constraint(2, Step(ex("field")), (ex("physics"), Literal("nowhere")))
+    (item,) = completed([Walk(ex("a"), path("at", "^at"), (physics,))], session_of(graph))
+    assert item is not None
+    assert item.ends == (ex("b"), ex("d"))
+    assert again(graph, item.query) == set(item.ends)
+    assert {c.triple.subject for c in item.triples if c.triple.predicate == ex("field")} == set(item.ends)
+    assert item.text.endswith("(where field physics or nowhere)")
+
+
+def test_the_start_is_an_answer_only_if_it_is_the_only_one(graph_of: Graph) -> None:
+    graph = graph_of(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
+    there_and_back, near = completed(
+        [Walk(ex("a"), path("spouse", "spouse")), Walk(ex("a"), path("near"))], session_of(graph)
+    )
+    assert there_and_back is not None
+    assert near is not None
+    assert (there_and_back.ends, near.ends) == ((ex("a"),), (ex("c"),))
+    for item in (there_and_back, near):
+        assert again(graph, item.query) == set(item.ends)
+
+
+def test_the_triples_of_the_first_ends_are_cited_and_all_are_counted(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    events: list[Event] = []
+    session = session_of(graph, events)
+    (item,) = completed([Walk(ex("a"), path("p"))], session, shown=10)
+    assert item is not None
+    assert (len(item.ends), len(item.triples), item.cuts) == (70, 10, ())
+    assert "60 more" in item.text
+    assert [event.name for event in events if isinstance(event, QueryRun) and "walk" in event.name] == [
+        "walk", "walk_triples",
+    ]  # fmt: skip
+
+
+def test_more_ends_than_the_limit_are_a_cut(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    session = session_of(graph)
+    (item,) = completed([Walk(ex("a"), path("p"))], session, limit=20)
+    assert item is not None
+    assert len(item.ends) == 20
+    assert item.cuts[0].limit == 20
+    assert any("at most 20" in line for line in session.told)
+
+
+def test_several_walks_cost_two_queries_and_keep_their_places(graph_of: Graph) -> None:
+    graph = graph_of(COLLEAGUES)
+    events: list[Event] = []
+    walks = [Walk(ex("a"), path("at")), Walk(ex("a"), path("nothing")), Walk(ex("d"), path("field"))]
+    first, none, last = completed(walks, session_of(graph, events))
+    assert none is None
+    assert first is not None
+    assert last is not None
+    assert (first.ends, last.ends) == ((ex("u"), ex("v")), (ex("physics"),))
+    asked = [event for event in events if isinstance(event, QueryRun) and event.name.startswith("walk")]
+    assert len(asked) == 2
+
+
+def test_a_blank_node_is_passed_but_is_no_end(graph_of: Graph) -> None:
+    graph = graph_of(":a :job [ :employer :uni ; :since 1999 ] .")
+    through, only = completed([Walk(ex("a"), path("job", "employer")), Walk(ex("a"), path("job"))], session_of(graph))
+    assert through is not None
+    assert through.ends == (ex("uni"),)
+    assert isinstance(through.ways[0].terms[1], BlankNode)
+    assert only is None
+
+
+def test_a_spent_budget_is_an_error_for_the_caller_to_catch(graph_of: Graph) -> None:
+    session = session_of(graph_of(COLLEAGUES), budget=Budget(max_queries=1))
+    with pytest.raises(BudgetExceededError):
+        completed([Walk(ex("a"), path("at"))], session)
+
+
+def test_answers_are_the_ends_of_the_best_item_first(graph_of: Graph) -> None:
+    from dataclasses import replace
+
+    session = session_of(graph_of(COLLEAGUES))
+    items = completed([Walk(ex("a"), path("at")), Walk(ex("a"), path("at", "^at"))], session)
+    evidence = Evidence(replace(i, score=s) for i, s in zip(items, (0.2, 0.9), strict=True) if i is not None)
+    answers = answers_at_ends(evidence, session)
+    assert [(a.label, a.markers, a.score) for a in answers] == [
+        ("b", ("P2",), 0.9), ("c", ("P2",), 0.9), ("d", ("P2",), 0.9), ("u", ("P1",), 0.2), ("v", ("P1",), 0.2),
+    ]  # fmt: skip
