@@ -3,8 +3,8 @@
     python benchmarks/oracle.py DATA/metaqa DATA/pathquestion --limit 50 --methods struct_gpt,think_on_graph
 
 A folder holds ``graph.nt.gz`` and ``questions.jsonl`` (or ``.jsonl.gz``) whose questions have ``path``: the local names
-of the predicates from the topic to the answers, ``^`` for the inverse direction. The topics are given, an oracle chooses
-whatever lies on that path, and the path is followed to every end.
+of the predicates from the topic to the answers, ``^`` for the inverse direction. The topics are given, an oracle
+chooses whatever lies on that path, and the path is followed to every end.
 
 Columns: ``contains`` (the answers that are returned hold every gold one), ``equal`` (and no other), both of the answers
 that the best item of evidence leads to, and ``any`` (all candidates of all items hold every gold one). For
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--methods", default="struct_gpt,think_on_graph", help="comma-separated")
     parser.add_argument("--limit", type=int, help="so many questions of each number of hops, drawn at random")
     parser.add_argument("--embedder", default="none", help="as for kgsparql ask; the oracle needs none")
-    parser.add_argument("--misses", action="store_true", help="print the questions whose gold answers are not all there")
+    parser.add_argument("--misses", action="store_true", help="print what was not all there")
     options = parser.parse_args()
     print(
         f"{'set':14} {'method':15} {'hops':>4} {'n':>5} {'contains':>9} {'equal':>6} {'any':>6} {'median ms':>10} "
@@ -98,7 +98,7 @@ def drawn(questions: Iterable[dict[str, Any]], limit: int | None) -> Iterator[di
         by_hops[question["hops"]].append(question)
     for _, some in sorted(by_hops.items()):
         if limit is not None and len(some) > limit:
-            yield from random.Random(SEED).sample(some, limit)  # noqa: S311 - a sample, not a secret
+            yield from random.Random(SEED).sample(some, limit)
         else:
             yield from some
 
@@ -160,14 +160,16 @@ def value(term: Term) -> str:
 
 def print_rows(folder: str, method: str, hops: int, rows: Sequence[Row]) -> None:
     """The shares, in percent, of one method for one number of hops."""
-    shares = [statistics.mean(share) * 100 for share in zip(*((r.contains, r.equal, r.anywhere) for r in rows))]
+    shares = [
+        statistics.mean(share) * 100 for share in zip(*((r.contains, r.equal, r.anywhere) for r in rows), strict=True)
+    ]
     print(
         f"{folder:14} {method:15} {hops:>4} {len(rows):>5} {shares[0]:>9.1f} {shares[1]:>6.1f} {shares[2]:>6.1f} "
         f"{statistics.median(r.milliseconds for r in rows):>10.0f} {statistics.median(r.queries for r in rows):>8.0f}"
     )
     if rows[0].ranks:
-        among = (statistics.mean(share) * 100 for share in zip(*(r.ranks for r in rows)))
-        print("  gold path among the first " + ", ".join(f"{n}: {s:.1f}" for n, s in zip(RANKED, among)))
+        among = (statistics.mean(share) * 100 for share in zip(*(r.ranks for r in rows), strict=True))
+        print("  gold path among the first " + ", ".join(f"{n}: {s:.1f}" for n, s in zip(RANKED, among, strict=True)))
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
     """
     if not directory.is_dir():
         what = "a file, not a directory" if directory.is_file() else "no such directory"
-        raise InputError(f"{printable(str(directory), 200)}: {what}", hint="name a directory of .txt, .md or .pdf files")
+        raise InputError(
+            f"{printable(str(directory), 200)}: {what}", hint="name a directory of .txt, .md or .pdf files"
+        )
     found, others = [], []
     for path in sorted(directory.rglob("*"), key=lambda path: path.relative_to(directory).parts):
         name = path.relative_to(directory)
@@ -86,7 +88,9 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
         else:
             others.append(Skipped(name.as_posix(), "not .txt, .md or .pdf"))
     if not found and not others:
-        raise InputError(f"{printable(str(directory), 200)}: an empty directory", hint="put .txt, .md or .pdf files in it")
+        raise InputError(
+            f"{printable(str(directory), 200)}: an empty directory", hint="put .txt, .md or .pdf files in it"
+        )
     return found, others
 
 

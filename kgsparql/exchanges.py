@@ -9,17 +9,19 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
 
 __all__ = ["Exchanges", "Kind", "Mode"]
+
+T = TypeVar("T")
 
 Mode = Literal["use", "write", "only"]
 """``use``: answer from the store, and add to it. ``write``: always ask, and keep the reply. ``only``: never ask."""
@@ -27,7 +29,10 @@ Mode = Literal["use", "write", "only"]
 _VERSION = 1
 """Of the table; kept as SQLite's ``user_version``."""
 
-_BUSY_S = 10.0
+_BUSY_S = 2.0
+"""For other processes that write: what is kept saves a call, and is not worth waiting for much longer."""
+_SLICE_S = 0.1
+"""For SQLite to wait at a time: Ctrl-C is not heard while it waits."""
 
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 
@@ -108,8 +113,8 @@ class Exchanges:
             connection = self._there()
             if connection is None:
                 return None
-            found = connection.execute("SELECT reply FROM exchange WHERE key = ?", (_key(kind, _json(request)),))
-            row = found.fetchone()
+            key = (_key(kind, _json(request)),)
+            row = _waiting(lambda: connection.execute("SELECT reply FROM exchange WHERE key = ?", key).fetchone())
             return None if row is None else dict(json.loads(row[0]))
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
@@ -121,7 +126,8 @@ class Exchanges:
         asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
         row = (_key(kind, asked), kind, _now(), len(asked) + len(replied), asked, replied)
         with self._lock, self._translated():
-            self._open(make=True).execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection = self._open(make=True)
+            _waiting(lambda: connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row))
 
     def summary(self) -> list[Kind]:
         """What there is, kind by kind, in the order of their names."""
@@ -140,9 +146,10 @@ class Exchanges:
             connection = self._there()
             if connection is None:
                 return 0
-            removed = connection.execute("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,)).rowcount
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            delete = "DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1"
+            removed = _waiting(lambda: connection.execute(delete, (kind,)).rowcount)
+            _waiting(lambda: connection.execute("VACUUM"))
+            _waiting(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
             return removed
 
     def close(self) -> None:
@@ -161,7 +168,7 @@ class Exchanges:
             self._inherited.append(self._connection)  # a parent's: SQLite forbids to use it, or close it, after a fork
             self._connection = None
         if self._connection is None:
-            self._connection = self._connected(make=make)
+            self._connection = _waiting(lambda: self._connected(make=make))
             self._owner = os.getpid()
         return self._connection
 
@@ -179,11 +186,11 @@ class Exchanges:
 
     def _checked(self, address: str) -> sqlite3.Connection:
         """A connection to a file with our table in it, which is made if the file is new; any other stays as it is."""
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(address, uri=True, timeout=_SLICE_S, isolation_level=None, check_same_thread=False)
         try:
             is_new = self._is_new(connection)
             if "immutable" not in address:
-                _write_ahead(connection)
+                connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
                 connection.execute("PRAGMA synchronous = NORMAL")
             if is_new:
                 _make(connection)
@@ -234,21 +241,17 @@ class Exchanges:
         return StoreError(said, hint=hint, path=where)
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers read while somebody writes.
-
-    Changing over needs the file for a moment, and SQLite does not wait for it as it waits elsewhere.
-    """
+def _waiting(work: Callable[[], T]) -> T:
+    """What something done in SQLite comes to, tried again for a while as long as somebody else has the file."""
     until = time.monotonic() + _BUSY_S
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            return work()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            is_busy = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+            if not is_busy or time.monotonic() > until:
                 raise
             time.sleep(0.01)
-        else:
-            return
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -21,6 +21,7 @@ from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighb
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.paths import Directions
 from kgsparql.paths import Path as GraphPath
 from kgsparql.query import Query
@@ -141,6 +142,7 @@ class KnowledgeBase:
             usage=usage,
             emit=emit,
             given=tuple(self.resolve(e) if isinstance(e, str) else e for e in asking.entities),
+            passages=self.passages,
             languages=self.languages,
             direction=asking.direction,
             seed=asking.seed,
@@ -214,6 +216,27 @@ class KnowledgeBase:
         return build_label_index(
             self.graph, self.index_directory, embedder=self.embedder, progress=self.progress, cancel=cancel
         )
+
+    def index_texts(
+        self, directory: Path, *, passage_tokens: int = PASSAGE_TOKENS, cancel: threading.Event | None = None
+    ) -> IndexedTexts:
+        """Cut the documents of a directory into passages, and find what they mention; the label index is built first.
+
+        They take the place of those that were indexed before, all at once.
+
+        :raises InputError: if there is no such directory, or nothing in it that can be read.
+        """
+        built = build_passages(
+            self.index_directory, directory, source=self.graph.name, passage_tokens=passage_tokens,
+            languages=self.languages, progress=self.progress, cancel=cancel,
+        )  # fmt: skip
+        self.__dict__.pop("passages", None)
+        return built
+
+    @cached_property
+    def passages(self) -> Passages:
+        """The passages of documents that were indexed with the graph; nothing is read before they are asked for."""
+        return Passages(lambda: self.index_directory, self.graph.name)
 
     @cached_property
     def linker(self) -> Linker:

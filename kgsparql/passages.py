@@ -23,7 +23,7 @@ from kgsparql.tables import MANIFEST, Tables, lancedb, one_of, translated
 from kgsparql.terms import IRI, printable
 from kgsparql.words import stop_words, tokens
 
-__all__ = ["PASSAGE_TOKENS", "IndexedTexts", "Passage", "Passages", "build_passages"]
+__all__ = ["PASSAGE_TOKENS", "IndexedTexts", "Passage", "Passages", "build_passages", "checked_tokens"]
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: some three to six sentences."""
@@ -69,21 +69,31 @@ class Passages:
     """The passages of a graph's documents; none, if none were indexed. Nothing is read before it is needed.
 
     :param locate: gives the directory of the graph's label index; called when the passages are first asked for.
+        ``None`` for a graph without one.
     :param source: the name of the graph.
+
+    >>> len(Passages())
+    0
     """
 
-    def __init__(self, locate: Callable[[], Path], source: str = "") -> None:
+    def __init__(self, locate: Callable[[], Path] | None = None, source: str = "") -> None:
         self._locate = locate
         self._source = source
 
     @cached_property
-    def _tables(self) -> Tables:
-        return Tables(self._locate() / _FOLDER)
+    def _directory(self) -> Path | None:
+        return None if self._locate is None else self._locate()
 
     @cached_property
     def _manifest(self) -> dict[str, Any] | None:
-        manifest = self._tables.manifest()
-        return manifest if manifest is not None and manifest.get("recipe") == _RECIPE else None
+        manifest = None if self._directory is None else Tables(self._directory / _FOLDER).manifest()
+        if manifest is None:
+            return None
+        return manifest if manifest.get("recipe") == _RECIPE else None
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables((self._directory or Path()) / _FOLDER)
 
     def __len__(self) -> int:
         return 0 if self._manifest is None else int(self._manifest["rows"])
@@ -96,9 +106,9 @@ class Passages:
     @cached_property
     def note(self) -> str:
         """What a person should know: that documents were indexed for another state of this graph."""
-        if self._manifest is not None or not self._source:
+        if self._manifest is not None or self._directory is None or not self._source:
             return ""
-        for path in sorted(self._locate().parent.glob(f"*/{_FOLDER}/{MANIFEST}")):
+        for path in sorted(self._directory.parent.glob(f"*/{_FOLDER}/{MANIFEST}")):
             try:
                 known = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError):
@@ -196,10 +206,7 @@ def build_passages(
     :raises StoreLockedError: if another process is writing there.
     :raises CancelledError: if ``cancel`` is set before it is done.
     """
-    if not _TOKENS[0] <= passage_tokens <= _TOKENS[1]:
-        raise LimitError(
-            f"passages of {passage_tokens:,} tokens", hint=f"from {_TOKENS[0]:,} to {_TOKENS[1]:,}", limit="tokens"
-        )
+    checked_tokens(passage_tokens)
     files, others = files_of(texts)
     with writer_lock(directory):
         labels = Tables(directory).manifest()
@@ -220,9 +227,18 @@ def build_passages(
             raise InputError(f"{printable(str(texts), 200)}: no document can be read: {why}", hint=".txt, .md or .pdf")
         tables.publish({**manifest, "digest": digest, "source": source, "recipe": _RECIPE})
         tables.drop(name for name in tables.names() if name not in (manifest["passages"], manifest["mentions"]))
-    return IndexedTexts(
-        manifest["documents"], manifest["rows"], manifest["mention_rows"], (*others, *builder.skipped)
-    )
+    return IndexedTexts(manifest["documents"], manifest["rows"], manifest["mention_rows"], (*others, *builder.skipped))
+
+
+def checked_tokens(passage_tokens: int) -> int:
+    """A length of passages that can be used.
+
+    :raises LimitError: for passages that are too short or too long.
+    """
+    least, most = _TOKENS
+    if not least <= passage_tokens <= most:
+        raise LimitError(f"passages of {passage_tokens:,} tokens", hint=f"from {least:,} to {most:,}", limit="tokens")
+    return passage_tokens
 
 
 def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels: str) -> str:

@@ -111,17 +111,32 @@ class Asked:
         return [i for i in self.free if self.tokens[i].text not in stops]
 
     @cached_property
-    def distances(self) -> list[int] | None:
-        """How many words each word is away from what the paths start from; ``None`` where that is not named."""
+    def _own(self) -> range | None:
+        """The words of what the paths start from."""
         if self.about is None:
             return None
         start, end = self.about
         own = [i for i, token in enumerate(self.tokens) if start < token.end and token.start < end]
-        return [min(abs(i - j) for j in own) for i in range(len(self.tokens))] if own else None
+        return range(own[0], own[-1] + 1) if own else None
+
+    @cached_property
+    def ranks(self) -> list[int] | None:
+        """The order in which words are read outwards from what the paths start from; ``None`` where that is not named.
+
+        After `X's`, what follows belongs to X first, then what stands before; else the other way round:
+        `the gender of X's parents` leads to the parents and then to their gender.
+        """
+        if self._own is None:
+            return None
+        first, last, count = self._own.start, self._own.stop - 1, len(self.tokens)
+        is_owner = last + 1 < count and self.tokens[last + 1].text == "s"
+        before, after = (count, 0) if is_owner else (0, count)
+        return [before + first - i if i < first else after + i - last for i in range(count)]
 
     def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
         """The content words but for one beside the mention that only says what the mentioned thing is."""
-        beside = [i for i in self.content if self.distances is not None and self.distances[i] == 1]
+        own = self._own
+        beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
         if not beside or not kind:
             return self.content
         alike = ranker.similarities([self.tokens[i].text for i in beside], [kind])[:, 0]
@@ -141,7 +156,7 @@ class Asked:
         return self.question[self.tokens[i].end : self.tokens[i + 1].start]
 
     def phrases(self) -> list[tuple[str, int]]:
-        """Runs of up to three free words that begin with a content word, and their distance from the mention."""
+        """Runs of up to three free words that begin with a content word, and the rank of the first that is read."""
         free, content = set(self.free), set(self.content)
         found = []
         for i in self.content:
@@ -151,35 +166,41 @@ class Asked:
                     break
                 if length > 1 and not any(place in content for place in places[1:]):
                     continue
-                near = 0 if self.distances is None else min(self.distances[place] for place in places)
-                found.append((" ".join(self.tokens[place].text for place in places), near))
+                rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
+                found.append((" ".join(self.tokens[place].text for place in places), rank))
         return found
 
 
 def path_scores(
     asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
 ) -> NDArray[np.float64]:
-    """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question."""
-    return path_features(asked, paths, labels, ranker) @ weights.signed
+    """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question.
+
+    Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
+    """
+    in_words = bool(weights.nested or weights.arrow or weights.reversed)
+    return path_features(asked, paths, labels, ranker, in_words=in_words) @ weights.signed
 
 
 def path_features(
-    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker
+    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, *, in_words: bool = True
 ) -> NDArray[np.float64]:
     """The parts of the score of each path, shape ``(n_paths, 8)``, in the order of :class:`Weights`.
 
     :param labels: of every predicate.
+    :param in_words: look at the wordings of whole paths, too; else they count for nothing.
     """
     if not paths:
         return np.zeros((0, 8))
-    wordings = [[say(p.path, p.kinds, labels) for p in paths] for say in (nested_text, arrow_text, reversed_text)]
-    ranked = ranker.rank(asked.masked, [text for some in wordings for text in some]).reshape(3, len(paths))
+    says = (nested_text, arrow_text, reversed_text) if in_words else ()
+    wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
+    ranked = ranker.rank(asked.masked, wordings) if in_words else np.zeros(3 * len(paths))
     words = asked.asking_words(paths[0].kinds[0], ranker)
     lengths = np.array([len(p.path) for p in paths])
     steps = _Steps(paths, labels)
     return np.column_stack(
         [
-            *ranked,
+            *ranked.reshape(3, len(paths)),
             _coverage(asked, words, steps, ranker),
             _order(asked, steps, ranker),
             _kind(asked, paths, labels, ranker),
@@ -213,21 +234,21 @@ def _coverage(asked: Asked, words: Sequence[int], steps: _Steps, ranker: Ranker)
 
 
 def _order(asked: Asked, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
-    """The mean likeness of steps and phrases, each step at a phrase farther from the mention than that before it."""
+    """The mean likeness of steps and phrases, each step at a phrase that is read after that of the step before it."""
     phrases = asked.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
     alike = ranker.similarities([text for text, _ in phrases], steps.names)
-    distances = sorted({distance for _, distance in phrases})
-    at = np.array([distances.index(distance) for _, distance in phrases])
-    by_distance = np.stack([alike[at == d].max(axis=0) for d in range(len(distances))], axis=1)  # a row for each name
-    if asked.distances is None:
-        best = np.append(by_distance.max(axis=1), 0.0)  # the last is for -1: no step
+    ranks = sorted({rank for _, rank in phrases})
+    at = np.array([ranks.index(rank) for _, rank in phrases])
+    by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
+    if asked.ranks is None:
+        best = np.append(by_rank.max(axis=1), 0.0)  # the last is for -1: no step
         return np.asarray(best[steps.of].sum(axis=1) / (steps.of >= 0).sum(axis=1))
     scores = np.zeros(len(steps.of))
-    before = np.zeros((len(steps.of), len(distances)))  # the best sum with all earlier steps nearer than each distance
+    before = np.zeros((len(steps.of), len(ranks)))  # the best sum with all earlier steps before each rank
     for j in range(steps.longest):
-        here = before + by_distance[steps.of[:, j]]
+        here = before + by_rank[steps.of[:, j]]
         ends = steps.of[:, j] >= 0
         best = here.max(axis=1) / (j + 1)
         scores = np.where(ends, np.where(np.isfinite(best), best, _OUT_OF_ORDER), scores)

@@ -23,6 +23,7 @@ from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
+from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
@@ -49,6 +50,7 @@ class Session:
     :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param given: entities named by the caller; then nothing is linked.
+    :param passages: of documents that were indexed with the graph, if any were.
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget ended some step early.
     :param random: seeded by the seed and the question.
@@ -65,6 +67,7 @@ class Session:
     allow_model_knowledge: bool = False
     complete: bool = True
     given: tuple[IRI, ...] = ()
+    passages: Passages = field(default_factory=Passages)
     languages: tuple[str, ...] = ("en",)
     direction: Directions = "both"
     seed: int = 0

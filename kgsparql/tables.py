@@ -126,6 +126,7 @@ def translated(directory: Path) -> Iterator[None]:
         text = printable(str(error), 200)
         if getattr(error, "errno", None) == 28 or "No space left" in str(error):
             raise DiskFullError(f"{directory}: no space left", hint="free some, and run it again") from error
-        raise StoreError(
-            f"{directory}: {text}", hint="set KGSPARQL_CACHE_DIR to a directory you may write to"
-        ) from error
+        is_gone = isinstance(error, FileNotFoundError) or "not found" in str(error).lower()
+        elsewhere = "set KGSPARQL_CACHE_DIR to a directory you may write to"
+        hint = "it was removed meanwhile; ask again" if is_gone else elsewhere
+        raise StoreError(f"{directory}: {text}", hint=hint) from error

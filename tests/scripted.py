@@ -18,6 +18,7 @@ __all__ = [
     "fences",
     "marked",
     "numbered",
+    "one_after_another",
     "purpose",
     "question_of",
     "reader",
@@ -152,7 +153,7 @@ class Player:
             return [self.choice(schema, n, i, body) for i, n in enumerate(self.chosen(body))]
         if name == "inference":
             return [step for marker, text in marked(body).items() for step in _steps(marker, text)][:2]
-        if name in {"markers", "evidence"}:
+        if schema.get("type") == "string":
             return list(marked(body))[:2]
         return [self.value(name, schema, body)]
 
@@ -174,6 +175,19 @@ class Player:
         markers = list(marked(body))[:2]
         said = f" [{', '.join(markers)}]" if markers else ""
         return f"It is the first{said}." if name == "answer" else (markers[0] if name == "marker" and markers else name)
+
+
+def one_after_another(calls: Sequence[tuple[float, float]]) -> int:
+    """The most calls of which each begins when the one before has ended.
+
+    >>> one_after_another([(0, 2), (0, 2), (1, 3), (2, 4)])
+    2
+    """
+    count, ended = 0, float("-inf")
+    for began, end in sorted(calls, key=lambda call: call[1]):
+        if began >= ended:
+            count, ended = count + 1, end
+    return count
 
 
 NAMES = re.compile(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*")

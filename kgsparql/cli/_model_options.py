@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -75,11 +76,15 @@ class ModelOptions:
         """The model, if there is to be one.
 
         :raises InputError: if it is not clear which is meant.
+        :raises OptionError: for options that contradict each other, or are no numbers.
         """
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
         if self.no_model or not self.is_named:
             return None
+        for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
+            if not math.isfinite(value):
+                raise OptionError(f"{option} {value}: not a number", hint="leave it out for the usual one")
         from kgsparql.language_model import open_model
 
         return open_model(
@@ -117,7 +122,7 @@ class LimitOptions:
     def budget(self) -> Budget:
         """The budget of one question.
 
-        :raises OptionError: for prices that are none, or a limit on cost without them.
+        :raises OptionError: for limits or prices that are none, or a limit on cost without prices.
         """
         from kgsparql.budget import Budget
 

@@ -15,6 +15,9 @@ __all__ = ["FORMATS", "render"]
 _CLOSE = 0.9
 """From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
 
+_LONGEST = 20_000
+"""Characters of a piece of evidence."""
+
 FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
 
 
@@ -51,7 +54,8 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
         yield ""
         yield "Evidence"
         for item in answer.evidence:
-            yield f"{item.marker:>4}  {item.text}{'' if _checked(answer, item.marker) else '  (not checked)'}"
+            shown = printable(item.sourced_text, _LONGEST)
+            yield f"{item.marker:>4}  {shown}{'' if _checked(answer, item.marker) else '  (not checked)'}"
             if verbose >= 1:
                 yield from (f"        {line}" for line in item.query.text.splitlines())
     if answer.tree and verbose >= 1:
@@ -129,11 +133,12 @@ def _markdown(answer: Answer) -> Iterator[str]:
         yield "### Evidence"
         for item in answer.evidence:
             yield ""
-            yield f"**{item.marker}** {_escaped(item.text)}"
-            yield ""
-            yield "```sparql"
-            yield item.query.text.replace("```", "` ` `")
-            yield "```"
+            yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST if item.kind == 'passage' else 500)}"
+            if item.query.text:
+                yield ""
+                yield "```sparql"
+                yield item.query.text.replace("```", "` ` `")
+                yield "```"
     if answer.notes:
         yield ""
         yield "### Notes"
@@ -142,9 +147,9 @@ def _markdown(answer: Answer) -> Iterator[str]:
     yield f"_{_cost(answer)}_"
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, limit: int = 500) -> str:
     """Graph text as Markdown text: nothing in it becomes a link, an image or a tag."""
-    shown = printable(text, 500)
+    shown = printable(text, limit)
     for char in "\\`*_[]<>#|!":
         shown = shown.replace(char, "\\" + char)
     return shown

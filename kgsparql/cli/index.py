@@ -1,25 +1,75 @@
-"""``kgsparql index``: the labels of a graph, for search by spelling and by meaning."""
+"""``kgsparql index``: the labels of a graph, searched by spelling and by meaning, and documents about its entities."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions, with_graph
 
+if TYPE_CHECKING:
+    from kgsparql.passages import IndexedTexts
+
 __all__ = ["index"]
+
+_TOLD = 20
+"""Files that were left out, of which each is named."""
 
 
 @c.reported
 @with_graph
 def index(
     graph: GraphOptions,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text", metavar="DIR", help="Documents about the graph's entities (.txt, .md, .pdf), for -r entity."
+        ),
+    ] = None,
+    passage_tokens: Annotated[
+        int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
+    ] = 200,
     embedder: Annotated[str, typer.Option("--embedder", metavar="SPEC", help="As for ask.")] = "auto",
 ) -> None:
-    """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped."""
+    """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
+
+    With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
+    the place of documents that were indexed before.
+    """
+    if text is not None:
+        from kgsparql.documents import files_of
+        from kgsparql.passages import checked_tokens
+
+        files_of(text)  # what is wrong with the directory is said before anything long begins
+        checked_tokens(passage_tokens)
+    texts = None
     with graph.opened(embedder=embedder) as knowledge:
         built = knowledge.build_index()
+        if text is not None:
+            texts = knowledge.index_texts(text, passage_tokens=passage_tokens)
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
+    if texts is not None:
+        _tell(graph, texts)
+
+
+def _tell(graph: GraphOptions, texts: IndexedTexts) -> None:
+    """What was made of the documents, and a line for each file that was left out."""
+    for skipped in texts.skipped[:_TOLD]:
+        graph.say(f"left out {skipped}")
+    if len(texts.skipped) > _TOLD:
+        graph.say(f"left out {len(texts.skipped) - _TOLD:,} more files")
+    done = "indexed" if texts.changed else "unchanged:"
+    graph.say(
+        f"{done} {_many(texts.documents, 'document')}, {_many(texts.passages, 'passage')} that mention entities "
+        f"{_many(texts.mentions, 'time')}"
+    )
+    if not texts.mentions:
+        graph.say("no label of the graph is in these documents: they will not be found")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

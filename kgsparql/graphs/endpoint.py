@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kgsparql.budget import Usage
+
 from kgsparql.errors import (
-    CancelledError,
     EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
@@ -36,6 +37,8 @@ MAX_BYTES = 64 * 2**20
 _COUNT_S = 5.0
 _LOOK_S = 10.0
 _SAMPLE = 10
+_LOOK_AGAIN_S = 60.0
+"""After a look that took too long."""
 _POLL_S = 0.1
 _TRIPLE = ("subject", "predicate", "object")
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
@@ -47,10 +50,12 @@ class EndpointGraph:
 
     Queries are to see the union of the default graph and the named graphs. Whether they do is found out before the
     first of them, with at most three small queries; an endpoint that can be asked for the union is, and for one that
-    cannot, ``notes`` says what is not seen.
+    cannot, ``notes`` says what is not seen. An endpoint that fails just then is looked at again.
 
-    :param url: with ``user:password@`` where the endpoint wants that; it is never shown.
-    :param name: what citations say; the URL without credentials, if ``None``.
+    Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``NO_PROXY``.
+
+    :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
+    :param name: what citations say; the URL without credentials and keys, if ``None``.
     :param timeout_s: for one query, from its name server to the last byte.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line a person should read, once.
@@ -74,25 +79,39 @@ class EndpointGraph:
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._address = Address.parse(url)
-        self.name = self._address.url if name is None else name
+        self.name = self._address.shown if name is None else name
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._note = note
-        self._looking = threading.Lock()
-        self._union: _Union | None = None
+        self._usage: Usage | None = None
+        self._found = _Found()
         self.prefixes: dict[str, str] = {}
+
+    def within(self, usage: Usage) -> EndpointGraph:
+        """The same graph for one question: whatever is asked of it ends with the question's time, or when it is stopped.
+
+        Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
+        """
+        view = copy.copy(self)
+        view._usage = usage
+        return view
 
     @property
     def url(self) -> str:
-        """Where it is, without credentials."""
-        return self._address.url
+        """Where it is, without credentials and keys."""
+        return self._address.shown
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """A hash of the URL and the number of triples; of an endpoint that cannot count them in 5 s, of today's date.
 
         So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day.
         """
+        if self._found.fingerprint is None:
+            self._found.fingerprint = self._fingerprint()
+        return self._found.fingerprint
+
+    def _fingerprint(self) -> str:
         try:
             (counted,) = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             what = counted["count"].value if isinstance(counted["count"], Literal) else ""
@@ -100,7 +119,7 @@ class EndpointGraph:
             if not _is_about_the_query(error):
                 raise
             what = datetime.now(UTC).date().isoformat()
-        return hashlib.sha256(f"{self._address.user}\n{self.url}\n{what}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._address.user}\n{self._address.url}\n{what}".encode()).hexdigest()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -108,10 +127,12 @@ class EndpointGraph:
         found = self._seen(self.timeout_s, None).note
         return (found,) if found else ()
 
-    @cached_property
+    @property
     def may_repeat_triples(self) -> bool:
         """Whether there are named graphs, so that one triple may be in several and counts must be of distinct ones."""
-        return len(self.select(Query.load("info_graphs").limit(1))) > 0
+        if self._found.has_named_graphs is None:
+            self._found.has_named_graphs = len(self.select(Query.load("info_graphs").limit(1))) > 0
+        return self._found.has_named_graphs
 
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT.
@@ -166,8 +187,23 @@ class EndpointGraph:
         :param timeout_s: instead of the graph's own.
         :raises UnreachableError: if there is no whole reply in time; its status may be any.
         :raises CancelledError: if ``cancel`` is set meanwhile.
+        :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
         within = self.timeout_s if timeout_s is None else timeout_s
+        if self._usage is None:
+            return self._send(text, form, name, within, cancel)
+        self._usage.check()
+        left = self._usage.seconds_left
+        within = within if left is None else max(0.001, min(within, left))
+        try:
+            return self._send(text, form, name, within, cancel or self._usage.cancel)
+        except EndpointTimeoutError:
+            self._usage.check()  # what was over may have been the time of the question
+            raise
+
+    def _send(
+        self, text: str, form: Form, name: str, within: float, cancel: threading.Event | None
+    ) -> tuple[Reply, Sent]:
         deadline = time.monotonic() + within
         parameters = self._seen(within, cancel).parameters
         left = max(0.001, deadline - time.monotonic())
@@ -189,30 +225,13 @@ class EndpointGraph:
         parameters: Mapping[str, str],
         cancel: threading.Event | None,
     ) -> tuple[Reply, Sent]:
-        sent = Sent(self.url, query.name, query.text, timeout_s, self._address.password)
-        return self._client.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
+        sent = Sent(self.url, query.name, query.text, timeout_s, (self._address.password, *self._address.keys))
+        client = self._found.client
+        if client is None:
+            from kgsparql.graphs.sparql_http import Client
 
-    @cached_property
-    def _client(self) -> Client:
-        from kgsparql.graphs.sparql_http import Client
-
-        return Client(self._address, max_bytes=self._max_bytes)
-
-    def _seen(self, timeout_s: float, cancel: threading.Event | None) -> _Union:
-        """What queries see of the named graphs; found out once."""
-        while self._union is None:
-            if not self._looking.acquire(timeout=_POLL_S):
-                if cancel is not None and cancel.is_set():
-                    raise CancelledError("stopped while an endpoint was asked")
-                continue
-            try:
-                if self._union is None:
-                    self._union = self._look(min(timeout_s, _LOOK_S), cancel)
-                    if self._union.note and self._note is not None:
-                        self._note(self._union.note)
-            finally:
-                self._looking.release()
-        return self._union
+            client = self._found.client = Client(self._address, max_bytes=self._max_bytes)
+        return client.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
 
     def _look(self, timeout_s: float, cancel: threading.Event | None) -> _Union:
         """Take some triples of named graphs, and see whether the default graph shows them too."""

@@ -134,4 +134,4 @@ def excerpt(body: bytes, sent: Sent) -> str:
     text = body[:_READ].decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
-    return printable(redacted(" ".join(text.split()), sent.secret), SHOWN)
+    return printable(redacted(" ".join(text.split()), *sent.secrets), SHOWN)

@@ -26,6 +26,8 @@ from urllib3.exceptions import HTTPError, ProtocolError
 from kgsparql.errors import CancelledError, EndpointError, EndpointReplyError, InputError
 from kgsparql.graphs.sparql_failures import of_transport, timed_out
 from kgsparql.graphs.sparql_request import Address, Form, Reply, Sent
+from kgsparql.redaction import unreadable_url
+from kgsparql.terms import printable
 
 __all__ = ["Client"]
 
@@ -100,7 +102,7 @@ class Client:
         except InputError:
             address = None
         if address is None or address.origin != self._address.origin:
-            shown = target if address is None else address.url
+            shown = printable(unreadable_url(target), 200) if address is None else address.shown
             raise EndpointReplyError(
                 f"{sent.url}: redirects to {shown}, which is another server", code="E_REDIRECT",
                 hint=f"if that is the one you mean: -k {shown}", **sent.detail(location=shown),

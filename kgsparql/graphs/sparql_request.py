@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
+from kgsparql.redaction import is_secret_name, unreadable_url
+from kgsparql.terms import printable
 
 __all__ = ["Address", "Form", "Reply", "Sent", "is_address"]
 
@@ -27,16 +29,20 @@ def is_address(source: object) -> bool:
 class Address:
     """Where an endpoint is.
 
-    :param url: without user and password, so that it may be shown.
+    :param url: what is asked; without user and password, but with whatever keys are in its query.
+    :param shown: the same without those keys, so that it may be shown.
     :param origin: scheme, host and port, which no redirect leaves.
+    :param keys: the values of those keys.
 
-    >>> address = Address.parse("https://me:secret@example.org/sparql#top")
-    >>> address.url, address.user, address.origin
-    ('https://example.org/sparql', 'me', ('https', 'example.org', 443))
+    >>> address = Address.parse("https://me:secret@example.org/sparql?apikey=1234&infer=1#top")
+    >>> address.shown, address.user, address.origin
+    ('https://example.org/sparql?infer=1', 'me', ('https', 'example.org', 443))
     """
 
-    url: str
+    url: str = field(repr=False)
+    shown: str
     origin: tuple[str, str, int]
+    keys: tuple[str, ...] = field(default=(), repr=False)
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
@@ -46,34 +52,46 @@ class Address:
 
         :raises InputError: for a URL without a host, of another scheme, or with half of the credentials.
         """
+        named, example = printable(unreadable_url(text), 200), "for example https://host/sparql"
         try:
             parts = urlsplit(text.strip())
             host, port = parts.hostname or "", parts.port
-        except ValueError as error:
-            raise InputError(f"{text}: not a URL: {error}", hint="for example https://host/sparql") from error
+        except ValueError:  # its words have parts of the password in them, where that is what is wrong
+            raise InputError(f"{named}: not a URL", hint=example) from None
         scheme = parts.scheme.lower()
         if scheme not in {"http", "https"} or not host or any(char.isspace() for char in text.strip()):
-            raise InputError(f"{text}: not the URL of an endpoint", hint="for example https://host/sparql")
+            raise InputError(f"{named}: not the URL of an endpoint", hint=example)
+        if "@" in parts.path and ":" in parts.netloc and "@" not in parts.netloc:
+            raise InputError(f"{named}: not a URL", hint="a / in user or password is written %2F, an @ in the path %40")
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         if bool(user) != bool(password):
-            raise InputError(f"{text}: needs user and password both", hint="USER:PASSWORD@ before the host")
-        shown = parts.netloc.rpartition("@")[2]
-        url = urlunsplit((scheme, shown, parts.path or "/", parts.query, ""))
-        return cls(url, (scheme, host, port or (443 if scheme == "https" else 80)), user, password)
+            raise InputError(f"{named}: needs user and password both", hint="USER:PASSWORD@ before the host")
+        where, path = parts.netloc.rpartition("@")[2], parts.path or "/"
+        fields = [pair.partition("=") for pair in parts.query.split("&")]
+        query = "&".join("".join(pair) for pair in fields if not is_secret_name(unquote_plus(pair[0])))
+        keys = [value for name, _, value in fields if is_secret_name(unquote_plus(name))]
+        return cls(
+            url=urlunsplit((scheme, where, path, parts.query, "")),
+            shown=urlunsplit((scheme, where, path, query, "")),
+            origin=(scheme, host, port or (443 if scheme == "https" else 80)),
+            keys=(*keys, *map(unquote_plus, keys)),
+            user=user,
+            password=password,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """A request, as errors tell of it.
 
-    :param secret: what a server may say back to us and nobody may see.
+    :param secrets: what a server may say back to us and nobody may see.
     """
 
     url: str
     name: str
     text: str
     timeout_s: float
-    secret: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def what(self) -> str:

@@ -223,7 +223,7 @@ def _checked_url(text: str) -> str:
         is_url = False
     if not is_url or re.search(r"[\s\x00-\x1f\\<>\"]", text.strip()):
         raise InputError(f"{shown} is not the URL of a model server", hint=hint)
-    if "@" in parts.netloc:
+    if "@" in text:  # a / in a password puts its end, and the @, into the path
         raise InputError(f"{shown}: a base URL with credentials in it", hint=f"put the key in {KEY_VARIABLE}")
     if parts.query or parts.fragment:
         raise InputError(f"{shown}: a base URL ends before ? and #", hint=hint)

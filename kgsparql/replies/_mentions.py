@@ -23,6 +23,11 @@ _LEAD_IN = re.compile(r"^(?P<lead>[^:]{0,200}):\s*(?P<rest>.*)$")
 _VERB_LEAD_IN = re.compile(rf"^.{{0,80}}?{_TOPIC}[^:,]{{0,80}}?\b(?:are|is|include)\b:?\s*(?P<rest>.*)$", re.IGNORECASE)
 _TOPIC_WORD = re.compile(_TOPIC, re.IGNORECASE)
 _COMMA_TOKEN = re.compile(r"[()\[\]\"“”,，、]")
+# What a model says that declines; "I" before a small letter, so that "World War I, Ann" is a list.
+_REFUSAL = re.compile(
+    r"\b(?:I(?: [a-z]|['’](?:m|ve|d|ll)\b)|[Ss]orry\b|[Uu]nfortunately\b|(?i:as an ai\b|cannot\b|can['’]t\b|unable to\b"
+    r"|there (?:are|is|were) no\b|no (?:entit|mention|name)|tut mir leid|lo siento|désolé))|抱歉|对不起|無法|无法"
+)
 _LAST_AND = re.compile(r"^(?:and|or|&)\s+", re.IGNORECASE)
 
 
@@ -109,6 +114,8 @@ def _of_text(text: str) -> list[str] | None:
     """The mentions of bullets, lines or a comma list; ``None`` if the text is a sentence."""
     if says_none(text):
         return []
+    if _REFUSAL.search(text):
+        return None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     bulleted = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)]
     if bulleted:

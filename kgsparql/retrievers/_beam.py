@@ -109,7 +109,7 @@ def _with_others(
     for chain in chains:
         if chain.path not in taken and isinstance(chain.end, IRI):
             others.setdefault(chain.trail, []).append(chain.path)
-    found = []
+    found: list[Chain] = []
     for chain in onward:
         own = [*others.pop(chain.trail, ()), *(p for p in waiting.get(chain.trail, ()) if isinstance(p.end, IRI))]
         first = all(chain.trail != earlier.trail for earlier in found)

@@ -17,7 +17,7 @@ from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verbalising import Line, line_terms, line_text
 
-__all__ = ["RankedLine", "best_lines", "degrees", "line_item", "lines_of"]
+__all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of"]
 
 SHOWN = 50
 """Ways of a line whose triples are cited."""
@@ -110,6 +110,7 @@ def best_lines(
     ends, one is kept.
     """
     kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+    session.labels(step.predicate for line in lines for step in line.path)  # of all lines at once
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)
     for start in dict.fromkeys(line.start for line in lines):
@@ -126,11 +127,15 @@ def best_lines(
     return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
 
 
-def line_item(ranked: RankedLine, session: Session) -> EvidenceItem:
-    """A line as evidence: one step is a line of neighbours, more are a path."""
+def line_items(ranked: Sequence[RankedLine], session: Session) -> list[EvidenceItem]:
+    """Lines as evidence: one step is a line of neighbours, more are a path."""
+    shown = [Line(own.line.path, own.line.ways[:SHOWN], own.line.count, own.line.exact) for own in ranked]
+    labels = session.labels(line_terms(shown), owed=True)
+    return [_item(own, line, labels) for own, line in zip(ranked, shown, strict=True)]
+
+
+def _item(ranked: RankedLine, shown: Line, labels: Mapping[Term, str]) -> EvidenceItem:
     line = ranked.line
-    shown = Line(line.path, line.ways[:SHOWN], line.count, line.exact)
-    labels = session.labels(line_terms([shown]), owed=True)
     whole = line.exact and line.count == len(shown.ways)
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",

@@ -89,7 +89,7 @@ def passage_items(
     """
     chunks = [*_of_documents(similarity, session), *_of_texts(similarity, texts, session)]
     told = {term for chunk in chunks for term in chunk.entities}
-    chunks += _cards([term for term in similarity if term not in told], similarity, groups, session)
+    chunks += _cards([term for term in similarity if term not in told], groups, session)
     scores = chunk_scores(
         [chunk.entities for chunk in chunks], similarity,
         node_freq_weight=node_freq_weight, node_sim_weight=node_sim_weight,
@@ -146,9 +146,7 @@ def _best_part(text: str, session: Session) -> str:
     return f"{'… ' if start > parts[0][0] else ''}{text[start:end]}{' …' if end < parts[-1][1] else ''}"
 
 
-def _cards(
-    terms: Sequence[IRI], similarity: Mapping[IRI, float], groups: Sequence[NeighbourGroup], session: Session
-) -> Iterator[_Chunk]:
+def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
     """What the graph says of each entity in a few words: its literals, then its links, as many as a passage holds."""
     own: dict[IRI, list[NeighbourGroup]] = {term: [] for term in terms}
     for group in groups:
@@ -178,8 +176,7 @@ def _cards(
                 triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in kept),
                 query=Query.load("verify").bind_rows(("subject", "predicate", "object"), rows),
             )
-            named = {term} | {hop.end for hop in kept if isinstance(hop.end, IRI)}
-            yield _Chunk(frozenset(named & similarity.keys()), item=item)
+            yield _Chunk(frozenset((term,)), item=item)
 
 
 def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:

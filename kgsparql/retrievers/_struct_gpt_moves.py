@@ -12,12 +12,25 @@ from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term, Triple
 from kgsparql.verbalising import arrow
 
-__all__ = ["Followed", "Front", "Known", "Move", "Near", "Reached", "Unit", "follow", "move_text", "moves_of"]
+__all__ = [
+    "Followed",
+    "Front",
+    "Known",
+    "Move",
+    "Near",
+    "Reached",
+    "Unit",
+    "affordable",
+    "ask",
+    "followed",
+    "move_text",
+    "moves_of",
+]
 
 _HUB = 500
 """Neighbours of one entity by one predicate beyond which only some are asked for."""
 
-_FACTS = 1_500
+_FACTS = 1_000
 """Facts that one step asks for, over all predicates it follows."""
 
 Unit = tuple[Path, ...]
@@ -112,20 +125,23 @@ class Followed:
     def reached(self) -> list[Reached]:
         """The walks and the terms they lead to: to the neighbours, and on from each mediator by what it has."""
         found: dict[Walk, dict[Term, Path]] = {}
-        for way in (way for unit in self.units for way in unit):
-            if not isinstance(way.end, BlankNode):
-                for walk in self._walks(way):
+        for unit in self.units:
+            for way in unit:
+                for walk in self._walks(way, unit) if not isinstance(way.end, BlankNode) else ():
                     found.setdefault(walk, {}).setdefault(way.end, way)
         return [Reached(walk, ways) for walk, ways in found.items()]
 
-    def _walks(self, way: Path) -> Iterator[Walk]:
+    def meets(self, unit: Unit, constraint: Constraint) -> bool:
+        """Whether the mediator of a unit has what a condition says."""
+        return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
+
+    def _walks(self, way: Path, unit: Unit) -> Iterator[Walk]:
         if len(way) == len(self.walk.path):
             yield self.walk
             return
-        path = way.property_path
         for conditions in self.conditions:
-            # What a condition says of the mediator is said of it already where the way ends there.
-            yield Walk(self.walk.start, path, (*self.walk.constraints, *conditions))
+            if all(self.meets(unit, constraint) for constraint in conditions):
+                yield replace(self.walk, path=way.property_path, constraints=(*self.walk.constraints, *conditions))
 
 
 def moves_of(fronts: Iterable[Front], counted: Iterable[PredicateCount]) -> list[Move]:
@@ -144,8 +160,9 @@ def moves_of(fronts: Iterable[Front], counted: Iterable[PredicateCount]) -> list
         for entity, way in front.ways.items():
             for count in at.get(entity, ()):
                 back = bool(way.hops) and count.step.inverts(way.hops[-1].step)
-                if not back or count.count > 1 or not count.exact:
-                    steps.setdefault(count.step, {})[entity] = count
+                onward = replace(count, count=count.count - 1) if back and count.exact else count
+                if onward.count:
+                    steps.setdefault(count.step, {})[entity] = onward
         moves += [Move(front, step, own) for step, own in steps.items()]
     return moves
 
@@ -158,42 +175,46 @@ def move_text(move: Move, labels: Mapping[Term, str]) -> str:
     return f"{labels[move.front.walk.start]} {arrows} ({sum(c.count for c in counts):,}{'' if exact else '+'})"
 
 
-def follow(moves: Sequence[tuple[Move, float, int]], known: Known, session: Session, *, limit: int) -> list[Followed]:
-    """What the chosen moves lead to: one query, and one more each for blank nodes and for hubs.
+def ask(moves: Sequence[tuple[Move, Sequence[IRI]]], known: Known, session: Session, *, limit: int) -> Known:
+    """What some entities of these moves have, as far as it is not known: one query, and one more each for blank
+    nodes and for hubs.
 
-    :param moves: each with its score, and how many steps an oracle has chosen.
-    :param known: what needs no query; what is asked for is added.
     :param limit: neighbours of one entity by one predicate.
     """
-    asked = [_affordable(move, len(moves), known, limit) for move, _, _ in moves]
     wanted = {
         (entity, move.step): move.counts[entity]
-        for (move, _, _), entities in zip(moves, asked, strict=True)
+        for move, entities in moves
         for entity in entities
         if (entity, move.step) not in known
     }
-    known |= _of_hubs({key: count for key, count in wanted.items() if _is_hub(count)}, session, limit)
-    known |= _of_others([key for key, count in wanted.items() if not _is_hub(count)], session, limit)
-    found: list[Followed] = []
-    for (move, score, oracle), entities in zip(moves, asked, strict=True):
-        units: list[Unit] = []
+    hubs = {key: count for key, count in wanted.items() if _is_hub(count)}
+    others = [key for key in wanted if key not in hubs]
+    return _of_hubs(hubs, session, limit) | _of_others(others, session, limit)
+
+
+def followed(
+    moves: Sequence[tuple[Move, Sequence[IRI]]], known: Known, session: Session
+) -> Iterator[tuple[Move, tuple[Unit, ...], tuple[Cut, ...]]]:
+    """What each move leads to from these entities, to each term one way, and what was left out."""
+    for move, entities in moves:
+        plain: dict[Term, Unit] = {}
+        mediated: list[Unit] = []
         cuts = [_left_out(move, entities, session)] if len(entities) < len(move.counts) else []
         for entity in entities:
             way, near = move.front.ways[entity], known[entity, move.step]
-            units += _plain(way, move.step, near.ends)
-            units += _mediated(way, near.mediated)
+            for unit in _plain(way, move.step, near.ends):
+                plain.setdefault(unit[0].end, unit)
+            mediated += _mediated(way, near.mediated)
             cuts += near.cuts
-        walk = replace(move.front.walk, path=move.path)
-        found.append(Followed(walk, tuple(units), score, oracle, tuple(cuts)))
-    session.note_cuts(cut for one in found for cut in one.cuts)
-    return [one for one in found if one.units]
+        units = (*plain.values(), *mediated)
+        yield move, units, tuple(cuts)
 
 
 def _is_hub(count: PredicateCount) -> bool:
     return count.count > _HUB or not count.exact
 
 
-def _affordable(move: Move, moves: int, known: Known, limit: int) -> list[IRI]:
+def affordable(move: Move, known: Known, *, moves: int, limit: int) -> list[IRI]:
     """The first entities of a move, as many as can be asked about in one query; at least one."""
     left = _FACTS // moves
     entities: list[IRI] = []

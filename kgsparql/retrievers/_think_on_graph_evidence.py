@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.completion import answers_at_ends, completed
 from kgsparql.decision_tree import decision_tree
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.grounding import evidence_labels
 from kgsparql.paths import Path, PropertyPath, Walk
 from kgsparql.query import Query
 from kgsparql.retrievers._beam import Chain, Trail
@@ -21,6 +20,9 @@ __all__ = ["all_ends", "chains_only", "cited_walks", "is_enough", "ranked_trails
 
 _SAMPLE = 20
 """Siblings whose terms say what kind of thing stands at each place of a trail."""
+
+_ORACLE = 100.0
+"""What a step that an oracle chose counts for; more than the words of any path."""
 
 
 def is_enough(draft: Draft | None) -> bool:
@@ -101,7 +103,9 @@ def _walk(start: IRI, path: Path, length: int) -> Walk:
     return Walk(start, PropertyPath(path.property_path.steps[:length]))
 
 
-def ranked_trails(met: Mapping[Trail, Sequence[Path]], chains: Mapping[Trail, Chain], session: Session) -> list[tuple[Walk, float]]:
+def ranked_trails(
+    met: Mapping[Trail, Sequence[Path]], by_oracle: Collection[Trail], session: Session
+) -> list[tuple[Walk, float]]:
     """Every trail as a walk, the best first: what an oracle chose, the longest before others; then by its words."""
     trails = list(met)
     kinds = session.kinds([[path.terms for path in met[trail][:_SAMPLE]] for trail in trails])
@@ -110,9 +114,9 @@ def ranked_trails(met: Mapping[Trail, Sequence[Path]], chains: Mapping[Trail, Ch
         own = [(trail, kind) for trail, kind in zip(trails, kinds, strict=True) if trail[0] == topic]
         scored = session.path_candidates([(trail[1], kind) for trail, kind in own], about=topic)
         scores |= {trail: candidate.score or 0.0 for (trail, _), candidate in zip(own, scored, strict=True)}
-    chosen = {trail: len(trail[1]) if chains[trail].by_oracle else 0 for trail in trails}
+    chosen = {trail: len(trail[1]) if trail in by_oracle else 0 for trail in trails}
     ordered = sorted(trails, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
-    return [(Walk(t[0], t[1]), scores[t] + chosen[t]) for t in ordered if isinstance(t[0], IRI)]
+    return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 
 def all_ends(
@@ -132,8 +136,3 @@ def all_ends(
     order = {item.marker: place for place, item in enumerate(evidence)}
     answers = answers_at_ends(evidence, session)
     return evidence, tuple(sorted(answers, key=lambda a: (order[a.markers[0]], -best.get(a.term, 0.0))))
-
-
-def labelled_tree(evidence: Evidence, session: Session) -> Retrieval:
-    """An empty retrieval but for the tree of this evidence."""
-    return Retrieval(tree=decision_tree(evidence, evidence_labels(evidence, session)))

@@ -21,12 +21,12 @@ from kgsparql.linking import LinkedEntity
 from kgsparql.paths import Step
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
-from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_item, lines_of
+from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of
 from kgsparql.retrievers._entity_passages import passage_items
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import Line
-from kgsparql.vocabulary import RDF_TYPE
+from kgsparql.vocabulary import DESCRIPTIONS, RDF_TYPE
 
 __all__ = ["Entity"]
 
@@ -130,13 +130,11 @@ class Entity(Retriever):
         drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
         return drafts[self.mode](retrieval, session)
 
-    def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[IRI, LinkedEntity]:
+    def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
         """The entities that the question names, then those that are most like it."""
-        matched = {link.term: link for link in links[: self.top_k_nodes]}
+        matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
-            near = session.linker.similar(
-                session.question, limit=self.top_k_nodes, threshold=self.similarity_threshold
-            )  # fmt: skip
+            near = session.linker.similar(session.question, limit=self.top_k_nodes, threshold=self.similarity_threshold)
             for entity in near:
                 if len(matched) < self.top_k_nodes:
                     matched.setdefault(entity.term, entity)
@@ -145,7 +143,7 @@ class Entity(Retriever):
     def _lines(
         self,
         lines: Sequence[Line],
-        matched: Mapping[IRI, LinkedEntity],
+        matched: Mapping[Term, LinkedEntity],
         groups: Sequence[NeighbourGroup],
         session: Session,
     ) -> list[EvidenceItem]:
@@ -153,11 +151,11 @@ class Entity(Retriever):
             lines, matched, degrees(groups), session,
             at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
         )  # fmt: skip
-        return [line_item(ranked, session) for ranked in best]
+        return line_items(best, session)
 
     def _passages(
         self,
-        matched: Mapping[IRI, LinkedEntity],
+        matched: Mapping[Term, LinkedEntity],
         about: Sequence[Text],
         groups: Sequence[NeighbourGroup],
         lines: Sequence[Line],
@@ -165,7 +163,7 @@ class Entity(Retriever):
     ) -> list[EvidenceItem]:
         if session.passages.note:
             session.notes.append(session.passages.note)
-        similarity = {term: link.score for term, link in matched.items()}
+        similarity = {link.term: link.score for link in matched.values()}
         near = self._near(similarity, lines, session)
         if near:
             found = texts(session.graph, near, languages=session.languages)
@@ -203,14 +201,14 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
 
 
 def _present(
-    matched: Mapping[IRI, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
-) -> dict[IRI, LinkedEntity]:
+    matched: Mapping[Term, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
+) -> dict[Term, LinkedEntity]:
     """The entities that are in the graph: an index may know some that were deleted since."""
-    known: set[Term] = {group.entity for group in groups} | {text.entity for text in about}
+    known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
     silent = [term for term in matched if term not in known]
     if silent:
         named = labels(session.graph, silent, languages=session.languages)
-        known |= {term for term, label in named.items() if not label.derived}
+        known.update(term for term, label in named.items() if not label.derived)
     return {term: link for term, link in matched.items() if term in known}
 
 
@@ -235,7 +233,9 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
             for term in dict.fromkeys(_named(item)):
                 scores.setdefault(term, last - 1 + item.score)
                 markers.setdefault(term, []).append(item.marker)
-    terms = [t for t in scores if t not in linked and not isinstance(t, BlankNode)] or [t for t in scores if t in linked]
+    terms: list[Term] = [t for t in scores if t not in linked and not isinstance(t, BlankNode)] or [
+        t for t in scores if t in linked
+    ]
     named = session.labels(terms, owed=True)
     for term in sorted(terms, key=lambda t: (-scores[t], -len(markers[t]), named[t], str(t))):
         yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
@@ -245,6 +245,6 @@ def _named(item: EvidenceItem) -> Collection[Term]:
     """The entities that a passage names."""
     if item.excerpt is not None:
         return [mention.term for mention in item.excerpt.mentions]
-    if len(item.triples) == 1 and len(item.triples[0].triple.object.value if hasattr(item.triples[0].triple.object, "value") else "") > 0:
-        return [item.triples[0].triple.subject]
+    if all(cited.triple.predicate in DESCRIPTIONS for cited in item.triples):
+        return [cited.triple.subject for cited in item.triples]
     return [term for cited in item.triples for term in (cited.hop.start, cited.hop.end)]

@@ -33,7 +33,7 @@ __all__ = ["PathRanking"]
 _SHORTLIST = 100
 """Paths whose ends are looked at: the kind of what a path leads to says much, but asking for it costs."""
 
-_NEARLY = 0.3
+_NEARLY = 0.15
 """How much lower than the best link of a mention another may score, to be looked at too."""
 
 _EXAMPLES = 2
@@ -126,10 +126,8 @@ class PathRanking(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
         found: list[_Found] = []
-        for link in self._meanings(session):
-            with session.within_budget():
-                found += self._paths_from(link, session)
-        found.sort(key=lambda f: -(f.candidate.score or 0.0))
+        with session.within_budget():
+            found = self._likely(session)
         evidence = Evidence()
         with session.within_budget():
             evidence = Evidence(self._followed(self._chosen(found, session), session))
@@ -148,27 +146,43 @@ class PathRanking(Retriever):
                 meant.setdefault(one.term, one)
         return list(meant.values())
 
-    def _paths_from(self, link: LinkedEntity, session: Session) -> list[_Found]:
-        """The likeliest paths from an entity, scored with what is at their ends."""
-        made = enumerated(
-            link.term, session,
-            max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier,
-            is_class=link.kind == "class",
-        )  # fmt: skip
-        first = self._scored(made, made.paths, link, session)
-        likely = sorted(first, key=lambda f: -(f.candidate.score or 0.0))[:_SHORTLIST]
-        paths = [found.path for found in likely]
-        with_ends(made, paths, session)
-        return self._scored(made, [path for path in paths if _leads_on(made.ends[path])], link, session)
+    def _likely(self, session: Session) -> list[_Found]:
+        """The likeliest paths from whatever the mentions may mean, scored with their ends, the best first."""
+        made = [
+            (link, enumerated(
+                link.term, session,
+                max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier,
+                is_class=link.kind == "class",
+            ))
+            for link in self._meanings(session)
+        ]  # fmt: skip
+        kept = {link.term: enumeration.paths for link, enumeration in made}
+        if sum(map(len, kept.values())) > _SHORTLIST:
+            unworded = replace(self.weights, nested=0.0, arrow=0.0, reversed=0.0)
+            found = [f for link, own in made for f in self._scored(own, own.paths, link, session, weights=unworded)]
+            found.sort(key=_order)
+            kept = {term: [f.path for f in found[:_SHORTLIST] if f.link.term == term] for term in kept}
+        found = []
+        for link, own in made:
+            with_ends(own, kept[link.term], session)
+            paths = [path for path in kept[link.term] if _leads_on(own.ends[path])]
+            found += self._scored(own, paths, link, session, weights=self.weights)
+        return sorted(found, key=_order)
 
     def _scored(
-        self, made: Enumeration, paths: Sequence[PropertyPath], link: LinkedEntity, session: Session
+        self,
+        made: Enumeration,
+        paths: Sequence[PropertyPath],
+        link: LinkedEntity,
+        session: Session,
+        *,
+        weights: Weights,
     ) -> list[_Found]:
         worded = [(path, made.kinds_along(path)) for path in paths]
         bonus = self.link_weight * link.score
         return [
             _Found(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
-            for candidate in session.path_candidates(worded, about=link, weights=self.weights)
+            for candidate in session.path_candidates(worded, about=link, weights=weights)
         ]
 
     def _chosen(self, found: Sequence[_Found], session: Session) -> list[tuple[_Found, Choice]]:
@@ -193,6 +207,10 @@ class PathRanking(Retriever):
             for item, (_, choice) in zip(items, chosen, strict=True)
             if item is not None
         ]
+
+
+def _order(found: _Found) -> float:
+    return -(found.candidate.score or 0.0)
 
 
 def _leads_on(ends: Sequence[Term]) -> bool:

@@ -6,23 +6,35 @@ Structured Data", EMNLP 2023 (arXiv 2305.09645), the interfaces for knowledge gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from kgsparql.answer import Retrieval
+from kgsparql.answer import Draft, Retrieval
 from kgsparql.choosing import Candidate, Choice
 from kgsparql.completion import answers_at_ends, completed
 from kgsparql.composing import judged
-from kgsparql.errors import OptionError
+from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.evidence import Cut, Evidence, EvidenceItem
 from kgsparql.exploration import predicates
 from kgsparql.paths import PropertyPath, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
-from kgsparql.retrievers._struct_gpt_moves import Followed, Front, Known, Move, Reached, follow, move_text, moves_of
+from kgsparql.retrievers._struct_gpt_mediators import behind, constrained
+from kgsparql.retrievers._struct_gpt_moves import (
+    Followed,
+    Front,
+    Known,
+    Move,
+    Reached,
+    affordable,
+    ask,
+    followed,
+    move_text,
+    moves_of,
+)
 from kgsparql.session import Session
-from kgsparql.terms import IRI
+from kgsparql.terms import IRI, iri
 
 __all__ = ["StructGPT"]
 
@@ -51,6 +63,7 @@ class StructGPT(Retriever):
     :param fact_tokens: facts of a step that are shown, in tokens.
     :param entities_per_step: entities that are gone on from.
     :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
+    :param mediator_classes: IRIs of classes whose instances only join other terms, such as Wikidata's statements.
     """
 
     name: ClassVar[str] = "struct_gpt"
@@ -67,33 +80,44 @@ class StructGPT(Retriever):
     fact_tokens: int = 1_024
     entities_per_step: int = 200
     neighbours_per_predicate: int = 200
+    mediator_classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 raise OptionError(f"struct_gpt: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+        _ = self._classes  # what is no IRI is an error now, not at the first question
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P) from the topics: those the answer rests on with all their ends, then others that were looked at."""
         found: list[Shown] = []
+        draft: Draft | None = None
         fronts = [Front.of(link.term) for link in session.link()]
         known: Known = {}
         for number in range(1, self.max_steps + 1):
             step: list[Followed] = []
-            with session.within_budget():
-                step = self._step(fronts, known, session)
-                found += shown(step, session, tokens=self.fact_tokens)
-            if session.partial or not step or number == self.max_steps:
+            try:
+                with session.within_budget():
+                    step = self._step(fronts, known, session)
+                    found += shown(step, session, tokens=self.fact_tokens)
+                if session.partial or not step or number == self.max_steps:
+                    break
+                with session.within_budget():
+                    seen = _as_found(found, session)
+                    draft = judged(seen, session)
+                    if draft is not None and draft.sufficient and draft.text:
+                        return _answered(seen, found, draft, session)
+                    fronts = self._onward(step, session)
+            except ModelError as error:
+                if not found:
+                    raise
+                session.fall_back("steps", f"{error.message} [{error.code}]")
                 break
-            with session.within_budget():
-                seen = _as_found(found, session)
-                draft = judged(seen, session)
-                if draft is not None and draft.sufficient and draft.text:
-                    return _answered(replace(seen, draft=draft, sufficient=True), found, session)
-                fronts = self._onward(step, session)
             if session.partial or not fronts:
                 break
+        if draft is not None:
+            session.fall_back("enough", "the facts of no step were enough: the answer is made of all of them")
         return _exhausted(found, session)
 
     def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
@@ -103,20 +127,41 @@ class StructGPT(Retriever):
         session.note_cuts(counted.cuts)
         moves = moves_of(fronts, counted.items)
         chosen = self._chosen(moves, session)
-        taken = [(moves[c.candidate.number], c) for c in chosen]
-        return follow(
-            [(m, c.candidate.score or 0.0, m.front.oracle + (c.chosen_by == "oracle")) for m, c in taken],
-            known,
-            session,
-            limit=self.neighbours_per_predicate,
-        )
+        limit = self.neighbours_per_predicate
+        taken = [moves[choice.candidate.number] for choice in chosen]
+        asked = [(move, affordable(move, known, moves=len(taken), limit=limit)) for move in taken]
+        near = ask(asked, known, session, limit=limit)
+        topics = list(dict.fromkeys(front.walk.start for front in fronts))
+        known |= behind(near, session, classes=self._classes, topics=topics)
+        found = [
+            Followed(
+                walk=replace(move.front.walk, path=move.path),
+                units=units,
+                score=choice.candidate.score or 0.0,
+                oracle=move.front.oracle + (choice.chosen_by == "oracle"),
+                cuts=cuts,
+            )
+            for choice, (move, units, cuts) in zip(chosen, followed(asked, known, session), strict=True)
+            if units
+        ]
+        session.note_cuts(cut for one in found for cut in one.cuts)
+        return constrained(found, session)
+
+    @property
+    def _classes(self) -> frozenset[IRI]:
+        try:
+            return frozenset(iri(name) for name in self.mediator_classes)
+        except IriError as error:
+            raise OptionError(f"struct_gpt: mediator_classes: {error.message}", hint="write IRIs in full") from error
 
     def _chosen(self, moves: Sequence[Move], session: Session) -> list[Choice]:
         """Who is asked chooses; where that is nothing, what fits the question best."""
         if not moves:
             return []
         listed = _candidates(moves, session)
-        chosen = session.choose.choose(session.question, listed, "predicates", self.predicates_per_step)
+        chosen: list[Choice] = []
+        with session.within_budget():
+            chosen = session.choose.choose(session.question, listed, "predicates", self.predicates_per_step)
         if not chosen:
             session.fall_back("predicates", "no predicate was chosen: the one that fits the question best was followed")
             chosen = session.ranked.choose(session.question, listed, "predicates", 1)
@@ -161,12 +206,44 @@ def _as_found(found: Sequence[Shown], session: Session) -> Retrieval:
     return Retrieval(evidence=evidence, candidates=tuple(candidates_of(latest, reached, session)))
 
 
-def _answered(seen: Retrieval, found: Sequence[Shown], session: Session) -> Retrieval:
-    """The facts that the draft rests on, followed to every end; where that adds answers, it is to be written anew."""
-    draft = seen.draft
-    if draft is None or not session.complete:
+def _answered(seen: Retrieval, found: Sequence[Shown], draft: Draft, session: Session) -> Retrieval:
+    """What the draft rests on, followed to every end; where that finds more, the answer is to be written anew."""
+    seen = replace(seen, draft=draft, sufficient=True)
+    cited = {marker for claim in draft.claims for marker in claim.markers}
+    cited |= {marker for answer in draft.answers for marker in answer.markers}
+    used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
+    others = [item for item in seen.evidence if item.marker not in cited][:_OTHERS]
+    walks = _walks_to([one for _, one in used], draft)
+    made: list[EvidenceItem | None] = []
+    with session.within_budget():
+        made = completed(list(walks), session) if session.complete else []
+    if not any(made):
         return seen
-    return seen
+    read = {way.end for _, one in used for way in one.ways}
+    if all(item is None or read.issuperset(item.ends) for item in made):
+        whole = {walk: item for walk, item in zip(walks, made, strict=True) if item is not None}
+        kept = [_whole(item, one, whole) for item, one in used]
+        return replace(seen, evidence=Evidence([*kept, *others]))
+    items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, made, strict=True) if item is not None]
+    evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
+    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
+
+
+def _walks_to(used: Sequence[Shown], draft: Draft) -> dict[Walk, float]:
+    """The walks of the facts that were cited, with their scores; behind mediators those that lead to an answer."""
+    answers = {answer.term for answer in draft.answers}
+    walks: dict[Walk, float] = {}
+    for one in used:
+        reached = one.followed.reached()
+        leading = [own for own in reached if answers.intersection(own.ways)]
+        walks |= {own.walk: one.followed.score for own in leading or reached}
+    return dict(list(walks.items())[:_COMPLETED])
+
+
+def _whole(item: EvidenceItem, one: Shown, whole: Mapping[Walk, EvidenceItem]) -> EvidenceItem:
+    """An item that a model has read, with the query that gives just its ends."""
+    made = None if one.followed.mediated else whole.get(one.followed.walk)
+    return item if made is None else replace(item, query=made.query, ends=made.ends)
 
 
 def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:

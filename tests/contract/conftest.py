@@ -13,8 +13,9 @@ import pyoxigraph
 import pytest
 
 import kgsparql
+import kgsparql.knowledge_base
 from kgsparql.answer import Answer
-from kgsparql.events import Event
+from kgsparql.events import Event, QueryRun
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import open_graph
 from kgsparql.language_model import LanguageModel
@@ -43,8 +44,28 @@ class Asked:
         """Everything that a model was shown, turn by turn."""
         return [message["content"] for body in self.requests for message in body["messages"]]
 
+    @property
+    def batches(self) -> int:
+        """Queries that were sent, those counted once that ask for the same of many terms, as many at a time as may be.
+
+        What asks for one term after the other is counted query by query.
+        """
+        count, before = 0, None
+        for run in (event for event in self.events if isinstance(event, QueryRun)):
+            is_next = before is not None and before.name == run.name
+            is_full = before is not None and before.text.count("<") >= self.knowledge.graph.chunk_size / 4
+            count += not (is_next and is_full)
+            before = run
+        return count
+
 
 Ask = Callable[..., Asked]
+PLAYERS = {
+    "no model": None,
+    "good": Player(),
+    "never enough": Player(sufficient=False),
+    "one of each": Player(chooses=1),
+}
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +98,25 @@ def hub_graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, k
         yield {
             backend: kgsparql.knowledge_base.KnowledgeBase(graph, embedder="none") for backend, graph in graphs.items()
         }
+
+
+@pytest.fixture(scope="session")
+def known() -> dict[tuple[str, ...], Asked]:
+    """What was asked already: the same question is answered the same way."""
+    return {}
+
+
+@pytest.fixture
+def once(known: dict[tuple[str, ...], Asked], nobel_graphs: dict[str, kgsparql.KnowledgeBase], ask: Ask) -> Ask:
+    """Asks the bundled graph, on a backend and with one of :data:`PLAYERS`; each question once for all tests."""
+
+    def run(backend: str, question: str, method: str, player: str) -> Asked:
+        key = (backend, question, method, player)
+        if key not in known:
+            known[key] = ask(nobel_graphs[backend], question, method, PLAYERS[player])
+        return known[key]
+
+    return run
 
 
 @pytest.fixture(scope="session")

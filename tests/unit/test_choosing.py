@@ -81,16 +81,19 @@ def test_M02_M05_M06_M11_without_a_usable_number_the_ranker_chooses(reply: Reply
     ranked = RankerChooser(BM25Ranker(), lambda _: None)
     question = "What is her place of birth?"
     wanted = [c.candidate for c in ranked.choose(question, candidates(), "predicates", 2)]
-    chosen, _, _ = choose([reply], candidates(), question=question)
+    chosen, events, _ = choose([reply], candidates(), question=question)
     assert [c.candidate for c in chosen] == wanted
     assert {c.chosen_by for c in chosen} == {"ranker"}
     assert all(c.fallback for c in chosen)
+    assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["predicates"]
 
 
 def test_M05_what_is_on_the_list_is_chosen_beside_what_is_not() -> None:
     reply = Text({"choices": [{"n": 3, "score": 1}, {"n": 3, "score": 1}, {"n": 7, "score": 1}]})
-    chosen, _, _ = choose([reply], candidates())
+    chosen, events, _ = choose([reply], candidates())
     assert [(c.candidate.text, c.fallback) for c in chosen] == [("spouse", "")]
+    (told,) = [event for event in events if isinstance(event, FallbackUsed)]
+    assert (told.purpose, told.reason[:16]) == ("predicates", "2 of the choices")
 
 
 def test_choosing_nothing_is_a_choice() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import shutil
@@ -285,6 +286,35 @@ def test_a_store_that_somebody_else_is_writing_to_can_be_read(
         other.close()
     kept.put("model", {"x": 1}, {})
     assert kept.get("model", {"x": 1}) == {}
+
+
+def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, path: Path) -> None:
+    kept.put("model", REQUEST, REPLY)
+    kept.close()
+    script = (
+        "import sys; from pathlib import Path; from kgsparql import exchanges as module\n"
+        "module._BUSY_S = 60.0\n"
+        "kept = module.Exchanges(Path(sys.argv[1]))\n"
+        "print('ready', flush=True)\n"
+        "try:\n    kept.put('model', {'x': 1}, {})\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    )
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=10)  # far less than it would wait for the file
+    assert output == "interrupted\n"
+
+
+def test_the_store_is_not_waited_for_long(kept: Exchanges) -> None:
+    assert module._SLICE_S < 0.5 < module._BUSY_S < 3, "Ctrl-C is heard in between, and a cache is not worth more"
+    kept.put("model", REQUEST, REPLY)
+    connection = kept._connection
+    assert connection is not None
+    assert connection.execute("PRAGMA busy_timeout").fetchone() == (int(1000 * module._SLICE_S),)
 
 
 def test_a_directory_that_cannot_be_written_is_still_read() -> None:

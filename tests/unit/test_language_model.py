@@ -22,6 +22,7 @@ from kgsparql.errors import (
     RateLimitError,
     ReplayMissError,
     RequestRefusedError,
+    StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
 from kgsparql.exchanges import Exchanges, Mode
@@ -32,6 +33,7 @@ from kgsparql.replies import plain_text
 from tests.model_server import (
     Cut,
     EmptyBody,
+    HangUp,
     Html,
     Length,
     ModelServer,
@@ -139,7 +141,11 @@ def test_a_refusal_of_the_whole_request_is_an_error_in_the_words_of_the_server()
     assert (usage.model_calls, usage.prompt_tokens) == (0, 0)
 
 
-@pytest.mark.parametrize("first", [Text(""), Text("  \n"), NullContent(), NoChoices()], ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize(
+    "first",
+    [Text(""), Text("  \n"), NullContent(), NoChoices(), EmptyBody(), Raw(b" \n")],
+    ids=lambda r: type(r).__name__,
+)
 def test_M01_an_empty_reply_is_asked_for_once_more(first: Any) -> None:
     usage = Usage()
     with ModelServer([first, Text("Paris")]) as server:
@@ -168,13 +174,13 @@ def test_M01_only_one_empty_reply_in_a_question_is_asked_for_again() -> None:
         (Length('{"answer": "Par'), "E_LLM_LENGTH"),
         (Refusal(), "E_LLM_REFUSED"),
         (Text("no", finish_reason="content_filter"), "E_LLM_REFUSED"),
-        (EmptyBody(), "E_LLM_FORMAT"),
         (Html(), "E_LLM_FORMAT"),
         (Raw(b'{"id": 1}'), "E_LLM_EMPTY"),
         (Raw(b'{"choices": [{"mess'), "E_LLM_PARTIAL"),
         (Cut(20), "E_LLM_PARTIAL"),
+        (HangUp(), "E_LLM_PARTIAL"),
     ],
-    ids=["length", "refusal", "filter", "empty body", "html", "no choices key", "cut JSON", "cut body"],
+    ids=["length", "refusal", "filter", "html", "no choices key", "cut JSON", "cut body", "hang-up"],
 )
 def test_M02_M03_M08_what_is_no_reply_is_named_and_never_read(reply: Any, code: str) -> None:
     usage, events = Usage(), list[Event]()
@@ -183,6 +189,20 @@ def test_M02_M03_M08_what_is_no_reply_is_named_and_never_read(reply: Any, code: 
     assert caught.value.code == code
     assert [event.error for event in events if isinstance(event, ModelCalled)][-1] == code
     assert usage.model_calls >= 1, "it may have been paid for"
+
+
+def test_M08_a_request_that_was_read_is_sent_once_and_counted() -> None:
+    usage = Usage(Budget(max_calls=1))
+    with ModelServer([HangUp(), Text("Paris")]) as server:
+        asked = model(server)
+        with pytest.raises(ModelReplyError):
+            ask(asked, usage=usage)
+        assert len(server.requests) == 1
+        assert (usage.model_calls, usage.completion_tokens) == (1, 4096), "as much as it may have cost"
+        assert usage.prompt_tokens > 0
+        with pytest.raises(BudgetExceededError):
+            ask(asked, usage=usage, text="And now?")
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -209,6 +229,36 @@ def test_M09_a_slow_model_ends_at_its_deadline_and_at_that_of_the_question() -> 
         with pytest.raises(BudgetExceededError) as caught:
             ask(model(server, timeout_s=30.0), usage=Usage(Budget(max_seconds=0.3)))
     assert caught.value.detail["limit"] == "seconds"
+
+
+def test_M09_what_the_ladder_takes_is_within_one_deadline() -> None:
+    refusals = iter(
+        [
+            "json_schema is not supported",
+            "json_object is not supported",
+            "temperature is not supported",
+            "unknown field seed",
+        ]
+    )
+    usage = Usage(Budget(max_calls=1))
+    with ModelServer(lambda body: Slow(0.4, Status(400, message=next(refusals)))) as server:
+        with pytest.raises(ModelTimeoutError, match=r"within 0\.9 s"):
+            ask(model(server, timeout_s=0.9), usage=usage)
+        assert len(server.requests) == 3
+    assert usage.model_calls == 1
+
+
+def test_M09_a_call_that_timed_out_or_was_stopped_may_have_been_worked_for() -> None:
+    timed_out, stopped = Usage(), Usage()
+    with ModelServer([Slow(30)]) as server:
+        with pytest.raises(ModelTimeoutError):
+            ask(model(server, timeout_s=0.3), usage=timed_out)
+        threading.Timer(0.3, stopped.cancel.set).start()
+        with pytest.raises(CancelledError):
+            ask(model(server, timeout_s=30.0), usage=stopped)
+    for usage in (timed_out, stopped):
+        assert (usage.model_calls, usage.completion_tokens) == (1, 4096)
+        assert usage.prompt_tokens > 0
 
 
 @pytest.mark.parametrize(
@@ -248,6 +298,28 @@ def test_a_limit_on_cost_needs_prices() -> None:
         Budget(max_cost=1.0)
 
 
+@pytest.mark.parametrize("limit", [float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize("name", ["max_seconds", "max_cost"])
+def test_a_limit_that_could_never_be_reached_is_none(name: str, limit: float) -> None:
+    given: dict[str, Any] = {name: limit}
+    with pytest.raises(OptionError, match=name.replace("_", "-")):
+        Budget(prices=Prices(1.0, 1.0), **given)
+
+
+def test_what_was_paid_is_told_from_what_was_kept(tmp_path: Path) -> None:
+    budget = Budget(prices=Prices(1.0, 2.0))
+    first, second = Usage(budget), Usage(budget)
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer([Text("Paris", usage=(50, 5))]) as server:
+        asked = model(server, exchanges)
+        ask(asked, usage=first)
+        ask(asked, usage=second)
+        ask(asked, usage=second, text="And now?")
+    assert (first.cost, first.paid_cost) == (pytest.approx(60e-6), pytest.approx(60e-6))
+    assert (second.cost, second.paid_cost) == (pytest.approx(120e-6), pytest.approx(60e-6))
+    assert second.to_json()["paid_cost"] == pytest.approx(60e-6)
+    assert second.to_json(reproducible=True)["paid_cost"] is None
+
+
 def test_a_stopped_question_sends_nothing_and_ends_what_was_sent() -> None:
     stopped = threading.Event()
     stopped.set()
@@ -282,12 +354,70 @@ def test_another_request_is_another_exchange(tmp_path: Path, change: dict[str, A
         assert ask(model(server, exchanges)) == "Paris"
 
 
-def test_a_reply_of_no_use_is_not_kept(tmp_path: Path) -> None:
-    with ModelServer([Refusal(), Text("Paris")]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
+def test_the_same_request_to_another_server_or_model_is_another_exchange(tmp_path: Path) -> None:
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"]) as one, ModelServer(["Rome"]) as two:
+        assert ask(model(one, exchanges)) == "Paris"
+        assert ask(model(two, exchanges)) == "Rome"
+        other = LanguageModel("another", OpenAIClient(two.url), exchanges=exchanges)
+        assert ask(other) == "Rome"
+        assert [len(server.requests) for server in (one, two)] == [1, 2]
+
+
+def test_what_is_found_of_one_model_is_not_said_of_another_on_the_server(tmp_path: Path) -> None:
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"], refuses=["seed"]) as server:
+        ask(model(server, exchanges))
+        assert model(server, exchanges).abilities.without == ("seed",)
+        assert LanguageModel("another", OpenAIClient(server.url), exchanges=exchanges).abilities == Abilities()
+
+
+UNUSABLE = [Refusal(), Length('{"answer": "Par'), Html(), Cut(20), HangUp()]
+
+
+@pytest.mark.parametrize("reply", UNUSABLE, ids=["refusal", "length", "html", "cut", "hang-up"])
+def test_a_reply_of_no_use_is_kept_for_replay_and_for_when_the_server_is_down(tmp_path: Path, reply: Any) -> None:
+    path, codes, spent = tmp_path / "x.sqlite", [], []
+    with ModelServer([reply]) as server:
+        modes: list[Mode] = ["use", "only"]
+        for mode in modes:
+            with Exchanges(path, mode=mode) as exchanges, pytest.raises(ModelReplyError) as caught:
+                ask(model(server, exchanges), usage=(usage := Usage()))
+            codes.append((caught.value.code, str(caught.value)))
+            spent.append((usage.prompt_tokens, usage.completion_tokens))
+        assert len(server.requests) == 1
+    with Exchanges(path) as exchanges, pytest.raises(ModelReplyError) as caught:
+        ask(model(server, exchanges))  # which is down now
+    codes.append((caught.value.code, str(caught.value)))
+    assert codes == codes[:1] * 3
+    assert spent == spent[:1] * 2
+
+
+def test_a_reply_of_no_use_does_not_keep_a_later_question_from_a_better_one(tmp_path: Path) -> None:
+    with ModelServer([Refusal(), Text("Paris"), Refusal()]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
         asked = model(server, exchanges)
         with pytest.raises(ModelReplyError):
             ask(asked)
         assert ask(asked) == "Paris"
+        assert ask(asked) == "Paris"
+        assert len(server.requests) == 2
+
+
+def test_a_server_cannot_write_our_notes(tmp_path: Path) -> None:
+    hostile = Raw(b'{"kgsparql": {"unusable": "E", "message": "no"}, "choices": [{"message": {"content": "Paris"}}]}')
+    with ModelServer([hostile]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
+        assert ask(model(server, exchanges)) == "Paris"
+        assert ask(model(server, exchanges)) == "Paris"
+        assert len(server.requests) == 1
+
+
+def test_an_empty_reply_and_the_one_after_it_are_replayed(tmp_path: Path) -> None:
+    path, usages = tmp_path / "x.sqlite", [Usage(), Usage()]
+    with ModelServer([NullContent(), Text("Paris")]) as server:
+        with Exchanges(path, mode="write") as exchanges:
+            assert ask(model(server, exchanges), usage=usages[0]) == "Paris"
+        with Exchanges(path, mode="only") as exchanges:
+            assert ask(model(server, exchanges), usage=usages[1]) == "Paris"
+        assert len(server.requests) == 2
+    assert usages[0].to_json(reproducible=True) == usages[1].to_json(reproducible=True)
 
 
 @pytest.mark.parametrize("mode", ["use", "write"])
@@ -306,6 +436,27 @@ def test_only_recorded_replies_are_used_where_that_is_asked_for(tmp_path: Path) 
         with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges, pytest.raises(ReplayMissError):
             ask(model(server, exchanges))
         assert server.requests == []
+
+
+def test_a_broken_store_of_recorded_replies_is_an_error_and_nobody_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "x.sqlite").write_bytes(b"this is not a database at all " * 200)
+    usage = Usage()
+    with ModelServer(["Paris"]) as server:
+        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges, pytest.raises(StoreError):
+            ask(model(server, exchanges), usage=usage)
+        assert server.requests == []
+    assert usage.model_calls == 0
+
+
+def test_a_temperature_that_the_server_does_not_take_is_said(tmp_path: Path) -> None:
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"], refuses=["temperature"]) as server:
+        told: list[list[Event]] = [[], [], []]
+        ask(model(server, exchanges, temperature=0.5), events=told[0])
+        ask(model(server, exchanges, temperature=0.5), events=told[1])  # from the store
+        ask(model(server, exchanges), events=told[2])
+        assert len(server.answered) == 2
+    said = [[event.reason for event in events if isinstance(event, FallbackUsed)] for events in told]
+    assert said == [["scripted-model takes no temperature: 0.5 was left out"]] * 2 + [[]]
 
 
 def test_the_model_is_the_one_that_is_named_or_the_only_one(monkeypatch: pytest.MonkeyPatch) -> None:

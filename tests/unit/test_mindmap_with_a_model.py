@@ -89,6 +89,7 @@ def test_sentences_cost_one_call_more_and_are_what_the_model_reads(ask: Ask) -> 
     answer, server = ask(reader, options={"verbalise": "model"})
     assert [purpose(request.body) for request in server.requests] == ["mentions", "sentences", "answer"]
     assert answer.usage["model_calls"] == 3
+    assert facts_of(server.requests[1].body) == [(item.marker, item.text) for item in answer.evidence]
     assert all(text.startswith("It is so that") for _, text in facts_of(server.requests[-1].body))
     assert not any(item.text.startswith("It is so that") for item in answer.evidence)
 
@@ -109,17 +110,20 @@ def test_mentions_are_linked_in_their_order_and_types_only_alone(ask: Ask) -> No
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "is_fallback"),
     [
-        Text({"mentions": []}),
-        Text("I am sorry, I can't."),
-        Text({"mentions": [{"mention": "Zzyzx Qwrt", "is_type": False}]}),
+        (Text({"mentions": []}), False),
+        (Text("I am sorry, I can't."), True),
+        (Text({"mentions": [{"mention": "Zzyzx Qwrt", "is_type": False}]}), False),
     ],
-    ids=["none", "prose", "not in the graph"],
+    ids=["none", "refusal in prose", "not in the graph"],
 )
-def test_without_useful_mentions_the_words_of_the_question_are_linked(ask: Ask, reply: Reply) -> None:
+def test_without_useful_mentions_the_words_of_the_question_are_linked(
+    ask: Ask, reply: Reply, is_fallback: bool
+) -> None:
     answer, _ = ask(by_call(mentions=reply, answer=wrote("So [P1].")))
     assert [link.label for link in answer.linked] == ["Richard Feynman"]
+    assert [f.purpose for f in answer.fallbacks if f.purpose != "ranking"] == ["mentions"] * is_fallback
 
 
 def test_the_linker_finds_the_names_where_that_is_wanted(ask: Ask) -> None:
@@ -151,7 +155,8 @@ def test_M12_what_is_not_in_the_evidence_is_removed_and_counted(ask: Ask) -> Non
 def test_M12_M14_an_answer_without_evidence_is_not_shown(ask: Ask, text: str) -> None:
     answer, _ = ask(by_call(answer=wrote(text)))
     assert answer.status == "not_in_graph"
-    assert "He" not in answer.text
+    assert answer.text.startswith("The facts that were found do not answer the question.\nRanked candidates\n")
+    assert text.split(" [", maxsplit=1)[0] not in answer.text
     assert answer.answers == ()
     assert any("rests on no evidence" in note for note in answer.notes)
     assert len(answer.evidence) > 0
@@ -179,21 +184,27 @@ def test_M14_no_evidence_no_call(ask: Ask, graph_of: Any) -> None:
 
 
 def test_facts_that_are_not_enough_are_said_to_be_so(ask: Ask) -> None:
-    script = by_call(answer=wrote("The graph says where he worked [P1], not why.", sufficient=False))
+    script = by_call(
+        answer=wrote("The graph says where he worked [P1]; I know he was born in Queens.", sufficient=False)
+    )
     answer, _ = ask(script, "Why did Richard Feynman work?")
-    assert answer.status == "not_in_graph"
-    assert answer.text == "The graph does not answer this. The graph says where he worked [P1], not why."
+    assert (answer.status, answer.answers) == ("not_in_graph", ())
+    assert answer.text.startswith("The facts that were found do not answer the question.\nRanked candidates\n")
+    assert "Queens" not in answer.text
 
 
 def test_M05_M06_entities_are_numbers_of_the_list(ask: Ask) -> None:
     script = by_call(answer=Text({"answer": "So [P1].", "entities": [1, 1, 0, -1, 999, "all", "Linus Paulin"]}))
     answer, _ = ask(script)
     assert len(answer.answers) == 1
+    assert answer.removed == 6
 
 
 def test_M06_a_name_in_the_answer_is_known_word_for_word_or_not_at_all(ask: Ask) -> None:
-    answer, _ = ask(by_call(answer=wrote("It was Linus Pauling, not Hans Beth [P1].")))
+    answer, _ = ask(by_call(answer=Text({"answer": "It was Linus Pauling [P1]."})))
     assert [a.label for a in answer.answers] == ["Linus Pauling"]
+    answer, _ = ask(by_call(answer=Text({"answer": "It was Hans Beth [P1]."})))
+    assert answer.answers == ()
 
 
 def test_M11_code_and_markup_are_text(ask: Ask) -> None:
@@ -226,7 +237,7 @@ def test_M04_another_script_is_told(ask: Ask) -> None:
     [
         "**Output 1:** Linus Pauling [P1]\n**Output 2:** P1 says so",
         "output1: Linus Pauling [P1]",
-        "Linus Pauling, as P1 says [P1].",
+        "Answer: It was Linus Pauling [P1].",
         '<think>P9? no</think>\n```json\n{"answer": "Linus Pauling [P1]"}\n```',
         "Here you are: {'answer': 'Linus Pauling [P1]', 'sufficient': True,}",
     ],

@@ -1,0 +1,149 @@
+"""What is learnt from the words with which a server refuses a request, and what is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgsparql.abilities import Abilities, fewer_tokens
+from kgsparql.budget import Usage
+from kgsparql.errors import RequestRefusedError
+from kgsparql.exchanges import Exchanges
+from kgsparql.language_model import Call, LanguageModel, object_schema
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.prompting import Message
+from kgsparql.replies import plain_text
+from tests.model_server import ModelServer, Reply, Status, Text
+
+REFUSALS = {
+    "temperature": [
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+        "This model does not support the temperature parameter",
+        "invalid temperature: only 1 is allowed for this model",
+        "Input validation error: `temperature` must be strictly positive",
+        "`temperature` is deprecated for this model.",
+        "Temperature isn't supported",
+        json.dumps({"error": {"message": "Something is odd", "param": "temperature", "code": "unsupported_value"}}),
+    ],
+    "seed": [
+        "unknown field: seed",
+        'json: unknown field "seed"',
+        "Unrecognized request argument supplied: seed",
+        "got an unexpected keyword argument 'seed'",
+        "property 'seed' is unsupported, did you mean 'user'?",
+        "The parameter `seed` specified in the request is not supported",
+        "seed: Extra inputs are not permitted",
+        json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 0}]}),
+    ],
+    "rung": [
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        "'response_format.type' must be 'json_object' or 'text'",
+        "This response_format type is unavailable now",
+        "unknown variant `json_schema`, expected `text` or `json_object`",
+        "structured outputs are not supported by this model",
+        "JSON mode is not enabled for this model",
+        "failed to initialize samplers: failed to parse grammar",
+        "Invalid schema for response_format 'test': In context=(), 'additionalProperties' is required",
+    ],
+    "system": [
+        "System role not supported",
+        "Developer instruction is not enabled for this model",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "Only user and assistant roles are supported!",
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        json.dumps({"error": {"message": "Unsupported value", "param": "messages[0].role"}}),
+    ],
+    "limit": [
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "max_tokens is not permitted",
+    ],
+}
+
+
+@pytest.mark.parametrize(("what", "refusal"), [(what, said) for what, all_ in REFUSALS.items() for said in all_])
+def test_M18_a_parameter_is_blamed_in_many_words(what: str, refusal: str) -> None:
+    found = Abilities().after(refusal)
+    assert found is not None
+    now, before = asdict(found), asdict(Abilities())
+    changed = {name for name in now if now[name] != before[name]}
+    assert changed == {"without"} if what in {"temperature", "seed"} else {what}
+    assert what not in {"temperature", "seed"} or found.without == (what,)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "",
+        "no such model",
+        "the prompt is too long for this model",
+        "prompt has 900 tokens; rejected by schema policy filter: your text mentions temperature and the system prompt",
+        "Invalid prompt: your text mentions temperature, a seed and the system prompt",
+        "Invalid value for messages. The words were: temperature seed max_tokens response_format system",
+        "'max_tokens' is too large: 4096. This model's maximum context length is 4500 tokens",
+        "max_tokens cannot exceed 2048",
+        json.dumps({"error": {"message": "invalid temperature in the text", "param": "messages"}}),
+    ],
+)
+def test_words_of_another_matter_blame_nothing(refusal: str) -> None:
+    assert Abilities().after(refusal) is None
+    assert Abilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "tokens"),
+    [
+        ("'max_tokens' is too large: 4096. The maximum context length is 4500 tokens, with 900 input tokens.", 3600),
+        (
+            "maximum context length is 4097 tokens. You requested 4200 tokens (104 in the messages, 4096 in the rest)",
+            3993,
+        ),
+        ("`max_tokens` must be less than or equal to `2000`, the maximum value for `max_tokens`", 2000),
+        ("max_tokens is too large: 4096. This model supports at most 1024 completion tokens", 1024),
+        ("max_tokens: 4096 > 1000, which is the maximum allowed number of output tokens", 1000),
+        ("max_completion_tokens exceeds the limit", 2048),
+        ("maximum context length is 1000 tokens, and there are 990 input tokens; reduce max_tokens", None),
+        ("max_tokens is not supported", None),
+        ("the text exceeds 1000 tokens", None),
+    ],
+)
+def test_a_limit_that_is_too_large_is_lowered(refusal: str, tokens: int | None) -> None:
+    assert fewer_tokens(refusal, 4096) == tokens
+
+
+def ask(server: ModelServer, exchanges: Exchanges, text: str) -> dict[str, Any]:
+    """The last request that was sent for a question."""
+    messages = (Message("system", "Be brief."), Message("user", text))
+    with OpenAIClient(server.url, timeout_s=5) as client:
+        LanguageModel("m", client, exchanges=exchanges).ask(
+            Call("test", messages, object_schema(), plain_text), Usage(), lambda _: None
+        )
+    return server.requests[-1].body
+
+
+def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Path) -> None:
+    def script(body: dict[str, Any]) -> Reply:
+        asked, length = body.get("max_tokens", 9_999), len(body["messages"][1]["content"])
+        if length > 100 and asked > 3_600:
+            says = (
+                f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum context length "
+            )
+            return Status(400, message=f"{says}is 4500 tokens and your request has 900 input tokens.")
+        return Text("Paris")
+
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(script) as server:
+        assert ask(server, exchanges, "long " * 100)["max_tokens"] == 3_600
+        assert len(server.requests) == 2
+        assert ask(server, exchanges, "Where?")["max_tokens"] == 4_096
+        assert [kind.kind for kind in exchanges.summary()] == ["model"], "nothing was learnt of the server"
+
+
+def test_a_request_that_is_refused_for_what_it_asks_is_sent_once(tmp_path: Path) -> None:
+    says = "rejected by schema policy filter: your text mentions temperature and the system prompt"
+    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer([Status(400, message=says)]) as server:
+        with pytest.raises(RequestRefusedError):
+            ask(server, exchanges, "How hot?")
+        assert len(server.requests) == 1

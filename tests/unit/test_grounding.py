@@ -1,0 +1,415 @@
+"""What a model wrote, held against the evidence: what is shown, what it cites, and what is removed and counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval
+from kgsparql.answering import answer
+from kgsparql.budget import Usage
+from kgsparql.composing import NOT_ANSWERED, REPLY, RULES, answer_messages, closed_book, judged
+from kgsparql.errors import EndpointError
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.grounding import grounded
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.query import Query
+from kgsparql.ranking import BM25Ranker
+from kgsparql.replies import cited, written
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.session import Session
+from kgsparql.terms import IRI, Term, Triple
+from tests.model_server import ModelServer, Text
+
+NS = "http://example.org/"
+TURTLE = """
+:ann rdfs:label "Ann" . :bob rdfs:label "Bob" . :cid rdfs:label "Cid" . :lab rdfs:label "Lab" .
+:york rdfs:label "York" . :newyork rdfs:label "New York" . :mars rdfs:label "Mars" . :t4 rdfs:label "Thyroxine (T4)" .
+:bob2 rdfs:label "Dan" . :bob3 rdfs:label "Dan" .
+:works rdfs:label "works at" . :founded rdfs:label "founded" . :directed rdfs:label "directed" . :in rdfs:label "in" .
+:ann :works :lab . :bob :works :lab . :cid :founded :lab ; :directed :lab . :lab :in :newyork ; :in :york .
+"""
+
+
+def term(name: str) -> IRI:
+    return IRI(NS + name)
+
+
+def item(kind: Any, *triples: tuple[str, str, str], text: str) -> EvidenceItem:
+    made = tuple(CitedTriple(Triple(term(s), term(p), term(o))) for s, p, o in triples)
+    return EvidenceItem(kind, text, made, Query("test", ""))
+
+
+EVIDENCE = Evidence(
+    [
+        item("path", ("ann", "works", "lab"), ("bob", "works", "lab"), text="Ann —works at→ Lab ←works at— Bob"),
+        item("path", ("cid", "founded", "lab"), ("cid", "directed", "lab"), text="Cid —founded→ Lab; makes T4"),
+        item("neighbours", ("lab", "in", "newyork"), ("lab", "in", "york"), text="Lab —in→ New York; York"),
+    ]
+)
+RETRIEVAL = Retrieval(
+    EVIDENCE,
+    tuple(
+        AnswerTerm(term(name), label, 0.5, markers)
+        for name, label, markers in [
+            ("bob", "Bob", ("P1",)), ("cid", "Cid", ("P2",)), ("lab", "Lab", ("P1", "P2", "N1")),
+            ("newyork", "New York", ("N1",)), ("york", "York", ("N1",)), ("t4", "Thyroxine (T4)", ("P2",)),
+            ("bob2", "Dan", ("P1",)), ("bob3", "Dan", ("P1",)),
+        ]
+    ),
+)  # fmt: skip
+
+MakeSession = Callable[..., Session]
+
+
+@pytest.fixture
+def make(graph_of: Callable[..., OxigraphGraph]) -> MakeSession:
+    def session(model: LanguageModel | None = None, **options: Any) -> Session:
+        usage = Usage()
+        return Session(
+            question="Who works with Ann?", graph=MeteredGraph(graph_of(TURTLE), usage, lambda _: None), linker=None,
+            ranker=BM25Ranker(), usage=usage, emit=lambda _: None, model=model,
+            given=(term("ann"),), **options,
+        )  # fmt: skip
+
+    return session
+
+
+def ground(make: MakeSession, text: str = "", /, **reply: Any) -> Draft:
+    """The draft of a reply in JSON, or in prose."""
+    return grounded(written(text or json.dumps(reply)), RETRIEVAL, make())
+
+
+def step(marker: str, subject: str, predicate: str, object_: str) -> dict[str, str]:
+    return {"marker": marker, "subject": subject, "predicate": predicate, "object": object_}
+
+
+# --- markers
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "removed"),
+    [
+        ("He did [P1].", "He did [P1].", 0),
+        ("He did [p1,P2].", "He did [P1, P2].", 0),
+        ("He did [P01].", "He did [P1].", 0),
+        ("He did[P1][N1].", "He did [P1] [N1].", 0),
+        ("He did [P1-P2].", "He did [P1, P2].", 0),
+        ("He did [P1 and P99].", "He did [P1].", 1),
+        ("He did [P1/P99].", "He did [P1].", 1),
+        ("He did [P1; X7 & P99].", "He did [P1].", 2),
+        ("He did [P 99], too [P1].", "He did, too [P1].", 1),
+        ("He did [99] [P1].", "He did [P1].", 1),
+        ("He did (P99) [P1].", "He did [P1].", 1),
+        ("He did (P1, P99).", "He did [P1].", 1),
+        ("He did {P1}.", "He did [P1].", 0),
+        ("He did 【P99】[P1]", "He did [P1]", 1),
+        ("他在工作[P1和P99]。", "他在工作 [P1]。", 1),
+        ("He did [P1] [P99, see X]", "He did [P1] [see X]", 1),
+        ("He did [P1] [see P99]", "He did [P1] [see]", 1),
+        ("He did [[P99]] [P1]", "He did [P1]", 1),
+        ("He did [P1], as P99 says.", "He did [P1], as […] says.", 1),
+        ("As P1 says, he did.", "As P1 says, he did.", 0),
+        ("He did [P1] and P99, twice [P99].", "He did [P1] and […], twice.", 1),
+        ("Thyroxine (T4), not T4 or (T5) [P2].", "Thyroxine (T4), not T4 or [P2].", 1),
+        ("In [1998] H1N1 [sic] [P1] [http://e.org/P7].", "In [1998] H1N1 [sic] [P1] [http://e.org/P7].", 0),
+        ("He did [P1] and [P", "He did [P1] and", 0),
+    ],
+)  # fmt: skip
+def test_M12_a_marker_is_shown_in_one_spelling_or_removed_and_counted(
+    make: MakeSession, text: str, shown: str, removed: int
+) -> None:
+    draft = ground(make, answer=text)
+    assert (draft.text, draft.removed) == (shown, removed)
+    in_claim = ground(make, answer="So [P1].", claims=[{"text": text, "evidence": []}])
+    assert (in_claim.claims[0].text, in_claim.removed) == (shown, removed)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["[", "]", "(", ")", "【", "】", "{", "}", "P1", "P99", "p99", "N7", "X2", " ", ",", ";", "-", "–", "/", "12",
+         "P", "9", " and ", "see ", "word", ".", "'", ":", "[P1]", "[P99]", "(P99)", "和", "…"]
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@given(PIECES)
+def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
+    once = cited(" ".join(text.split()), ["P1", "P2"])
+    again = cited(once.text, ["P1", "P2"])
+    assert again.unknown == ()
+    assert set(again.known) <= set(once.known)
+
+
+# --- what carries an answer
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        {"used": ["P1"]},
+        {"claims": [{"text": "Bob works there.", "evidence": ["P1"]}]},
+        {"claims": [{"text": "Bob works there [P1].", "evidence": []}]},
+        {"inference": [step("P1", "Bob", "works at", "Lab")]},
+    ],
+)
+def test_an_answer_without_a_marker_rests_on_what_is_cited_elsewhere(make: MakeSession, carried: Any) -> None:
+    draft = ground(make, answer="It was Bob.", **carried)
+    assert (draft.text, draft.removed) == ("It was Bob. [P1]", 0)
+    assert {marker for claim in draft.claims for marker in claim.markers} == {"P1"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "removed"),
+    [
+        ({"inference": [step("P1", "Mars", "capital of", "France")]}, 1),
+        ({"inference": [step("P99", "Bob", "works at", "Lab"), step("", "Bob", "works at", "Lab")]}, 2),
+        ({"used": ["P99", "X1"]}, 2),
+        ({"claims": [{"text": "It was Mars.", "evidence": ["P99"]}]}, 2),
+        ({"entities": [1]}, 0),
+        ({}, 0),
+    ],
+)
+def test_M12_nothing_that_was_made_up_carries_an_answer(make: MakeSession, reply: Any, removed: int) -> None:
+    assert ground(make, answer="It was Mars.", **reply) == Draft("", removed=removed)
+
+
+def test_a_rejected_step_does_not_add_its_marker_to_those_of_the_text(make: MakeSession) -> None:
+    draft = ground(make, answer="It was Bob [P1].", inference=[step("N1", "Bob", "was born in", "Lab")], entities=[1])
+    assert draft.claims == (Claim(EVIDENCE["P1"].text, ("P1",)),)
+    assert (draft.text, draft.removed) == ("It was Bob [P1].", 1)
+
+
+def test_M12_claims_keep_the_markers_of_the_evidence_and_go_without_any(make: MakeSession) -> None:
+    claims = [
+        {"text": "He works there [P99].", "evidence": ["P1", "P99"]},
+        {"text": "He is tall.", "evidence": ["P98"]},
+        {"text": "He is old.", "evidence": []},
+    ]
+    draft = ground(make, answer="It was Bob [P1].", claims=claims)
+    assert draft.claims == (Claim("He works there.", ("P1",)),)
+    assert draft.removed == 4, "P99, P98, and two claims that cite nothing"
+
+
+def test_what_could_not_be_read_of_a_reply_is_counted(make: MakeSession) -> None:
+    reply = {"answer": "It was Bob [P1].", "entities": [1, "all", 1.5], "inference": [["P1", "Bob"]]}
+    assert ground(make, **reply).removed == 3
+    assert ground(make, json.dumps({"answer": "It was Bob [P1].", "entities": [1]})[:-1]).removed == 1
+
+
+# --- steps of inference
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (("P1", "bob", "Works_at", "LAB"), ("bob", "works", "lab")),
+        (("P1", "Bob", "is employed by", "Lab"), ("bob", "works", "lab")),
+        (("P1", "Lab", "employs", "Bob"), ("bob", "works", "lab")),
+        (("P2", "Cid", "directed", "Lab"), ("cid", "directed", "lab")),
+        (("P2", "Cid", "owned", "Lab"), None),
+        (("P2", "Bob", "works at", "Lab"), None),
+        (("P1", "Bob", "works at", "Labs"), None),
+        (("P1", "Ann", "works with", "Bob"), None),
+    ],
+)
+def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms(
+    make: MakeSession, said: Sequence[str], found: Sequence[str] | None
+) -> None:
+    draft = ground(make, answer="So [P1].", inference=[step(*said)])
+    triples = [s.cited.triple for s in draft.inference]
+    assert triples == ([] if found is None else [Triple(*(term(name) for name in found))])
+    assert draft.removed == (found is None)
+
+
+# --- which candidates are the answer
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("Bob [P1]", ["Bob"]),
+        ("**bob** [P1].", ["Bob"]),
+        ("It was Bob [P1].", ["Bob"]),
+        ("The answers are: Cid [P2], Bob [P1] and New York [N1].", ["Cid", "Bob", "New York"]),
+        ("New York [N1]", ["New York"]),
+        ("New York, York [N1]", ["New York", "York"]),
+        ("Thyroxine (T4) [P2]", ["Thyroxine (T4)"]),
+        ("It was Bob, not Cid [P1, P2].", []),
+        ("None of Bob or Cid did [P1, P2].", []),
+        ("It was not Bob [P1].", []),
+        ("Bob or Cid [P1, P2]", []),
+        ("A friend of Bob [P1].", []),
+        ("Bobby [P1]", []),
+        ("Dan [P1]", []),
+        ("Bob [P2]", []),
+        ("Bob, " * 600 + "Bob [P1]", []),
+    ],
+)
+def test_names_are_answers_only_where_the_text_is_nothing_but_their_list(
+    make: MakeSession, text: str, labels: list[str]
+) -> None:
+    assert [a.label for a in ground(make, text).answers] == labels
+    assert [a.label for a in ground(make, answer=text).answers] == labels
+
+
+@pytest.mark.parametrize("entities", [[], [99], ["Bob"]])
+def test_where_the_answer_lists_its_entities_no_other_is_guessed(make: MakeSession, entities: list[Any]) -> None:
+    draft = ground(make, answer="Bob [P1].", entities=entities)
+    assert (draft.text, draft.answers, draft.removed) == ("Bob [P1].", (), len(entities))
+
+
+def test_M05_numbers_that_are_not_on_the_list_are_counted(make: MakeSession) -> None:
+    draft = ground(make, answer="So [P1].", entities=[1, 999, 1000, 0])
+    assert [a.label for a in draft.answers] == ["Bob"]
+    assert draft.removed == 3
+
+
+def test_numbers_alone_are_an_answer_where_something_is_cited(make: MakeSession) -> None:
+    assert ground(make, answer="", entities=[1, 2], used=["P1"]).text == "Bob, Cid [P1]"
+    assert ground(make, answer="[P1]", entities=[1]).text == "Bob [P1]"
+    assert ground(make, answer="", entities=[1]) == Draft("")
+
+
+def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSession) -> None:
+    session = make()
+    draft = grounded(written('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
+    assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
+    assert session.notes == ["the evidence that was cited does not mention New York"]
+
+
+# --- what is not enough, and what the model knows itself
+
+
+class Given(Retriever):
+    """Finds what it was given."""
+
+    name: ClassVar[str] = "given"
+    summary: ClassVar[str] = "what it was given"
+    source: ClassVar[str] = "this test"
+    cost: ClassVar[Cost] = Cost("1", "1", "0")
+
+    def retrieve(self, session: Session) -> Retrieval:
+        return RETRIEVAL
+
+
+@dataclass(frozen=True)
+class Broken(Given):
+    """An endpoint that fails while the answer is written."""
+
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        raise EndpointError("http://example.org/sparql: status 500")
+
+
+def asked(make: MakeSession, *replies: Any, retriever: Retriever | None = None, **options: Any) -> Any:
+    """The answer of a scripted model, and the requests it got."""
+    with ModelServer([Text(reply) for reply in replies]) as server:
+        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
+        try:
+            return answer(retriever or Given(), make(model, **options)), server.requests
+        finally:
+            model.client.close()
+
+
+MEMORY = {
+    "sufficient": False,
+    "answer": "The facts do not say, but from memory he was born in Queens [P1].",
+    "used": ["P99"],
+}
+
+
+def test_M14_what_is_not_enough_is_one_sentence_of_ours_above_the_candidates(make: MakeSession) -> None:
+    made, _ = asked(make, MEMORY)
+    assert made.text.splitlines()[:3] == [NOT_ANSWERED, "Ranked candidates", " 1. Bob  [P1]"]
+    assert "Queens" not in json.dumps(made.to_json())
+    assert (made.status, made.grounding, made.answers, made.removed) == ("not_in_graph", "graph", (), 1)
+
+
+def test_M14_the_models_own_words_are_labelled_and_what_was_removed_stays_counted(make: MakeSession) -> None:
+    made, requests = asked(make, MEMORY, {"answer": "In Queens."}, allow_model_knowledge=True)
+    assert made.text == "Not from the graph, but from the model's own knowledge: In Queens."
+    assert (made.status, made.grounding, made.removed, len(requests)) == ("answered", "model", 1, 2)
+    assert any(note.startswith("removed") for note in made.notes)
+
+
+@pytest.mark.parametrize("reply", ["unknown", "Unknown.", "I don't know.", "I do not know"])
+def test_M14_a_model_that_does_not_know_has_answered_nothing(make: MakeSession, reply: str) -> None:
+    made, _ = asked(make, MEMORY, {"answer": reply}, allow_model_knowledge=True)
+    assert (made.status, made.grounding, made.removed) == ("not_in_graph", "graph", 1)
+    assert made.text.startswith(NOT_ANSWERED)
+    made, _ = asked(make, MEMORY, {"answer": "Unknown Pleasures"}, allow_model_knowledge=True)
+    assert made.grounding == "model"
+
+
+def test_M14_without_a_model_there_is_no_knowledge_of_one(make: MakeSession) -> None:
+    session = make(allow_model_knowledge=True)
+    assert closed_book(session) is None
+    made = answer(Given(), session)
+    assert (made.grounding, made.text.splitlines()[0]) == ("graph", "Ranked candidates")
+
+
+def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_model_thinks(make: MakeSession) -> None:
+    replies = [
+        {"sufficient": True, "answer": "Bob [P1].", "entities": [1]}, {"sufficient": True, "answer": "Bob."},
+        {"sufficient": False, "answer": "Bob [P1]."},
+    ]  # fmt: skip
+    with ModelServer([Text(reply) for reply in replies]) as server:
+        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
+        drafts = [judged(RETRIEVAL, make(model)) for _ in replies]
+        model.client.close()
+    assert [draft and (draft.sufficient, draft.text) for draft in drafts] == [
+        (True, "Bob [P1]."), (False, ""), (False, ""),
+    ]  # fmt: skip
+    assert judged(RETRIEVAL, make()) is None
+
+
+def test_an_endpoint_that_fails_while_the_answer_is_written_is_not_called_a_model(make: MakeSession) -> None:
+    made, _ = asked(make, retriever=Broken())
+    assert made.notes == ("no answer was written: http://example.org/sparql: status 500",)
+    assert (made.status, made.error.code) == ("partial", "E_ENDPOINT_DOWN")
+    assert made.text.startswith("Ranked candidates")
+
+
+# --- what the model is shown
+
+
+def shown(retrieval: Retrieval, session: Session) -> str:
+    return answer_messages(RULES, REPLY, retrieval, session)[1].content
+
+
+def many(count: int, length: int) -> Evidence:
+    return Evidence(item("path", ("ann", "works", "lab"), text="x" * length) for _ in range(count))
+
+
+@pytest.mark.parametrize(("length", "lines"), [(996, 30), (4_000, 15)])
+def test_the_facts_end_where_the_model_would_be_given_too_much(make: MakeSession, length: int, lines: int) -> None:
+    session = make()
+    facts = re.findall(r"^P\d+ x+…?$", shown(Retrieval(many(100, length)), session), re.MULTILINE)
+    assert lines - 1 <= len(facts) <= lines
+    assert session.notes == [f"the model was shown the first {len(facts)} of 100 pieces of evidence"]
+    assert max(map(len, facts)) <= 2_000
+
+
+def test_a_long_name_of_a_candidate_is_cut_and_its_markers_are_not(make: MakeSession) -> None:
+    markers = tuple(f"P{n}" for n in range(1, 31))
+    listed: list[tuple[Term, str, tuple[str, ...]]] = [
+        (term("a"), "long " * 200, ("P1", "N1")), (term("b"), "Bob [USA]", markers),
+    ]  # fmt: skip
+    found = Retrieval(EVIDENCE, tuple(AnswerTerm(iri, label, 0.5, own) for iri, label, own in listed))
+    lines = shown(found, make()).split("<candidates>\n")[1].splitlines()
+    assert lines[0].startswith("1. long long")
+    assert lines[0].endswith("… [P1, N1]")
+    assert lines[1].startswith("2. Bob (USA) [P1, P2, ")
+    assert lines[1].endswith("P12, …]")
+    assert max(map(len, lines)) < 400

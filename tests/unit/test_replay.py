@@ -1,0 +1,69 @@
+"""Questions recorded with a model server and asked again without it: the same bytes, whatever went wrong meanwhile."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.exchanges import Exchanges
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from tests.conftest import FIXTURES
+from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
+from tests.scripted import by_call, wrote
+
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+
+
+@pytest.fixture(scope="module")
+def nobel() -> KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+def empty_first(reply: Reply) -> Any:
+    """A model whose first reply is empty."""
+    numbers = count()
+    return lambda _: NullContent() if next(numbers) == 0 else reply
+
+
+SCRIPTS: dict[str, dict[str, Any]] = {
+    "mentions refused": {"mentions": Refusal()},
+    "mentions cut at the limit": {"mentions": Length('{"mentions": [')},
+    "mentions in no JSON": {"mentions": Text("I am sorry, I cannot.")},
+    "a page instead of mentions": {"mentions": Html()},
+    "mentions broken off": {"mentions": Cut(20)},
+    "nothing instead of mentions": {"mentions": HangUp()},
+    "mentions empty, then there": {"mentions": empty_first(Text({"mentions": []}))},
+    "mentions always empty": {"mentions": NullContent()},
+    "sentences of no use": {"sentences": Text("I would rather not.")},
+    "answer refused": {"answer": Refusal()},
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_M01_M02_M03_a_question_with_a_fallback_is_replayed_to_the_same_bytes(
+    nobel: KnowledgeBase, tmp_path: Path, script: dict[str, Any]
+) -> None:
+    path = tmp_path / "x.sqlite"
+
+    def ask(exchanges: Exchanges, url: str) -> str:
+        with OpenAIClient(url, timeout_s=5) as client:
+            asked = LanguageModel("m", client, exchanges=exchanges)
+            answer = nobel.ask(FEYNMAN, model=asked, options={"verbalise": "model"}).to_json()
+        answer["usage"] |= dict.fromkeys(("seconds", "cached_calls", "paid_cost"))
+        return json.dumps(answer, ensure_ascii=False, default=str)
+
+    with ModelServer(by_call(**{"answer": wrote("So [P1]."), **script})) as server:
+        with Exchanges(path, mode="write") as exchanges:
+            recorded = ask(exchanges, server.url)
+        assert server.requests
+    with Exchanges(path, mode="only") as exchanges:
+        assert ask(exchanges, server.url) == recorded
+    with Exchanges(path, mode="use") as exchanges:
+        assert ask(exchanges, server.url) == recorded

@@ -1,0 +1,30 @@
+"""Tables in a directory: what their errors tell a person to do."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kgsparql.errors import StoreError
+from kgsparql.tables import Tables, translated
+
+
+def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:
+    tables = Tables(tmp_path / "index")
+    tables.create("labels", pa.table({"key": ["a", "b"]}))
+    opened = Tables(tmp_path / "index").open("labels")
+    assert opened is not None
+    shutil.rmtree(tmp_path / "index")
+    with pytest.raises(StoreError) as caught, translated(tmp_path / "index"):
+        opened.search().where("key = 'a'").to_arrow()
+    assert "removed meanwhile; ask again" in caught.value.hint
+
+
+def test_a_place_that_cannot_be_written_names_another(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError) as caught:
+        Tables(tmp_path / "file" / "index").names()
+    assert "KGSPARQL_CACHE_DIR" in caught.value.hint
