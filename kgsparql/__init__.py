@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from kgsparql.graph import KnowledgeGraph, Solutions
     from kgsparql.graphs import EndpointGraph, OxigraphGraph, open_graph
     from kgsparql.knowledge_base import KnowledgeBase, open
-    from kgsparql.language_model import LanguageModel, open_model
+    from kgsparql.language_model import LanguageModel
     from kgsparql.linking import LinkedEntity, Mention
+    from kgsparql.model_opening import open_model
     from kgsparql.paths import Hop, Path, PropertyPath
     from kgsparql.query import Query
     from kgsparql.retriever import Retriever
@@ -38,8 +39,9 @@ _MODULES = {
     "graph": ("KnowledgeGraph", "Solutions"),
     "graphs": ("EndpointGraph", "OxigraphGraph", "open_graph"),
     "knowledge_base": ("KnowledgeBase", "open"),
-    "language_model": ("LanguageModel", "open_model"),
+    "language_model": ("LanguageModel",),
     "linking": ("LinkedEntity", "Mention"),
+    "model_opening": ("open_model",),
     "paths": ("Hop", "Path", "PropertyPath"),
     "query": ("Query",),
     "retriever": ("Retriever",),

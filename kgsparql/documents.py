@@ -147,26 +147,29 @@ def cut(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]
     """Where the passages of a text begin and end: each of at most so many tokens, and none that is only white space.
 
     A passage ends with a paragraph, else with a sentence, else with a word, where that leaves more than half of it. The
-    next one begins that much before as there is overlap, with a sentence or at least a word.
+    next one begins with the last sentences before that, as far as the overlap holds them.
 
-    :param tokens: of :data:`BYTES_PER_TOKEN` bytes each.
+    :param tokens: of :data:`BYTES_PER_TOKEN` bytes each, as for ``overlap``.
 
     >>> text = "One thing. Another thing. A third thing altogether."
     >>> [text[a:b] for a, b in cut(text, tokens=7)]
     ['One thing. Another thing.', 'A third thing altogether.']
-    >>> [text[a:b] for a, b in cut(text, tokens=7, overlap=4)]
-    ['One thing. Another thing.', 'Another thing.', 'A third thing altogether.']
+    >>> [text[a:b] for a, b in cut(text, tokens=10, overlap=4)]
+    ['One thing. Another thing.', 'Another thing. A third thing altogether.']
     """
-    at = 0
+    at = last = 0
     while at < len(text):
         limit = at + _fitting(text[at : at + tokens * BYTES_PER_TOKEN], tokens)
-        end = len(text) if limit >= len(text) else _end(text, at, limit)
+        end, is_clean = (len(text), True) if limit >= len(text) else _end(text, at, limit)
         start, stop = _stripped(text, at, end)
-        if start < stop:
+        is_new = start < stop and stop > last
+        if is_new:
             yield start, stop
+            last = stop
         if end >= len(text):
             return
-        at = max(_begin(text, max(at + 1, end - overlap * BYTES_PER_TOKEN), end), at + 1) if overlap else end
+        earliest = max(start + 1, end - overlap * BYTES_PER_TOKEN)
+        at = _begin(text, earliest, end, by_sentence=is_clean) if overlap and is_new else end
 
 
 def _fitting(text: str, tokens: int) -> int:
@@ -176,23 +179,23 @@ def _fitting(text: str, tokens: int) -> int:
     return max(1, len(text.encode("utf-8", "replace")[: tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")))
 
 
-def _end(text: str, start: int, limit: int) -> int:
-    """The last good place to end a passage, in its second half."""
+def _end(text: str, start: int, limit: int) -> tuple[int, bool]:
+    """The last good place to end a passage, in its second half, and whether a sentence ends there."""
     half = start + (limit - start) // 2
     for pattern in (_PARAGRAPH_END, _SENTENCE_END, _GAP):
-        ends = [found.end() for found in pattern.finditer(text, half, min(len(text), limit + 1)) if found.end() > half]
+        ends = [found.end() for found in pattern.finditer(text, start, min(len(text), limit + 1)) if found.end() > half]
         fitting = [end for end in ends if len(text[start:end].rstrip()) <= limit - start]
         if fitting:
-            return fitting[-1]
-    return limit
+            return fitting[-1], pattern is not _GAP
+    return limit, False
 
 
-def _begin(text: str, earliest: int, end: int) -> int:
-    """The first good place to begin between two places: after a sentence, else after a gap, else at the later one."""
-    for pattern in (_SENTENCE_END, _GAP):
-        found = pattern.search(text, max(0, earliest - 1), end)
-        if found is not None and found.end() < end:
-            return found.end()
+def _begin(text: str, earliest: int, end: int, *, by_sentence: bool) -> int:
+    """The first good place to begin between two places, after a sentence or, within one, a word; else the later one."""
+    for pattern in (_PARAGRAPH_END, _SENTENCE_END) if by_sentence else (_PARAGRAPH_END, _SENTENCE_END, _GAP):
+        for found in pattern.finditer(text, max(0, earliest - 2), end):
+            if earliest <= found.end() < end:
+                return found.end()
     return end
 
 

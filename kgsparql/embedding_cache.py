@@ -180,6 +180,7 @@ class CachedEmbedder:
         self.embedder = embedder
         self._store: VectorStore | None = VectorStore(path, most_bytes=most_bytes)
         self._note = note
+        self._dimension = 0
 
     @property
     def name(self) -> str:
@@ -188,13 +189,13 @@ class CachedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """As :meth:`Embedder.dimension`."""
-        return self.embedder.dimension
+        """As :meth:`Embedder.dimension`; what was kept says it too, and needs no model for that."""
+        return self._dimension or self.embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """As :meth:`Embedder.embed`; each distinct text is embedded once."""
         if not texts:
-            return self.embedder.embed(texts)
+            return np.zeros((0, self.dimension), dtype=np.float32)
         keys = _keys(self.name, dict.fromkeys(texts))
         kept = self._kept(list(keys.values()))
         missing = [text for text, key in keys.items() if key not in kept]
@@ -202,7 +203,9 @@ class CachedEmbedder:
             kept |= self._made(missing, keys)
         if len({len(vector) for vector in kept.values()}) > 1:  # some are of other weights, under the same name
             kept = self._made(list(keys), keys)
-        return np.stack([kept[keys[text]] for text in texts])
+        vectors = np.stack([kept[keys[text]] for text in texts])
+        self._dimension = vectors.shape[1]
+        return vectors
 
     def _made(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
         found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -81,7 +82,8 @@ def _parsed(formula: str) -> ast.expr:
     if len(formula) > _LONGEST:
         raise ValueError(f"more than {_LONGEST:,} characters")
     try:
-        return ast.parse(formula.strip(), mode="eval").body
+        with warnings.catch_warnings(action="ignore"):  # of `2if 1 else 3`: it is read as Python reads it
+            return ast.parse(formula.strip(), mode="eval").body
     except (SyntaxError, MemoryError) as error:
         raise ValueError(f"it cannot be read: {error}") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -15,11 +16,11 @@ from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.asking import Asking, ignore
 from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
+from kgsparql.errors import AmbiguousLabelError, CancelledError, InputError, NotFoundError, PrefixError
 from kgsparql.events import Event, Finished, Numbering
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graph import OpenedGraph
-from kgsparql.graphs import open_graph
+from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.paths import Directions
@@ -44,6 +45,7 @@ __all__ = ["Asking", "KnowledgeBase", "open"]
 
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
+_POLL_S = 0.1
 
 
 class KnowledgeBase:
@@ -71,6 +73,7 @@ class KnowledgeBase:
         self._embedder = embedder
         self._note = note
         self.progress = progress
+        self._preparing = threading.Lock()
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question; the keyword options are those of :class:`Asking`.
@@ -122,13 +125,16 @@ class KnowledgeBase:
     def session(self, question: str, asking: Asking) -> Session:
         """A session for one question."""
         text = checked_question(question)
+        usage = Usage(asking.budget, cancel=asking.cancel)
+        graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph) else self.graph
+        self._prepare(graph, usage, with_labels=not asking.entities)
         if self.is_empty:
             raise NotFoundError(
                 f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
             )
         linker, ranker = None if asking.entities else self.linker, self.ranker
-        # The clock starts here: making an index is not the question's cost.
-        usage = Usage(asking.budget, cancel=asking.cancel)
+        if graph is self.graph:
+            usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
         emit = Numbering(asking.emit, lambda: usage.seconds)
         session = Session(
             question=text,
@@ -141,22 +147,39 @@ class KnowledgeBase:
             chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
             usage=usage,
             emit=emit,
-            given=tuple(self.resolve(e) if isinstance(e, str) else e for e in asking.entities),
+            given=tuple(self._resolved(e, graph) if isinstance(e, str) else e for e in asking.entities),
             passages=self.passages,
             languages=self.languages,
             direction=asking.direction,
             seed=asking.seed,
-            notes=list(self.graph.notes),
+            notes=list(graph.notes),
         )
         if self.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
+    def _prepare(self, graph: OpenedGraph, usage: Usage, *, with_labels: bool) -> None:
+        """Read what a question needs beside its own queries; once, and stopped with the question.
+
+        :param graph: our own, or an endpoint within the question's time, which then ends this too.
+        """
+        while not self._preparing.acquire(timeout=_POLL_S):
+            if graph is not self.graph:
+                usage.check()
+            elif usage.cancel.is_set():
+                raise CancelledError("stopped")
+        try:
+            if "is_empty" not in self.__dict__:
+                self.__dict__["is_empty"] = _is_empty(graph)
+            if with_labels and not self.is_empty and "index" not in self.__dict__:
+                self.__dict__["index"] = self._index_of(graph, usage.cancel)
+        finally:
+            self._preparing.release()
+
     @cached_property
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
-        (found,) = self.graph.select(Query.load("any"))
-        return found["count"] == Literal(0)
+        return _is_empty(self.graph)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -184,18 +207,21 @@ class KnowledgeBase:
     @cached_property
     def index(self) -> LabelIndex:
         """The labels of the graph; made, or opened, when they are first needed."""
-        from kgsparql.label_index import label_index
+        return self._index_of(self.graph, None)
 
-        embedder = self.embedder
-        index = label_index(self.graph, self.index_directory, embedder=embedder, progress=self.progress)
+    def _index_of(self, graph: OpenedGraph, cancel: threading.Event | None) -> LabelIndex:
+        from kgsparql.label_index import index_directory, label_index
+
+        embedder, directory = self.embedder, index_directory(graph, cache_directory())
+        index = label_index(graph, directory, embedder=embedder, progress=self.progress, cancel=cancel)
         if index.note:
             self._note(index.note)
         if embedder is not None and index.embedder is None and index.rows:
             seconds = index.texts / LABELS_PER_SECOND
-            time = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
+            takes = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
             self._note(
                 f"{index.rows:,} labels are searched by spelling; `kgsparql index -k {self.graph.name}` adds search by "
-                f"meaning, once, in about {time}"
+                f"meaning, once, in about {takes}"
             )
         return index
 
@@ -267,6 +293,8 @@ class KnowledgeBase:
 
         index = open_label_index(self.graph, self.index_directory)
         made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
+        if len(self.passages):
+            made += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
         return {**found, "label_index": made}
 
@@ -277,6 +305,9 @@ class KnowledgeBase:
         :raises AmbiguousLabelError: if several have it.
         :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
         """
+        return self._resolved(name, self.graph)
+
+    def _resolved(self, name: str, graph: OpenedGraph) -> IRI:
         text = name.strip()
         if text.startswith("_:"):
             raise InputError(
@@ -290,7 +321,7 @@ class KnowledgeBase:
                 return self.prefixes.expand(text)
             except PrefixError as error:
                 unknown = error
-        found = by_label(self.graph, text, languages=self.languages)
+        found = by_label(graph, text, languages=self.languages)
         if len(found) == 1:
             return found[0]
         if found:
@@ -348,6 +379,11 @@ def open(
     given = [_plain(source) for source in sources]
     graph = open_graph(given, notes=note, progress=progress, **options)
     return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress)
+
+
+def _is_empty(graph: OpenedGraph) -> bool:
+    (found,) = graph.select(Query.load("any"))
+    return found["count"] == Literal(0)
 
 
 def _plain(source: Any) -> str | Path | pyoxigraph.Store:

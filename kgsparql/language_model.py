@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,11 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from kgsparql.abilities import ABILITIES, RUNGS, Abilities, fewer_tokens
+from kgsparql.abilities import ABILITIES, Abilities, fewer_tokens
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     CancelledError,
-    InputError,
     KgsparqlError,
     ModelError,
     ModelReplyError,
@@ -23,24 +21,18 @@ from kgsparql.errors import (
     StoreError,
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
-from kgsparql.exchanges import Exchanges, Mode
+from kgsparql.exchanges import Exchanges
 from kgsparql.model_replies import note, noted, plain_reply, text_of, tokens_of
 from kgsparql.openai_client import OpenAIClient
 from kgsparql.prompting import Message, estimated_tokens
-from kgsparql.redaction import KEY_VARIABLE
-from kgsparql.resources import cache_directory
-from kgsparql.terms import printable
 
 __all__ = [
     "ABILITIES",
     "EXCHANGES",
     "KIND",
-    "RUNGS",
-    "Abilities",
     "Call",
     "LanguageModel",
     "object_schema",
-    "open_model",
 ]
 
 T = TypeVar("T")
@@ -291,51 +283,3 @@ def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     if first.role != "system":
         return messages
     return (Message(second.role, f"{first.content}\n\n{second.content}"), *rest)
-
-
-def open_model(
-    name: str | None = None,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    mode: Mode | None = "use",
-    timeout_s: float = 60.0,
-    temperature: float = 0.0,
-    seed: int = 0,
-    reply_tokens: int = 4096,
-) -> LanguageModel:
-    """The model that a person means.
-
-    :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.
-    :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.
-    :param api_key: ``OPENAI_API_KEY`` if not given.
-    :param mode: what the store of exchanges is used for; ``None`` for nothing.
-    :raises InputError: if it is not clear which server or model is meant.
-    :raises ModelError: if the server has to be asked which models it has, and cannot be.
-    """
-    address = base_url or os.environ.get("OPENAI_BASE_URL")
-    if not address and not api_key and not os.environ.get(KEY_VARIABLE):
-        raise InputError(
-            "no model server is set up",
-            hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
-        )
-    client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s)
-    return LanguageModel(
-        name or os.environ.get("KGSPARQL_MODEL") or _only_model(client),
-        client,
-        exchanges=None if mode is None else Exchanges(cache_directory() / EXCHANGES, mode=mode),
-        temperature=temperature,
-        seed=seed,
-        reply_tokens=reply_tokens,
-    )
-
-
-def _only_model(client: OpenAIClient) -> str:
-    try:
-        names = client.models()
-    finally:
-        client.close()  # the next call opens it again
-    if len(names) == 1:
-        return names[0]
-    listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
-    raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {listed}")

@@ -9,6 +9,7 @@ from kgsparql.embedding import Embedder
 from kgsparql.label_index import LabelIndex
 from kgsparql.label_rows import Kind, LabelRow
 from kgsparql.mentions import Candidate, Matched, Reading
+from kgsparql.ranking import BM25Ranker
 from kgsparql.terms import IRI, normalised
 from kgsparql.words import place_of, trigrams
 
@@ -166,10 +167,12 @@ class Linker:
 
         By meaning where the index has vectors of all labels, which is one embedding; else by the words in common.
 
-        :param threshold: the least score: a cosine, or how much of a label is in the question.
+        :param threshold: the least score: a cosine, or the share of words in common.
         """
         if self.embedder is None:
-            found = self.find(question, limit=5 * limit)
+            known = self.find(question, limit=5 * limit)
+            shared = BM25Ranker().similarities([entity.label for entity in known], [question])
+            found = [replace(e, score=round(float(share), 4)) for e, (share,) in zip(known, shared, strict=True)]
         else:
             (hits,) = self.index.search.nearest(self.embedder.embed([question]), limit=5 * limit)
             nowhere = Mention("", -1, -1)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +28,7 @@ __all__ = ["PASSAGE_TOKENS", "IndexedTexts", "Passage", "Passages", "build_passa
 PASSAGE_TOKENS = 200
 """Tokens of a passage: some three to six sentences."""
 
-OVERLAP = 5
+OVERLAP = 4
 """One part in so many of a passage is in the next one too."""
 
 _RECIPE = "passages-1"
@@ -115,8 +115,8 @@ class Passages:
                 continue
             if isinstance(known, dict) and known.get("source") == self._source:
                 return (
-                    "documents were indexed for an earlier state of this graph; for this one run: "
-                    f"kgsparql index -k {printable(self._source, 200)} --text DIR"
+                    "documents were indexed with an earlier state of this graph, or another of its name; for this one "
+                    f"run: kgsparql index -k {printable(self._source, 200)} --text DIR"
                 )
         return ""
 
@@ -125,11 +125,14 @@ class Passages:
         if self._manifest is None:
             return {}
         found: defaultdict[int, set[IRI]] = defaultdict(set)
-        wanted = sorted({term.value for term in terms})
+        named = {term.value: term for term in terms}
+        wanted = sorted(named)
         for at in range(0, len(wanted), _AT_ONCE):
             query = self._open("mentions").search().where(one_of("iri", wanted[at : at + _AT_ONCE]))
-            for row in self._rows(query, ["iri", "passage"]):
-                found[row["passage"]].add(IRI(row["iri"]))
+            with translated(self._tables.directory):
+                rows = query.select(["iri", "passage"]).limit(_MANY).to_arrow()
+            for iri, passage in zip(rows["iri"].to_pylist(), rows["passage"].to_pylist(), strict=True):
+                found[passage].add(named[iri])
         return {number: frozenset(found[number]) for number in sorted(found)}
 
     def like(self, text: str, *, limit: int = 1_000) -> list[int]:
@@ -151,9 +154,9 @@ class Passages:
         wanted = sorted(set(numbers))
         mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
         where = ", ".join(str(int(number)) for number in wanted)
-        for row in self._rows(self._open("mentions").search().where(f"passage IN ({where})"), None):
+        for row in self._rows(self._open("mentions").search().where(f"passage IN ({where})")):
             mentions[row["passage"]].append(TextMention(row["start"], row["end"], IRI(row["iri"])))
-        rows = self._rows(self._open("passages").search().where(f"number IN ({where})"), None)
+        rows = self._rows(self._open("passages").search().where(f"number IN ({where})"))
         return [
             Passage(
                 number=row["number"],
@@ -175,10 +178,9 @@ class Passages:
             )
         return table
 
-    def _rows(self, query: Any, columns: list[str] | None) -> list[dict[str, Any]]:
-        chosen = query if columns is None else query.select(columns)
+    def _rows(self, query: Any) -> list[dict[str, Any]]:
         with translated(self._tables.directory):
-            rows: list[dict[str, Any]] = chosen.limit(_MANY).to_arrow().to_pylist()
+            rows: list[dict[str, Any]] = query.limit(_MANY).to_arrow().to_pylist()
         return rows
 
 
@@ -254,15 +256,17 @@ def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels:
 
 
 def _labels(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The normalised labels of everything but predicates, and what has each."""
+    """The normalised labels of entities, and what has each; of classes too, where most labels are of classes."""
     table = tables.open(manifest["labels"])
     if table is None:
         raise StoreError(f"{tables.directory}: the table of labels is damaged or gone", hint="delete that directory")
     with translated(tables.directory):
         rows = table.search().select(["key", "iri", "kind"]).limit(max(1, manifest["rows"])).to_arrow().to_pylist()
+    counts = Counter(row["kind"] for row in rows)
+    kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
     found: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row["kind"] != "predicate":
+        if row["kind"] in kinds:
             found[row["key"]].append(row["iri"])
     return found
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.paths import PropertyPath
-from kgsparql.questions import expected_kind
+from kgsparql.questions import asks_for_others, expected_kind
 from kgsparql.ranking import Ranker
 from kgsparql.terms import Term
 from kgsparql.verbalising import arrow_text, nested_text, reversed_text
@@ -41,6 +41,8 @@ class Weights:
     :param coverage: how well each word of the question is like some predicate of the path.
     :param order: how well the steps follow the words of the question, outwards from the mention.
     :param kind: how well the ends are of the kind that is asked for.
+    :param sharing: a step straight back along the predicate before it, where the question asks for others with the
+        same, or else no such step.
     :param words: for each step more than there are words.
     :param runs: for each step more than there are runs of words.
     """
@@ -51,12 +53,13 @@ class Weights:
     coverage: float = 0.5
     order: float = 0.5
     kind: float = 0.5
+    sharing: float = 0.2
     words: float = 0.1
     runs: float = 0.1
 
     @property
     def signed(self) -> NDArray[np.float64]:
-        """The weights in the order of :func:`path_features`, what is taken off negative; shape ``(8,)``."""
+        """The weights in the order of :func:`path_features`, what is taken off negative; shape ``(9,)``."""
         values = np.array(astuple(self), dtype=np.float64)
         values[-2:] *= -1
         return values
@@ -185,13 +188,13 @@ def path_scores(
 def path_features(
     asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, *, in_words: bool = True
 ) -> NDArray[np.float64]:
-    """The parts of the score of each path, shape ``(n_paths, 8)``, in the order of :class:`Weights`.
+    """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
     :param labels: of every predicate.
     :param in_words: look at the wordings of whole paths, too; else they count for nothing.
     """
     if not paths:
-        return np.zeros((0, 8))
+        return np.zeros((0, 9))
     says = (nested_text, arrow_text, reversed_text) if in_words else ()
     wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
     ranked = ranker.rank(asked.masked, wordings) if in_words else np.zeros(3 * len(paths))
@@ -204,6 +207,7 @@ def path_features(
             _coverage(asked, words, steps, ranker),
             _order(asked, steps, ranker),
             _kind(asked, paths, labels, ranker),
+            np.array([p.path.goes_back for p in paths]) * (1.0 if asks_for_others(asked.masked) else -1.0),
             np.maximum(0, lengths - max(1, len(words))),
             np.maximum(0, lengths - max(1, asked.runs(words))),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsparql.words import stem, stop_words, tokens
+from kgsparql.words import root, stem, stop_words, tokens
 
 __all__ = ["asks_for_others", "expected_kind", "shared_words"]
 
@@ -47,12 +47,18 @@ def expected_kind(question: str) -> str:
 def asks_for_others(question: str) -> bool:
     """Whether the question asks for things that have something in common with the one it names; English only.
 
-    Such a question walks a predicate to what is shared and the same predicate back to the others.
+    Such a question walks a predicate to what is shared and the same predicate back to the others. It says so, or it
+    says a word twice.
 
     >>> asks_for_others("Who worked at the same place as Ann?"), asks_for_others("Where did Ann work?")
     (True, False)
+    >>> asks_for_others("films directed by the director of Jaws"), asks_for_others("Who co-wrote songs with Ann?")
+    (True, True)
     """
-    return any(token.text in _OTHERS for token in tokens(question))
+    asked = [token.text for token in tokens(question)]
+    stops = stop_words(("en",))
+    roots = [root(word) for word in asked if word not in stops and len(word) > 3]
+    return "co" in asked or len(roots) > len(set(roots)) or not _OTHERS.isdisjoint(asked)
 
 
 def shared_words(question: str, text: str) -> float:

@@ -14,31 +14,9 @@ from numpy.typing import NDArray
 from kgsparql.embedding import Embedder
 from kgsparql.questions import expected_kind
 from kgsparql.terms import normalised
-from kgsparql.words import STOP_WORDS, stem, words
+from kgsparql.words import STOP_WORDS, root, words
 
 __all__ = ["BM25Ranker", "EmbeddingRanker", "Ranker", "ranker_for"]
-
-
-_SAME = {
-    word: group.split()[0]
-    for group in (
-        "birth born birthplace birthdate",
-        "death die dies died dead deathplace",
-        "write wrote written writes writer author authors authored",
-        "spouse married marry marries wife husband marriage",
-        "work worked works working employer employed employs",
-        "place located location situated city",
-        "found founded founder founders",
-        "award prize won win wins winner",
-        "child children son daughter",
-        "direct directed directs director directors",
-        "make made maker makes",
-        "study studied studies educated education university school",
-        "lead led leader head",
-    )
-    for word in group.split()
-}
-"""English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
 
 
 KIND = 0.1
@@ -157,14 +135,4 @@ def _terms(text: str) -> list[str]:
     """Stems of the words that mean something; of all words, if none does."""
     found = words(normalised(text))
     told = [word for word in found if word not in STOP_WORDS["en"]]
-    return [_root(word) for word in told or found]
-
-
-def _root(word: str) -> str:
-    """The stem that stands for a word and those that are made from it.
-
-    >>> [_root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
-    ['birth', 'birth', 'write', 'produc', 'produc', 'film']
-    """
-    root = _SAME.get(word) or stem(word)
-    return root[:-1] if root.endswith("e") and len(root) > 5 else root
+    return [root(word) for word in told or found]

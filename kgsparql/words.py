@@ -9,7 +9,19 @@ from functools import lru_cache
 
 from kgsparql.terms import normalised
 
-__all__ = ["STOP_WORDS", "Token", "is_unspaced", "place_of", "stem", "stop_words", "tokens", "trigrams", "words"]
+__all__ = ["STOP_WORDS", "Token", "is_unspaced", "place_of", "root", "stem", "stop_words", "tokens", "trigrams",
+           "words"]
+    "STOP_WORDS",
+    "Token",
+    "is_unspaced",
+    "place_of",
+    "root",
+    "stem",
+    "stop_words",
+    "tokens",
+    "trigrams",
+    "words",
+]
 
 STOP_WORDS: dict[str, frozenset[str]] = {
     "en": frozenset(
@@ -187,6 +199,39 @@ def stem(word: str) -> str:
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
+
+
+_SAME = {
+    word: group.split()[0]
+    for group in (
+        "birth born birthplace birthdate",
+        "death die dies died dead deathplace",
+        "write wrote written writes writer author authors authored",
+        "spouse married marry marries wife husband marriage",
+        "work worked works working employer employed employs",
+        "place located location situated city",
+        "found founded founder founders",
+        "award prize won win wins winner",
+        "child children son daughter",
+        "direct directed directs director directors",
+        "make made maker makes",
+        "study studied studies educated education university school",
+        "lead led leader head",
+    )
+    for word in group.split()
+}
+"""English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
+
+
+@lru_cache(maxsize=20_000)
+def root(word: str) -> str:
+    """The stem that stands for a word and those that are made from it.
+
+    >>> [root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
+    ['birth', 'birth', 'write', 'produc', 'produc', 'film']
+    """
+    found = _SAME.get(word) or stem(word)
+    return found[:-1] if found.endswith("e") and len(found) > 5 else found
 
 
 def stop_words(languages: tuple[str, ...]) -> frozenset[str]:

@@ -131,7 +131,11 @@ class Player:
     chooses: int = 3
 
     def __call__(self, body: Body) -> Reply:
-        return Text({name: self.value(name, schema, body) for name, schema in asked_for(body).items()})
+        return Text(self.says(body))
+
+    def says(self, body: Body) -> dict[str, Any]:
+        """The reply as an object."""
+        return {name: self.value(name, schema, body) for name, schema in asked_for(body).items()}
 
     def value(self, name: str, schema: Mapping[str, Any], body: Body) -> Any:
         kind = schema.get("type")

@@ -35,6 +35,16 @@ def test_the_readme_shows_what_the_command_prints(command: str, monkeypatch: pyt
         assert match["shown"] == now
 
 
+def test_the_table_of_methods_is_what_the_command_prints() -> None:
+    text = README.read_text(encoding="utf-8")
+    (match,) = re.finditer(r"<!-- methods -->\n\n(?P<table>.*?)\n<!-- end of methods -->", text, re.DOTALL)
+    now = printed("retrievers -f md")
+    if os.environ.get("UPDATE_README"):
+        README.write_text(text[: match.start("table")] + now + text[match.end("table") :], encoding="utf-8")
+    else:
+        assert match["table"] == now
+
+
 def test_there_is_something_to_check() -> None:
     assert len(COMMANDS) >= 4
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,9 +25,7 @@ from kgsparql.cli._common import (
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["GraphOptions", "with_graph"]
-
-P = ParamSpec("P")
+__all__ = ["GraphOptions"]
 
 KgOption = Annotated[
     list[str] | None,
@@ -89,20 +85,3 @@ class GraphOptions:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say, **self.reading
             )
-
-
-def with_graph(command: Callable[Concatenate[GraphOptions, P], None]) -> Callable[..., None]:
-    """A command that has the options of :class:`GraphOptions` beside its own, and gets them as one value."""
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    kg, *others = inspect.signature(GraphOptions, eval_str=True).parameters.values()
-    names = [field.name for field in fields(GraphOptions)]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        graph = GraphOptions(**{name: given.pop(name) for name in names})
-        command(graph, **given)  # type: ignore[call-arg]
-
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (kg, *own, *others)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run

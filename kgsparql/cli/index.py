@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._option_groups import with_groups
 
 if TYPE_CHECKING:
     from kgsparql.passages import IndexedTexts
@@ -20,7 +21,7 @@ _TOLD = 20
 
 
 @c.reported
-@with_graph
+@with_groups
 def index(
     graph: GraphOptions,
     text: Annotated[

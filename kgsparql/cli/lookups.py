@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import NotFoundError
 from kgsparql.terms import IRI, Literal, Term, printable
 
@@ -24,7 +25,7 @@ LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many
 
 
 @c.reported
-@with_graph
+@with_groups
 def find(
     graph: GraphOptions,
     text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
@@ -51,7 +52,7 @@ def find(
 
 
 @c.reported
-@with_graph
+@with_groups
 def show(
     graph: GraphOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
@@ -96,7 +97,7 @@ def show(
 
 
 @c.reported
-@with_graph
+@with_groups
 def paths(
     graph: GraphOptions,
     start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import InputError, OptionError
 from kgsparql.terms import PrefixMap, printable
 
@@ -25,7 +26,7 @@ __all__ = ["query"]
 
 
 @c.reported
-@with_graph
+@with_groups
 def query(
     graph: GraphOptions,
     text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],

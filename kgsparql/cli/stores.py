@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions, with_graph
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._option_groups import with_groups
 from kgsparql.terms import printable
 
 __all__ = ["info", "load"]
@@ -50,7 +51,7 @@ def load(
 
 
 @c.reported
-@with_graph
+@with_groups
 def info(
     graph: GraphOptions,
     form: c.TextOrJsonOption = None,

@@ -10,12 +10,13 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from kgsparql.abilities import Abilities
 from kgsparql.budget import Budget, Usage
 from kgsparql.diagnosis.checks import Check, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
 from kgsparql.events import Event
 from kgsparql.exchanges import Exchanges
-from kgsparql.language_model import EXCHANGES, Abilities, Call, LanguageModel, object_schema
+from kgsparql.language_model import EXCHANGES, Call, LanguageModel, object_schema
 from kgsparql.openai_client import OpenAIClient
 from kgsparql.prompting import Message
 from kgsparql.redaction import KEY_VARIABLE

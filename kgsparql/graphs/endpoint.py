@@ -6,23 +6,18 @@ import copy
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgsparql.budget import Usage
-
-from kgsparql.errors import (
-    EndpointError,
-    EndpointReplyError,
-    EndpointTimeoutError,
-    KgsparqlError,
-    QueryError,
-)
+from kgsparql.errors import EndpointTimeoutError, KgsparqlError
 from kgsparql.evidence import Source
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
+from kgsparql.graphs.named_graphs import NamedGraphs, Seen, is_about_the_query
 from kgsparql.graphs.sparql_request import Address, Form, Reply, Sent
 from kgsparql.query import Query
 from kgsparql.terms import Literal
@@ -35,14 +30,6 @@ __all__ = ["EndpointGraph"]
 MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""
 _COUNT_S = 5.0
-_LOOK_S = 10.0
-_SAMPLE = 10
-_LOOK_AGAIN_S = 60.0
-"""After a look that took too long."""
-_POLL_S = 0.1
-_TRIPLE = ("subject", "predicate", "object")
-_UNION: Mapping[str, str] = {"union-default-graph": "true"}
-"""How Oxigraph's server is asked for the union of all graphs; others do not know the parameter, and ignore it."""
 
 
 class EndpointGraph:
@@ -82,18 +69,18 @@ class EndpointGraph:
         self.name = self._address.shown if name is None else name
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
-        self._note = note
         self._usage: Usage | None = None
         self._found = _Found()
+        self._named_graphs = NamedGraphs(self.name, self.url, note)
         self.prefixes: dict[str, str] = {}
 
     def within(self, usage: Usage) -> EndpointGraph:
-        """The same graph for one question: whatever is asked of it ends with the question's time, or when it is stopped.
+        """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
         Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
         """
         view = copy.copy(self)
-        view._usage = usage
+        view._usage = usage  # noqa: SLF001 - its own
         return view
 
     @property
@@ -116,7 +103,7 @@ class EndpointGraph:
             (counted,) = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             what = counted["count"].value if isinstance(counted["count"], Literal) else ""
         except KgsparqlError as error:
-            if not _is_about_the_query(error):
+            if not is_about_the_query(error):
                 raise
             what = datetime.now(UTC).date().isoformat()
         return hashlib.sha256(f"{self._address.user}\n{self._address.url}\n{what}".encode()).hexdigest()
@@ -124,7 +111,8 @@ class EndpointGraph:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know: named graphs that queries do not see."""
-        found = self._seen(self.timeout_s, None).note
+        with self._time_of_question(self.timeout_s, None) as (within, cancel):
+            found = self._seen(within, cancel).note
         return (found,) if found else ()
 
     @property
@@ -189,25 +177,28 @@ class EndpointGraph:
         :raises CancelledError: if ``cancel`` is set meanwhile.
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
-        within = self.timeout_s if timeout_s is None else timeout_s
+        own_s = self.timeout_s if timeout_s is None else timeout_s
+        with self._time_of_question(own_s, cancel) as (within, stop):
+            deadline = time.monotonic() + within
+            parameters = self._seen(within, stop).parameters
+            left_s, query = max(0.001, deadline - time.monotonic()), Query(name, text)
+            return self._sent(query, form, timeout_s=within, left_s=left_s, parameters=parameters, cancel=stop)
+
+    @contextmanager
+    def _time_of_question(
+        self, timeout_s: float, cancel: threading.Event | None
+    ) -> Iterator[tuple[float, threading.Event | None]]:
+        """The limits of what is asked now, which are those of the question too if this is the graph of one."""
         if self._usage is None:
-            return self._send(text, form, name, within, cancel)
+            yield timeout_s, cancel
+            return
         self._usage.check()
-        left = self._usage.seconds_left
-        within = within if left is None else max(0.001, min(within, left))
+        left_s = self._usage.seconds_left
         try:
-            return self._send(text, form, name, within, cancel or self._usage.cancel)
+            yield timeout_s if left_s is None else max(0.001, min(timeout_s, left_s)), cancel or self._usage.cancel
         except EndpointTimeoutError:
             self._usage.check()  # what was over may have been the time of the question
             raise
-
-    def _send(
-        self, text: str, form: Form, name: str, within: float, cancel: threading.Event | None
-    ) -> tuple[Reply, Sent]:
-        deadline = time.monotonic() + within
-        parameters = self._seen(within, cancel).parameters
-        left = max(0.001, deadline - time.monotonic())
-        return self._sent(Query(name, text), form, timeout_s=within, left_s=left, parameters=parameters, cancel=cancel)
 
     def _asked(
         self, query: Query, form: Form, timeout_s: float | None, cancel: threading.Event | None
@@ -233,55 +224,28 @@ class EndpointGraph:
             client = self._found.client = Client(self._address, max_bytes=self._max_bytes)
         return client.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
 
-    def _look(self, timeout_s: float, cancel: threading.Event | None) -> _Union:
-        """Take some triples of named graphs, and see whether the default graph shows them too."""
+    def _seen(self, timeout_s: float, cancel: threading.Event | None) -> Seen:
+        return self._named_graphs.seen(self._select, timeout_s, cancel)
+
+    def _select(
+        self,
+        query: Query,
+        parameters: Mapping[str, str],
+        *,
+        timeout_s: float,
+        left_s: float,
+        cancel: threading.Event | None,
+    ) -> Solutions:
         from kgsparql.graphs.sparql_results import solutions
 
-        deadline = time.monotonic() + timeout_s
-
-        def select(query: Query, parameters: Mapping[str, str]) -> Solutions:
-            left = max(0.001, deadline - time.monotonic())
-            sent = self._sent(query, "SELECT", timeout_s=timeout_s, left_s=left, parameters=parameters, cancel=cancel)
-            return solutions(*sent)
-
-        try:
-            sample = select(Query.load("named_graph_triples").limit(_SAMPLE), {})
-            triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
-            if not triples:
-                return _Union()
-            shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
-            for parameters in ({}, _UNION):
-                if len({tuple(s.values()) for s in select(shown, parameters)}) == len(triples):
-                    return _Union(parameters)
-        except KeyError as error:
-            message = f"{self.url}: the reply lacks the variable {error} of the query"
-            raise EndpointReplyError(
-                message, code="E_FORMAT", hint="is this the URL of the endpoint itself?"
-            ) from error
-        except KgsparqlError as error:
-            is_hurried = timeout_s < _LOOK_S and isinstance(error, EndpointTimeoutError)
-            if is_hurried or not _is_about_the_query(error):
-                raise
-            return _Union({}, f"{self.name}: it cannot be told whether queries see its named graphs")
-        graph = min(str(s["graph"]) for s in sample)
-        return _Union({}, f"{self.name}: queries do not see its named graphs, such as {graph}")
+        sent = self._sent(query, "SELECT", timeout_s=timeout_s, left_s=left_s, parameters=parameters, cancel=cancel)
+        return solutions(*sent)
 
 
-@dataclass(frozen=True, slots=True)
-class _Union:
-    """How queries are made to see all graphs.
+@dataclass(slots=True)
+class _Found:
+    """What was found out about an endpoint once, for all that ask it."""
 
-    :param parameters: to send with each.
-    :param note: what is not seen.
-    """
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-
-
-def _is_about_the_query(error: KgsparqlError) -> bool:
-    """Whether another query may fare better; an endpoint that is down or wants a password is so for all of them."""
-    if isinstance(error, EndpointReplyError):
-        return False
-    failed_at_it = isinstance(error, EndpointError) and int(error.detail.get("status") or 0) >= 500
-    return failed_at_it or isinstance(error, QueryError | EndpointTimeoutError)
+    client: Client | None = None
+    fingerprint: str | None = None
+    has_named_graphs: bool | None = None

@@ -54,9 +54,7 @@ class Client:
     def __init__(self, address: Address, *, max_bytes: int) -> None:
         self._address = address
         self._max_bytes = max_bytes
-        scheme, host, port = address.origin
-        pool = _HttpsPool if scheme == "https" else _HttpPool
-        self._pool = pool(host, port, maxsize=_CONNECTIONS)
+        self._pool = _pool(address)
 
     def send(
         self,
@@ -217,13 +215,16 @@ class _Exchange:
         self.is_fresh = self.has_headers = False
         left = max(0.001, self._deadline - time.monotonic())
         target = urlsplit(self._request.full_url)
+        is_proxied = self._pool.proxy is not None and target.scheme == "http"  # of TLS a proxy sees only the host
+        origin = (target.scheme, target.netloc) if is_proxied else ("", "")
         response = self._pool.urlopen(
             "POST",
-            urlunsplit(("", "", target.path or "/", target.query, "")),
+            urlunsplit((*origin, target.path or "/", target.query, "")),
             body=self._request.data,  # type: ignore[arg-type]
             headers={**dict(self._request.header_items()), "Accept-Encoding": "gzip"},
             retries=False,
             redirect=False,
+            assert_same_host=False,
             timeout=urllib3.Timeout(connect=min(CONNECT_S, left), read=left),
             preload_content=False,
         )
@@ -282,3 +283,23 @@ class _HttpPool(urllib3.HTTPConnectionPool):
 
 class _HttpsPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _WatchedTls
+
+
+def _pool(address: Address) -> urllib3.HTTPConnectionPool:
+    """Connections to an endpoint, through the proxy that the environment names for it, if there is one."""
+    scheme, host, port = address.origin
+    classes: dict[str, type[urllib3.HTTPConnectionPool]] = {"http": _HttpPool, "https": _HttpsPool}
+    proxy = urllib.request.getproxies().get(scheme)
+    if not proxy or urllib.request.proxy_bypass(f"{host}:{port}"):
+        return classes[scheme](host, port, maxsize=_CONNECTIONS)
+    try:
+        user = urllib3.util.parse_url(proxy).auth
+        headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
+        manager = urllib3.ProxyManager(proxy, maxsize=_CONNECTIONS, proxy_headers=headers)
+    except (HTTPError, ValueError):
+        raise InputError(
+            f"{scheme.upper()}_PROXY: {printable(unreadable_url(proxy), 200)} is not the URL of a proxy",
+            hint="write it as http://host:port; NO_PROXY names hosts that need none",
+        ) from None
+    manager.pool_classes_by_scheme = classes
+    return manager.connection_from_host(host, port, scheme)

@@ -23,12 +23,8 @@ _LEAD_IN = re.compile(r"^([^:\d]{1,100}):\s+(\S.*)$")
 _VERB = re.compile(r"\b(?:is|are)\b:?\s+")
 _SEPARATOR = re.compile(r"[,;](?!\d)\s*(?:and\s+|&\s*)?|,(?=\d)|\s+(?:and|&)\s+|\s>\s")
 _BRACED = re.compile(r"\{([^{}]{1,300})\}\s{0,3}(\([^()]{1,40}\))?")
-_QUOTED = re.compile(
-    r"(?<!\w)(?:\"([^\"]{1,300})\"|'([^']{1,300})'|“([^“”]{1,300})”|‘([^‘’]{1,300})’|`([^`]{1,300})`)(?!\w)"
-)
+_QUOTED = re.compile(r"(?<!\w)([\"'“‘`])([^\"“”‘’`]{1,300}?)[\"'”’`](?!\w)")
 _TABLE_RULE = re.compile(r"^[\s|:+-]+$")
-_NUMBER_HEADS = {"n", "#", "no", "no.", "nr", "number", "index", "id", "choice"}
-_SCORE_HEADS = {"score", "relevance", "confidence", "probability", "weight", "rating"}
 _NONE = {
     "none", "no", "nothing", "none of them", "none of these", "none of the above", "none of the candidates", "n/a",
     "no relevant candidates", "empty", "[]",
@@ -91,24 +87,16 @@ def _is_choice(item: Item, mark: str, rest: str, names: Names) -> bool:
 def items_of_text(text: str, names: Names) -> list[Item | None]:
     """The choices in a text that is not JSON, ``None`` for each that cannot be read; prose has none."""
     items: list[Item | None] = []
-    head: list[str] = []
     for line in text.splitlines():
         bare = line.strip()
         if not bare or says_none(bare):
             continue
         if bare.count("|") >= 2 and len(bare) <= _MAX_LINE:
-            cells = [without_marks(cell) for cell in bare.strip("|").split("|")]
-            if _TABLE_RULE.match(bare) or not (head or _is_row(cells, names)):
-                head = head or [cell.casefold() for cell in cells]
-            else:
-                items.append(_row(cells, head))
-            continue
-        alone, score = split_score(_BULLET.sub("", bare, count=1))
-        last = items[-1] if items else None
-        if score is not None and not alone.strip(" *_:") and last is not None and last.score is None:
-            items[-1] = Item(last.number, last.name, score, last.is_marker)
-            continue
-        items.extend(_line(bare, names))
+            row = _row([without_marks(cell) for cell in bare.strip("|").split("|")], names)
+            if row is not None or (items and not _TABLE_RULE.match(bare)):  # before the first row is the head
+                items.append(row)
+        else:
+            items.extend(_line(bare, names))
     return items
 
 
@@ -123,14 +111,11 @@ def _line(line: str, names: Names) -> list[Item | None]:
     listed = _listed(lead_in.group(2) if lead_in else _BULLET.sub("", line, count=1), names)
     if listed or not names or len(line) > _MAX_LINE:
         return listed
-    quoted = ["".join(groups) for groups in _QUOTED.findall(line)]
-    found: list[Item | None] = [Item(None, name) for name in quoted if names.numbers(name)]
+    if quoted := [name for _, name in _QUOTED.findall(line) if names.numbers(name)]:
+        return [Item(None, name) for name in quoted]
     verb = _VERB.search(line)
-    if not found and verb:
-        parts = _SEPARATOR.split(line[verb.end() :].strip())
-        found = [Item(None, part) for part in parts if names.numbers(part)]
-        return found if len(found) == len(parts) else []
-    return found
+    parts = _SEPARATOR.split(line[verb.end() :].strip()) if verb else []
+    return [Item(None, part) for part in parts] if all(names.numbers(part) for part in parts) else []
 
 
 def _listed(text: str, names: Names) -> list[Item | None]:
@@ -145,22 +130,12 @@ def _listed(text: str, names: Names) -> list[Item | None]:
     return items if is_list else []
 
 
-def _is_row(cells: list[str], names: Names) -> bool:
-    return any(_INTEGER.match(cell) or names.numbers(cell) for cell in cells)
-
-
-def _row(cells: list[str], head: list[str]) -> Item | None:
-    """A row of a table: by the names of its columns, else the first whole number, and the last other value."""
-    columns = dict(zip(head, cells, strict=False))
-    number = next((columns[name] for name in columns if name in _NUMBER_HEADS), None)
-    score = next((columns[name] for name in columns if any(word in name for word in _SCORE_HEADS)), None)
+def _row(cells: list[str], names: Names) -> Item | None:
+    """A row of a table: its first whole number, its last other cell that is a score, and its first other cell."""
+    number = next((cell for cell in cells if _INTEGER.match(cell)), None)
+    others = [cell for cell in cells if cell and cell is not number]
+    score = next((cell for cell in reversed(others) if split_score(cell)[1] == cell), None)
+    name = next((cell for cell in others if cell is not score), "")
     if number is None:
-        number = next((cell for cell in cells if _INTEGER.match(cell)), None)
-    others = [cell for cell in cells if cell and cell not in (number, score)]
-    if score is None:
-        score = next((cell for cell in reversed(others) if split_score(cell)[1] == cell), None)
-    name = next((cell for cell in others if cell != score), "")
-    integer = _INTEGER.match(number) if number is not None else None
-    if integer is None and (number or not name):
-        return None
-    return Item(int(integer.group(1)) if integer else None, name, score or None, is_marker=True)
+        return Item(None, name, score) if names.numbers(name) else None
+    return Item(int(number.strip("()[].# ")), name, score, is_marker=True)

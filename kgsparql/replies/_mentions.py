@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
-from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, scanned, unusable
+from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, unusable
 from kgsparql.replies._lists import says_none
 from kgsparql.replies._readings import without_marks
+from kgsparql.replies._scanner import scan
 from kgsparql.replies._verdicts import truth_of
 
 __all__ = ["mentions"]
 
 _MAX_MENTION = 300
-_TEXT_KEYS = ("mention", "text", "name", "entity", "label", "keyword", "value")
-_TYPE_KEYS = ("is_type", "istype", "is type")
-_LIST_KEYS = ("mentions", "entities", "keywords", "named_entities", "items", "results", "result", "answer")
+_TEXT_KEYS = ("mention", "text", "name", "entity", "label")
 _BULLET = re.compile(r"^\s*(?:[-*•+–‣]\s+|\(?\d{1,3}[.)]\s+)(?=\S)")
 _TOPIC = r"\b(?:entit(?:y|ies)|mentions?|keywords?|terms?|names?|concepts?|extracted|answer|output|result|following)\b"
 _LEAD_IN = re.compile(r"^(?P<lead>[^:]{0,200}):\s*(?P<rest>.*)$")
 _VERB_LEAD_IN = re.compile(rf"^.{{0,80}}?{_TOPIC}[^:,]{{0,80}}?\b(?:are|is|include)\b:?\s*(?P<rest>.*)$", re.IGNORECASE)
 _TOPIC_WORD = re.compile(_TOPIC, re.IGNORECASE)
-_COMMA_TOKEN = re.compile(r"[()\[\]\"“”,，、]")
+_PART = re.compile(r"(?:\([^()]{0,300}\)|\[[^\[\]]{0,300}\]|\"[^\"]{0,300}\"|“[^“”]{0,300}”|[^,，、])++")
 # What a model says that declines; "I" before a small letter, so that "World War I, Ann" is a list.
 _REFUSAL = re.compile(
     r"\b(?:I(?: [a-z]|['’](?:m|ve|d|ll)\b)|[Ss]orry\b|[Uu]nfortunately\b|(?i:as an ai\b|cannot\b|can['’]t\b|unable to\b"
@@ -48,21 +46,14 @@ def mentions(text: str) -> list[tuple[str, bool]]:
     body = body_of(text)
     if not body.strip():
         raise empty_reply()
-    scan = scanned(body)
-    best = scan.best
-    if best is not None:
-        found = _of_json(best.value)
-        if found is not None:
-            return _distinct(found)
-    plain = plain_text(body)
-    is_json = scan.damaged or (best is not None and (best.rank == 2 or plain.startswith(("{", "["))))
-    found_in_text = None if is_json else _of_text(plain)
-    if found_in_text is None:
+    read, plain = scan(body), plain_text(body)
+    best = read.best
+    found = None if best is None else _of_json(best.value)
+    is_json = read.damaged or (best is not None and (best.rank == 2 or plain.startswith(("{", "["))))
+    if found is None and not is_json and (names := _of_text(plain)) is not None:
+        found = [(name, False) for name in names]
+    if found is None:
         raise unusable(plain, "a list of mentions")
-    return _distinct((mention, False) for mention in found_in_text)
-
-
-def _distinct(found: Iterable[tuple[str, bool]]) -> list[tuple[str, bool]]:
     kept: dict[str, tuple[str, bool]] = {}
     for mention, is_type in found:
         clean = " ".join(mention.split())
@@ -82,21 +73,15 @@ def _of_json(value: Any) -> list[tuple[str, bool]] | None:
 
 def _of_object(value: dict[str, Any]) -> list[tuple[str, bool]] | None:
     lower = {key.casefold(): member for key, member in value.items()}
-    inner = next((lower[key] for key in _LIST_KEYS if isinstance(lower.get(key), list | dict)), None)
-    if inner is None and (one := _of_member(value)) is not None:
+    if (one := _of_member(value)) is not None:
         return [one]
-    lists = [member for member in value.values() if isinstance(member, list)]
-    inner = lists[0] if inner is None and len(lists) == 1 else inner
-    if isinstance(inner, list):
-        return _of_json(inner)
-    if isinstance(inner, dict):
-        value = inner
     if value and all(isinstance(member, bool) for member in value.values()):
         return list(value.items())
-    listed = next((lower[key] for key in _LIST_KEYS if isinstance(lower.get(key), str)), None)
-    if listed is None:
-        return None
-    return [] if says_none(listed) else [(part, False) for part in _split(listed)]
+    lists = [member for member in value.values() if isinstance(member, list)]
+    listed = lower.get("mentions", lower.get("entities", lists[0] if len(lists) == 1 else None))
+    if isinstance(listed, str):
+        return None if _REFUSAL.search(listed) else [(part, False) for part in _split(listed) if not says_none(part)]
+    return _of_json(listed) if isinstance(listed, list) else None
 
 
 def _of_member(member: Any) -> tuple[str, bool] | None:
@@ -106,20 +91,19 @@ def _of_member(member: Any) -> tuple[str, bool] | None:
         return None
     lower = {key.casefold(): value for key, value in member.items()}
     mention = next((lower[key] for key in _TEXT_KEYS if isinstance(lower.get(key), str)), None)
-    is_type = next((truth_of(lower[key]) for key in _TYPE_KEYS if key in lower), None)
-    return None if mention is None else (mention, bool(is_type))
+    return None if mention is None else (mention, bool(truth_of(lower.get("is_type"))))
 
 
 def _of_text(text: str) -> list[str] | None:
     """The mentions of bullets, lines or a comma list; ``None`` if the text is a sentence."""
     if says_none(text):
         return []
-    if _REFUSAL.search(text):
-        return None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     bulleted = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)]
     if bulleted:
         return _cleaned(bulleted)
+    if _REFUSAL.search(text):
+        return None
     has_lead_in = bool(lines) and (rest := _after_lead_in(lines[0])) is not None
     if has_lead_in:
         lines = [rest, *lines[1:]] if rest else lines[1:]
@@ -149,24 +133,8 @@ def _is_sentence(line: str, parts: list[str]) -> bool:
 
 def _split(line: str) -> list[str]:
     """Split at the commas outside parentheses and quotes."""
-    parts, start, depth, quoted = [], 0, 0, False
-    balanced = line.count("(") == line.count(")") and line.count("[") == line.count("]")
-    quotes = line.count('"') % 2 == 0 and line.count("“") == line.count("”")
-    for token in _COMMA_TOKEN.finditer(line):
-        char = token.group()
-        if char in "([" and balanced:
-            depth += 1
-        elif char in ")]" and balanced:
-            depth -= 1
-        elif char in '"“”' and quotes:
-            quoted = not quoted
-        elif char in ",，、" and depth <= 0 and not quoted:
-            parts.append(line[start : token.start()])
-            start = token.end()
-    parts.append(line[start:])
-    if len(parts) > 2:
-        parts[-1] = _LAST_AND.sub("", parts[-1].strip())
-    return parts
+    parts = _PART.findall(line)
+    return parts if len(parts) < 3 else [*parts[:-1], _LAST_AND.sub("", parts[-1].strip())]
 
 
 def _cleaned(parts: list[str]) -> list[str]:

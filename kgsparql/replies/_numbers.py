@@ -8,23 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, scanned
+from kgsparql.replies._cleaning import body_of, empty_reply, plain_text
 from kgsparql.replies._lists import Item, item_of_text, items_of_text, says_none
 from kgsparql.replies._readings import Names, score_of
-from kgsparql.replies._scanner import Found, Scan
+from kgsparql.replies._scanner import Found, scan
 
 __all__ = ["Numbers", "numbers", "whole_number"]
 
-_NUMBER_KEYS = ("n", "number", "index", "id", "no", "num", "#", "choice", "candidate")
-_NAME_KEYS = ("name", "label", "relation", "predicate", "entity", "text")
-_SCORE_KEYS = ("score", "relevance", "confidence", "probability", "weight", "rating")
-_LIST_KEYS = (
-    "choices", "numbers", "selected", "selection", "chosen", "relations", "entities", "candidates", "items",
-    "results", "result", "answer", "ids", "indices", "list", *_NUMBER_KEYS,
-)  # fmt: skip
+_NUMBER_KEYS = ("n", "number", "index", "id")
+_NAME_KEYS = ("name", "label", "relation", "predicate", "entity")
+_SCORE_KEYS = ("score", "relevance", "confidence", "probability")
 _DIGITS = re.compile(r"[\s#(\[\"'*]*(-?\d{1,9})(?:\.0+)?[\s)\].,:;\"'*]*")
-_BETWEEN = re.compile(r"[\s,;`*•-]*(?:\d{1,4}[.)])?\s*")
-_LEADING = re.compile(r"(?:\b(?:is|are|choose|chose)|[:=])[\s*`\"]*\Z", re.IGNORECASE)
 _CLAUSE_END = ' \t\r.,;`*"'
 
 
@@ -35,8 +29,8 @@ class Numbers:
     :param numbers: those that are on the list, each once, in the order of the reply.
     :param scores: of those numbers that were given one that can be read; between 0 and 1.
     :param dropped: how much was not: choices not on the list, repeated, of a name that several candidates have, or
-        unreadable, scores that are none, the end of a reply that breaks off; 1 for a reply that chooses nothing and
-        does not say so.
+        unreadable, scores that are none, the end of a reply that breaks off, JSON before the one that counts; 1 for a
+        reply that chooses nothing and does not say so.
     """
 
     numbers: tuple[int, ...]
@@ -62,68 +56,33 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     if not body.strip():
         raise empty_reply()
     by_name = Names(names)
-    scan = scanned(body)
-    found = _trusted(scan)
-    if found is None and not scan.damaged and all(one.whole for one in scan.found):
+    read = scan(body)
+    best = read.best
+    if best is not None and _is_choice(best, body):
+        before = sum(1 for one in read.found if one is not best and one.rank == best.rank)
+        return _settled(_items(best.value, by_name), count, by_name, dropped=before + (not best.whole))
+    if not read.damaged and all(one.whole for one in read.found):
         plain = plain_text(body)
         if items := items_of_text(plain, by_name):
             return _settled(items, count, by_name)
         if says_none(plain):
             return Numbers((), {}, 0)
-    found = found or _in_prose(scan)
-    if found is None:
-        return Numbers((), {}, 1)
-    items = [item for one in found for item in _items(one.value, by_name)]
-    cut = sum(not one.whole for one in found)
-    return _settled(items, count, by_name, dropped=cut)
+    return Numbers((), {}, 1)
 
 
-def _trusted(scan: Scan) -> list[Found] | None:
-    """The JSON that is certainly the answer: objects, and arrays on lines of their own."""
-    best = scan.best
-    if best is None:
-        return None
-    run = _run(scan, best)
-    if best.rank == 2:
-        return run
-    start = scan.text[: run[0].start].rpartition("\n")[2].rstrip(_CLAUSE_END)
-    end = scan.text[run[-1].end :].partition("\n")[0].strip(_CLAUSE_END)
-    return run if not end and (not start or start.endswith(":")) else None
-
-
-def _run(scan: Scan, best: Found) -> list[Found]:
-    """The one that counts, and those right before it, if each of them is a single choice: JSON lines."""
-    found = [one for one in scan.found if one.start <= best.start]
-    run = [found.pop()]
-    while found and _is_single(found[-1].value) and _is_single(run[0].value):
-        if not _BETWEEN.fullmatch(scan.text, found[-1].end, run[0].start):
-            break
-        run.insert(0, found.pop())
-    return run
-
-
-def _is_single(value: Any) -> bool:
-    if isinstance(value, list):
-        return len(value) == 1 and not isinstance(value[0], dict | list)
-    return _under(value, _NUMBER_KEYS) is not None or _under(value, _NAME_KEYS) is not None
-
-
-def _in_prose(scan: Scan) -> list[Found] | None:
-    """An array within a sentence that leads to it; others, or one of several different ones, may cite."""
-    if not scan.found or any(one.value != scan.found[0].value for one in scan.found):
-        return None
-    found = scan.found[0]
-    leads = _LEADING.search(scan.text[max(0, found.start - 20) : found.start])
-    return [found] if leads and scan.text[found.end : found.end + 1] != "(" else None
+def _is_choice(found: Found, body: str) -> bool:
+    """Whether this JSON is certainly the answer: objects, or an array on lines of its own; others may cite."""
+    start = body[: found.start].rpartition("\n")[2].rstrip(_CLAUSE_END)
+    end = body[found.end :].partition("\n")[0].strip(_CLAUSE_END)
+    return found.rank == 2 or (not end and (not start or start.endswith(":")))
 
 
 def _items(value: Any, names: Names) -> list[Item | None]:
-    for _ in range(4):  # as deep as wrappers go
-        if not isinstance(value, dict):
-            break
-        if (chosen := _of_object(value, names)) is not None:
+    if isinstance(value, dict):
+        chosen = _of_object(value, names)
+        if chosen is not None:
             return chosen
-        value = _inner(value)
+        return _items(_inner(value), names)
     if isinstance(value, list):
         return [_of_member(member, names) for member in value]
     if isinstance(value, str):
@@ -131,52 +90,37 @@ def _items(value: Any, names: Names) -> list[Item | None]:
     return [_of_member(value, names)]
 
 
+def _inner(value: dict[str, Any]) -> Any:
+    """What a wrapper is around: its ``choices``, or its only object or array."""
+    if "choices" in value:
+        return value["choices"]
+    filled = [member for member in value.values() if isinstance(member, list | dict)]
+    return filled[0] if len(filled) == 1 else None
+
+
 def _of_object(value: dict[str, Any], names: Names) -> list[Item | None] | None:
     """A single choice, or a map from numbers or names to scores; ``None`` if it is a wrapper."""
-    number = _under(value, _NUMBER_KEYS)
-    name = _under(value, _NAME_KEYS)
-    if isinstance(number, int | float | str) and (isinstance(number, bool) or not _is_listing(number)):
-        read = whole_number(number)
-        if read is None and isinstance(number, str) and number.strip():
-            return [] if says_none(number) else [item_of_text(number, names)]
-        return [None if read is None else Item(read, name if isinstance(name, str) else "", _score(value))]
-    if isinstance(name, str) and not any(isinstance(member, list | dict) for member in value.values()):
+    number, name = _under(value, _NUMBER_KEYS), _under(value, _NAME_KEYS)
+    score = _under(value, _SCORE_KEYS)
+    if number is not None and not isinstance(number, list | dict):
+        if (read := whole_number(number)) is not None:
+            return [Item(read, name if isinstance(name, str) else "", score)]
+        return [item_of_text(number, names) if isinstance(number, str) else None]
+    if isinstance(name, str):
         item = item_of_text(name, names)
-        return [None if item is None else Item(item.number, item.name, _score(value, item.score))]
-    keys = [key for key in value if whole_number(key) is not None or names.numbers(key)]
-    if not keys:
+        return [item and Item(item.number, item.name, item.score if score is None else score)]
+    if not any(whole_number(key) is not None or names.numbers(key) for key in value):
         return None
-    return [_of_entry(key, value[key], names) for key in value if _is_entry(key, value[key], keys)]
+    return [_of_entry(key, member, names) for key, member in value.items()]
 
 
-def _is_listing(number: Any) -> bool:
-    return isinstance(number, str) and ("," in number or ";" in number)
-
-
-def _is_entry(key: str, value: Any, keys: list[str]) -> bool:
-    """Whether a member of a map is a choice; ``{"3": false}`` is none, and neither is a remark."""
-    return value is not False and (key in keys or (isinstance(value, int | float) and value is not True))
-
-
-def _of_entry(key: str, value: Any, names: Names) -> Item | None:
-    if isinstance(value, list):
+def _of_entry(key: str, score: Any, names: Names) -> Item | None:
+    """A number or name and its score; ``{"3": false}`` is no choice, and neither is a remark."""
+    if isinstance(score, bool | list | dict):
         return None
-    score = _score(value) if isinstance(value, dict) else None if value is True else value
-    if (number := whole_number(key)) is not None and not names.numbers(key):
-        return Item(number, "", score)
-    return Item(None, key, score) if names.numbers(key) else None
-
-
-def _inner(value: dict[str, Any]) -> Any:
-    """What a wrapper is around; ``None`` if that is not certain."""
-    lower = {key.casefold(): member for key, member in value.items()}
-    if "choices" in lower:
-        return lower["choices"]
-    filled = [member for member in lower.values() if isinstance(member, list | dict)]
-    if len(filled) == 1:
-        return filled[0]
-    known = [lower[key] for key in _LIST_KEYS if key in lower]
-    return known[0] if len(known) == 1 and not filled else None
+    named = names.numbers(key)
+    number = None if named else whole_number(key)
+    return Item(number, key if named else "", score) if named or number is not None else None
 
 
 def _of_member(member: Any, names: Names) -> Item | None:
@@ -184,10 +128,6 @@ def _of_member(member: Any, names: Names) -> Item | None:
     if isinstance(member, dict):
         chosen = _of_object(member, names)
         return chosen[0] if chosen is not None and len(chosen) == 1 else None
-    if isinstance(member, list):
-        if len(member) == 2 and isinstance(member[1], float) and (first := whole_number(member[0])) is not None:
-            return Item(first, "", member[1])
-        return _of_member(member[0], names) if len(member) == 1 and not isinstance(member[0], list) else None
     if (number := whole_number(member)) is not None:
         return Item(number, member if isinstance(member, str) and names.numbers(member) else "")
     return item_of_text(member, names) if isinstance(member, str) else None
@@ -208,11 +148,6 @@ def whole_number(value: Any) -> int | None:
     if isinstance(value, str) and len(value) <= 30 and (digits := _DIGITS.fullmatch(value)):
         return int(digits.group(1))
     return None
-
-
-def _score(value: dict[str, Any], otherwise: Any = None) -> Any:
-    found = _under(value, _SCORE_KEYS)
-    return otherwise if found is None else found
 
 
 def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:

@@ -6,7 +6,8 @@ import math
 import re
 from typing import Any
 
-from kgsparql.replies._cleaning import body_of, plain_text, scanned
+from kgsparql.replies._cleaning import body_of, plain_text
+from kgsparql.replies._scanner import scan
 
 __all__ = ["quantity", "truth", "truth_of"]
 
@@ -44,7 +45,7 @@ def truth(text: str) -> bool | None:
     [True, False, None, None]
     """
     body = body_of(text)
-    best = scanned(body).best
+    best = scan(body).best
     if best is not None and isinstance(best.value, dict) and best.value:
         lower = {key.casefold(): member for key, member in best.value.items()}
         member = next((lower[key] for key in _TRUTH_KEYS if key in lower), None)
@@ -78,7 +79,7 @@ def quantity(text: str) -> float | None:
     [1234.5, -40.0, 1234.0, None]
     """
     body = body_of(text)
-    best = scanned(body).best
+    best = scan(body).best
     if best is not None and isinstance(best.value, dict):
         lower = {key.casefold(): member for key, member in best.value.items()}
         member = next((lower[key] for key in ("answer", "value", "number", "result") if key in lower), None)

@@ -8,22 +8,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, scanned, unusable
+from kgsparql.replies._cleaning import body_of, empty_reply, plain_text, unusable
 from kgsparql.replies._markers import listed_markers, without_open_citation
 from kgsparql.replies._numbers import whole_number
-from kgsparql.replies._scanner import Found, Scan
+from kgsparql.replies._scanner import scan
 from kgsparql.replies._verdicts import truth_of
 
 __all__ = ["Step", "Written", "WrittenClaim", "written"]
 
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
-_ENTITY_KEYS = ("entities", "answer_entities")
-_STEP_KEYS = ("inference", "steps", "inference_steps")
-_CLAIM_KEYS = ("claims", "statements")
-_USED_KEYS = ("used", "markers", "evidence", "citations", "cited")
-_CITED_KEYS = ("evidence", "markers", "marker", "used", "citations", "cited")
-_SUFFICIENT_KEYS = ("sufficient", "is_sufficient")
-_TEXT_KEYS = ("text", "answer", "name", "label", "claim", "statement", "value")
+_CITED_KEYS = ("used", "evidence", "markers", "marker", "citations")
+_TEXT_KEYS = ("text", "answer", "name", "label", "claim")
 
 _HEADING = re.compile(
     r"(?:^[ \t#>*_]{0,20}|[*_]{0,3})\boutput\s?([1-9])\b"
@@ -31,7 +26,7 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LEAD_IN = re.compile(r"\A[*_#\s]{0,6}(?:the\s)?(?:final\s)?answer(?:\sis)?[*_]{0,3}\s?:[*_]{0,3}\s*", re.IGNORECASE)
-_JSON_START = re.compile(r"""\s*(?:\{\s*["'“‘}]|\[\s*[{\["'“])""")
+_JSON_START = re.compile(r"""\s*"?(?:\{\s*[\\"'“‘}]|\[\s*[{\["'“\\])""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,66 +89,41 @@ def written(text: str) -> Written:
         raise empty_reply()
     if "{" not in body and not body.lstrip("` \n").startswith("["):
         body = without_open_citation(body)
-    scan = scanned(body)
-    best = scan.best
-    value = best.value if best is not None else None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
+    read = scan(body)
+    best = read.best
     plain = plain_text(body)
+    value = best.value if best is not None else None
+    if isinstance(value, list) and best is not None and plain == body[best.start : best.end]:  # nothing but a list
+        value = value[0] if value and isinstance(value[0], dict) else {"answer": value}
     if isinstance(value, dict) and best is not None:
         lower = {key.casefold(): member for key, member in value.items()}
-        if _is_answer(lower):
+        if any(key in lower for key in _ANSWER_KEYS) or truth_of(lower.get("sufficient")) is False:
             return _of_object(lower, cut=not best.whole)
-    if best is not None and isinstance(best.value, list) and _is_all(best, scan):
-        return Written(_answer_text(best.value) or _no_answer())
-    if _is_damaged(scan, plain):
-        raise unusable(body, "an answer in JSON")
+    if read.damaged or any(not found.whole for found in read.found) or _JSON_START.match(plain):
+        raise unusable(body, "an answer in JSON")  # its text is none
     return _of_prose(plain)
 
 
-def _is_answer(value: dict[str, Any]) -> bool:
-    return _under(value, _ANSWER_KEYS, missing=_MISSING) is not _MISSING or (
-        truth_of(_under(value, _SUFFICIENT_KEYS)) is False
-    )
-
-
-def _is_all(found: Found, scan: Scan) -> bool:
-    """Whether there is nothing else in the reply."""
-    return found.whole and plain_text(scan.text) == scan.text[found.start : found.end]
-
-
-def _is_damaged(scan: Scan, plain: str) -> bool:
-    """Whether the reply was meant to be JSON; its text is then no answer."""
-    return scan.damaged or any(not found.whole for found in scan.found) or _JSON_START.match(plain) is not None
-
-
-_MISSING = object()
-
-
-def _under(value: dict[str, Any], keys: Iterable[str], missing: Any = None) -> Any:
-    return next((value[key] for key in keys if key in value), missing)
-
-
-def _no_answer() -> str:
-    raise empty_reply()
+def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
+    return next((value[key] for key in keys if key in value), None)
 
 
 def _of_object(value: dict[str, Any], *, cut: bool) -> Written:
     dropped = _Dropped(int(cut))
-    sufficient = truth_of(_under(value, _SUFFICIENT_KEYS))
+    sufficient = truth_of(value.get("sufficient"))
     answer = _answer_text(_under(value, _ANSWER_KEYS))
-    entities = _entities(_under(value, _ENTITY_KEYS), dropped)
+    entities = _entities(value.get("entities"), dropped)
     if not answer and not entities and sufficient is not False:
         raise empty_reply()
     return Written(
         answer=answer,
         entities=entities,
-        steps=tuple(_steps(_under(value, _STEP_KEYS), dropped)),
-        claims=tuple(_claims(_under(value, _CLAIM_KEYS), dropped)),
-        markers=tuple(_markers(_under(value, _USED_KEYS), dropped)),
+        steps=tuple(_steps(value.get("inference"), dropped)),
+        claims=tuple(_claims(value.get("claims"), dropped)),
+        markers=tuple(_markers(_under(value, _CITED_KEYS), dropped)),
         sufficient=sufficient,
         dropped=dropped.count,
-        names_entities=_under(value, _ENTITY_KEYS) is not None,
+        names_entities=value.get("entities") is not None,
     )
 
 
@@ -201,24 +171,14 @@ def _entities(value: Any, dropped: _Dropped) -> tuple[int, ...]:
 
 def _steps(value: Any, dropped: _Dropped) -> Iterable[Step]:
     for member in _members(value):
-        cited, parts = _step_parts(member)
-        texts = [_scalar_text(part) for part in parts]
-        if len(texts) != 3 or not all(texts):
+        lower = {key.casefold(): part for key, part in member.items()} if isinstance(member, dict) else {}
+        subject, predicate, object_ = (_scalar_text(lower.get(name)) for name in ("subject", "predicate", "object"))
+        if not (subject and predicate and object_):
             dropped.count += 1
             continue
-        markers = _markers(cited, dropped)
+        markers = _markers(_under(lower, _CITED_KEYS), dropped)
         dropped.count += max(0, len(markers) - 1)
-        yield Step(markers[0] if markers else "", *texts)
-
-
-def _step_parts(member: Any) -> tuple[Any, list[Any]]:
-    """What a step cites, and its subject, predicate, and object."""
-    if isinstance(member, dict):
-        lower = {key.casefold(): part for key, part in member.items()}
-        return _under(lower, ("marker", *_CITED_KEYS)), [lower.get(name) for name in ("subject", "predicate", "object")]
-    if isinstance(member, list) and len(member) == 4:
-        return member[0], member[1:]
-    return None, member if isinstance(member, list) else []
+        yield Step(markers[0] if markers else "", subject, predicate, object_)
 
 
 def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
@@ -243,16 +203,10 @@ def _markers(value: Any, dropped: _Dropped) -> list[str]:
 
 
 def _of_prose(plain: str) -> Written:
-    headings = list(_HEADING.finditer(plain))
-    answer = plain
-    if headings:
-        at = next((i for i, heading in enumerate(headings) if heading.group(1) == "1"), None)
-        before = plain[: headings[0].start()].strip()
-        if at is not None or not before:
-            at = at or 0
-            end = headings[at + 1].start() if at + 1 < len(headings) else len(plain)
-            answer = plain[headings[at].end() : end]
-        else:
-            answer = before
+    before, *rest = _HEADING.split(plain)
+    sections = dict(zip(rest[-2::-2], rest[::-2], strict=True))  # of several with one number, the first
+    answer = sections.get("1") or before.strip() or (rest[1] if rest else "")
     answer = _LEAD_IN.sub("", answer.strip(), count=1).strip().removeprefix("**").removesuffix("**").strip()
-    return Written(answer or _no_answer())
+    if not answer:
+        raise empty_reply()
+    return Written(answer)

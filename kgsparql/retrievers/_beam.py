@@ -125,7 +125,7 @@ def shares(choices: Sequence[Choice]) -> list[float]:
     """
     if choices and choices[0].chosen_by == "model":
         return [choice.score for choice in choices]
-    scores = [c.score if c.candidate.score is None else c.candidate.score for c in choices]
+    scores = [choice.score if choice.candidate.score is None else choice.candidate.score for choice in choices]
     best = max(scores, default=0.0)
     return [float(np.exp(_SHARPNESS * (score - best))) for score in scores]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.choosing import Candidate
@@ -17,7 +17,7 @@ from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verbalising import Line, line_terms, line_text
 
-__all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of"]
+__all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of", "terms_shown"]
 
 SHOWN = 50
 """Ways of a line whose triples are cited."""
@@ -37,8 +37,15 @@ class RankedLine:
     score: float
     degree: int
 
+    @property
+    def shown(self) -> Line:
+        """The line as far as its triples are cited."""
+        return Line(self.line.path, self.line.ways[:SHOWN], self.line.count, self.line.exact)
 
-def lines_of(groups: Sequence[NeighbourGroup], named: Sequence[IRI], session: Session, *, max_hops: int) -> list[Line]:
+
+def lines_of(
+    groups: Sequence[NeighbourGroup], named: Collection[Term], session: Session, *, max_hops: int
+) -> list[Line]:
     """The lines of one step around all entities, and of up to ``max_hops + 1`` steps from those that are named.
 
     :param groups: the neighbours of the entities.
@@ -47,37 +54,45 @@ def lines_of(groups: Sequence[NeighbourGroup], named: Sequence[IRI], session: Se
     around = lines_around(groups)
     lines = without_inverse_lines(around)
     with session.within_budget():
-        level = lines_beyond(
-            [line for line in around if line.start in set(named)], session, frontier=FRONTIER, limit=SHOWN
-        )
+        level = lines_beyond([line for line in around if line.start in named], session, frontier=FRONTIER, limit=SHOWN)
         lines += level
         for _ in range(1, max_hops):
             level = _further(level, session)
             lines += level
-    between = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
-    return without_names(lines, between)
+    between = [w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal)]
+    steps = [step.predicate for line in lines for step in line.path]
+    return without_names(lines, session.labels([*between, *steps]))
 
 
 def _further(lines: Sequence[Line], session: Session) -> list[Line]:
-    """The lines one step longer than these, through at most :data:`FRONTIER` of their ends."""
+    """The lines one step longer than these, through at most :data:`FRONTIER` of their ends, and never in a circle."""
     reached: dict[IRI, list[Path]] = {}
     for line in lines:
         for way in line.ways:
-            if isinstance(way.end, IRI) and way.end not in way.terms[:-1]:
+            if isinstance(way.end, IRI):
                 reached.setdefault(way.end, []).append(way)
     onward = list(reached)
     if len(onward) > FRONTIER:
         session.note_cuts([Cut("neighbours walked on from", FRONTIER, len(onward))])
     found = neighbours(session.graph, onward[:FRONTIER], direction=session.direction, limit=SHOWN)
+    # What lies beyond an end that was not walked on from, or behind a line that was cut, was not looked for.
+    partial = {(line.start, line.path) for line in lines if not line.exact or line.count > len(line.ways)}
+    partial |= {(way.start, way.property_path) for term in onward[FRONTIER:] for way in reached[term]}
     longer: dict[tuple[Term, PropertyPath], list[Path]] = {}
+    cut: set[tuple[Term, PropertyPath]] = set()
     for group in found.items:
-        for hop in _hops(group):
-            for way in reached[group.entity]:
-                if may_follow(way.hops[-1], hop) and hop.end not in way.terms:
-                    path = way.then(Path(group.entity, (hop,)))
-                    longer.setdefault((path.start, path.property_path), []).append(path)
-    # Whether these are all the ways of such length was not looked at.
-    return [Line(steps, tuple(ways[:SHOWN]), len(ways), exact=False) for (_, steps), ways in longer.items()]
+        is_whole = group.exact and group.count == len(group.neighbours)
+        for way in reached[group.entity]:
+            key = way.start, PropertyPath((*way.property_path.steps, group.step))
+            if not is_whole or (way.start, way.property_path) in partial:
+                cut.add(key)
+            for hop in _hops(group):
+                if hop.end in way.terms:
+                    if may_follow(way.hops[-1], hop):
+                        cut.add(key)  # a circle, which the query of the path would walk
+                else:
+                    longer.setdefault(key, []).append(way.then(Path(group.entity, (hop,))))
+    return [Line(key[1], tuple(ways[:SHOWN]), len(ways), exact=key not in cut) for key, ways in longer.items()]
 
 
 def _hops(group: NeighbourGroup) -> list[Hop]:
@@ -110,7 +125,6 @@ def best_lines(
     ends, one is kept.
     """
     kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
-    session.labels(step.predicate for line in lines for step in line.path)  # of all lines at once
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)
     for start in dict.fromkeys(line.start for line in lines):
@@ -129,13 +143,17 @@ def best_lines(
 
 def line_items(ranked: Sequence[RankedLine], session: Session) -> list[EvidenceItem]:
     """Lines as evidence: one step is a line of neighbours, more are a path."""
-    shown = [Line(own.line.path, own.line.ways[:SHOWN], own.line.count, own.line.exact) for own in ranked]
-    labels = session.labels(line_terms(shown), owed=True)
-    return [_item(own, line, labels) for own, line in zip(ranked, shown, strict=True)]
+    labels = session.labels(terms_shown(ranked), owed=True)
+    return [_item(own, labels) for own in ranked]
 
 
-def _item(ranked: RankedLine, shown: Line, labels: Mapping[Term, str]) -> EvidenceItem:
-    line = ranked.line
+def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
+    """Every term of these lines that is shown."""
+    return list(line_terms(own.shown for own in ranked))
+
+
+def _item(ranked: RankedLine, labels: Mapping[Term, str]) -> EvidenceItem:
+    line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",

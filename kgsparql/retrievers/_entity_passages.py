@@ -19,7 +19,7 @@ from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, normalised, printable
 from kgsparql.verbalising import arrow
 
-__all__ = ["chunk_scores", "passage_items"]
+__all__ = ["chunk_scores", "passage_items", "passage_terms"]
 
 _CARD_GROUPS = 40
 """Predicates that the card of an entity may name."""
@@ -148,15 +148,8 @@ def _best_part(text: str, session: Session) -> str:
 
 def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
     """What the graph says of each entity in a few words: its literals, then its links, as many as a passage holds."""
-    own: dict[IRI, list[NeighbourGroup]] = {term: [] for term in terms}
-    for group in groups:
-        if group.entity in own:
-            own[group.entity].append(group)
-    shown = {term: _facts(some) for term, some in own.items()}
-    hops = [hop for facts in shown.values() for fact in facts for hop in fact]
-    labels = session.labels(
-        [*terms, *(t for hop in hops for t in (hop.step.predicate, hop.end))], owed=True
-    )  # fmt: skip
+    shown = _facts_of(terms, groups)
+    labels = session.labels(_terms_of(shown), owed=True)
     for term, facts in shown.items():
         text, kept = labels[term], list[Hop]()
         left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))
@@ -166,7 +159,7 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
             left -= len(said.encode("utf-8", "replace")) + 1
             if left < 0:
                 break
-            text += f"{'.' if kept else ''}{said}"
+            text += f"{'.' if kept and text[-1] not in '.!?…' else ''}{said}"
             kept += fact
         if kept:
             rows = [(hop.triple.subject, hop.triple.predicate, hop.triple.object) for hop in kept]
@@ -177,6 +170,26 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
                 query=Query.load("verify").bind_rows(("subject", "predicate", "object"), rows),
             )
             yield _Chunk(frozenset((term,)), item=item)
+
+
+def passage_terms(terms: Sequence[IRI], texts: Sequence[Text], groups: Sequence[NeighbourGroup]) -> list[Term]:
+    """Every term whose label the passages about some entities may need, so that it is asked for once."""
+    told = {text.entity for text in texts}
+    shown = _facts_of([term for term in terms if term not in told], groups)
+    return [*terms, *(text.predicate for text in texts), *_terms_of(shown)]
+
+
+def _facts_of(terms: Sequence[IRI], groups: Sequence[NeighbourGroup]) -> dict[IRI, list[list[Hop]]]:
+    own: dict[IRI, list[NeighbourGroup]] = {term: [] for term in terms}
+    for group in groups:
+        if group.entity in own:
+            own[group.entity].append(group)
+    return {term: _facts(some) for term, some in own.items()}
+
+
+def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
+    hops = [hop for own in facts.values() for fact in own for hop in fact]
+    return [*facts, *(term for hop in hops for term in (hop.step.predicate, hop.end))]
 
 
 def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:

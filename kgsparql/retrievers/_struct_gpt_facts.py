@@ -20,7 +20,7 @@ from kgsparql.verbalising import Line, arrow, line_terms, line_text, path_text
 
 __all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
 
-_COMPARED = 300
+_COMPARED = 100
 """Labels that are compared with the question by meaning; of more, those that share words with it."""
 
 _CHARACTERS = 1_900

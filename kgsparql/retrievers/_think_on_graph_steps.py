@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgsparql.choosing import LISTED, Candidate
 from kgsparql.exploration import NeighbourGroup, predicates
 from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term, Triple, local_name, printable
@@ -21,6 +23,9 @@ __all__ = ["Offer", "Pair", "Thinning", "candidates_of", "offers", "pairs_of", "
 
 STAND_INS = 150
 """Siblings of a beam that its predicates are asked of too."""
+
+COMPARED = 100
+"""Names of neighbours that are compared with the question by their meaning, at one depth."""
 
 _AGAIN = 0.3
 """What is taken off the score of a predicate that was walked from the same term before: seldom what is asked, but on
@@ -105,7 +110,7 @@ def _goes_back(path: Path, step: Step) -> bool:
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain in words, and its whole property path scored."""
     labels = session.labels(t for offer in made for t in (*_terms(offer.path), offer.step.predicate))
-    kinds = session.kinds([[offer.path.terms] for offer in made])
+    kinds = [[""] * len(offer.path.terms) for offer in made]
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]
@@ -177,15 +182,32 @@ def thinned(
     if how == "random":
         return [replace(p, listed=sampled(p.siblings, n, session)) for p, n in zip(pairs, limits, strict=True)]
     long = [i for i, pair in enumerate(pairs) if limits[i] < len(pair.siblings)]
-    texts = [printable(labels[path.end], 300) for i in long for path in pairs[i].siblings]
-    alike = session.ranker.rank(session.question, texts)
-    made, at = list(pairs), 0
-    for i in long:
-        own = alike[at : at + len(pairs[i].siblings)]
-        at += len(own)
-        best = sorted(np.argsort(-own, kind="stable")[: limits[i]])
-        made[i] = replace(pairs[i], listed=tuple(pairs[i].siblings[j] for j in best))
+    made = list(pairs)
+    for i, places in zip(long, _most_alike([pairs[i].siblings for i in long], labels, session), strict=True):
+        made[i] = replace(pairs[i], listed=tuple(pairs[i].siblings[j] for j in sorted(places[: limits[i]])))
     return made
+
+
+def _most_alike(siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session) -> list[list[int]]:
+    """For each group of paths its places, those whose ends are most like the question first.
+
+    By words first, and of those that share most words by meaning: to embed all the names around a hub takes seconds.
+    """
+    texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
+    compared = max(1, COMPARED // max(1, len(texts)))
+    kept = [_best(BM25Ranker().rank(session.question, own))[:compared] for own in texts]
+    flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
+    alike = iter(session.ranker.rank(session.question, flat))
+    ordered = []
+    for places in kept:
+        scores = np.array([next(alike) for _ in places])
+        ordered.append([places[j] for j in _best(scores)])
+    return ordered
+
+
+def _best(scores: NDArray[np.float64]) -> list[int]:
+    """The places of the scores, the highest first; of equals the first."""
+    return [int(i) for i in np.argsort(-scores, kind="stable")]
 
 
 def sampled(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:

@@ -21,8 +21,8 @@ from kgsparql.linking import LinkedEntity
 from kgsparql.paths import Step
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
-from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of
-from kgsparql.retrievers._entity_passages import passage_items
+from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of, terms_shown
+from kgsparql.retrievers._entity_passages import passage_items, passage_terms
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import Line
@@ -111,9 +111,15 @@ class Entity(Retriever):
             matched = _present(matched, groups, about, session)
         if matched:
             with session.within_budget():
-                named = [link.term for link in links if link.term in matched] or list(matched)
+                named: Collection[Term] = [link.term for link in links if link.term in matched] or list(matched)
                 lines = lines_of(groups, named, session, max_hops=self.max_hops)
-                items += self._lines(lines, matched, groups, session)
+                best = best_lines(
+                    lines, matched, degrees(groups), session,
+                    at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
+                )  # fmt: skip
+                similarity = {link.term: link.score for link in matched.values()}
+                session.labels([*terms_shown(best), *passage_terms(list(similarity), about, groups)], owed=True)
+                items += line_items(best, session)
             with session.within_budget():
                 items += self._passages(matched, about, groups, lines, session)
         evidence = Evidence(items)
@@ -139,19 +145,6 @@ class Entity(Retriever):
                 if len(matched) < self.top_k_nodes:
                     matched.setdefault(entity.term, entity)
         return matched
-
-    def _lines(
-        self,
-        lines: Sequence[Line],
-        matched: Mapping[Term, LinkedEntity],
-        groups: Sequence[NeighbourGroup],
-        session: Session,
-    ) -> list[EvidenceItem]:
-        best = best_lines(
-            lines, matched, degrees(groups), session,
-            at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
-        )  # fmt: skip
-        return line_items(best, session)
 
     def _passages(
         self,

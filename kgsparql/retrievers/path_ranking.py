@@ -80,6 +80,7 @@ class PathRanking(Retriever):
     :param coverage: weight of how well the words of the question are covered.
     :param order: weight of the order of the words.
     :param kind: weight of the kind of answer that is asked for.
+    :param sharing: weight of going back along a predicate exactly where the question asks for others with the same.
     :param words: taken off for each hop beyond the number of words.
     :param runs: taken off for each hop beyond the number of runs of words.
     """
@@ -95,7 +96,7 @@ class PathRanking(Retriever):
 
     max_hops: int | None = None
     link_candidates: int = 3
-    link_weight: float = 1.0
+    link_weight: float = 2.0
     frontier: int = 50
     first_steps: int = 15
     paths_kept: int = 5
@@ -106,6 +107,7 @@ class PathRanking(Retriever):
     coverage: float = 0.5
     order: float = 0.5
     kind: float = 0.5
+    sharing: float = 0.2
     words: float = 0.1
     runs: float = 0.1
 
@@ -120,7 +122,7 @@ class PathRanking(Retriever):
         """The weights of a path's score."""
         return Weights(
             nested=self.nested, arrow=self.arrow, reversed=self.reversed, coverage=self.coverage, order=self.order,
-            kind=self.kind, words=self.words, runs=self.runs,
+            kind=self.kind, sharing=self.sharing, words=self.words, runs=self.runs,
         )  # fmt: skip
 
     def retrieve(self, session: Session) -> Retrieval:

@@ -70,8 +70,8 @@ class StructGPT(Retriever):
     summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
     source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
     cost: ClassVar[Cost] = Cost(
-        calls="3 * max_steps + 1",
-        rounds="3 * max_steps + 1",
+        calls="(2 + mediators) * max_steps + 1",
+        rounds="(2 + mediators) * max_steps + 1",
         queries="max_steps * 12 + 30",
     )
 
@@ -117,7 +117,7 @@ class StructGPT(Retriever):
             if session.partial or not fronts:
                 break
         if draft is not None:
-            session.fall_back("enough", "the facts of no step were enough: the answer is made of all of them")
+            session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _exhausted(found, session)
 
     def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
@@ -145,7 +145,9 @@ class StructGPT(Retriever):
             if units
         ]
         session.note_cuts(cut for one in found for cut in one.cuts)
-        return constrained(found, session)
+        with session.within_budget():
+            return constrained(found, session)
+        return found
 
     @property
     def _classes(self) -> frozenset[IRI]:

@@ -36,7 +36,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
 )
 from kgsparql.session import Session
 from kgsparql.side_by_side import side_by_side
-from kgsparql.terms import IRI, Term, iri, printable
+from kgsparql.terms import IRI, Term, iri
 from kgsparql.verbalising import path_text
 from kgsparql.vocabulary import UNWALKED
 
@@ -310,10 +310,8 @@ class ThinkOnGraph(Retriever):
         """The chains to all that is listed, scored; and whether somebody told siblings apart."""
         listed = [(i, path) for i, pair in enumerate(pairs) for path in pair.listed]
         judgeable = [(i, path) for i, path in listed if not says_nothing(path.end, labels[path.end])]
-        alike = session.ranker.rank(session.question, [printable(labels[path.end], 300) for _, path in judgeable])
         candidates = [
-            Candidate(n, path_text(path, labels), score=float(alike[n]), path=path.property_path)
-            for n, (_, path) in enumerate(judgeable)
+            Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(judgeable)
         ]
         choices: Sequence[Choice] = []
         if len(listed) > self.width and len(candidates) > 1:
@@ -324,7 +322,7 @@ class ThinkOnGraph(Retriever):
                 walked.stopped = True
         by_model = any(choice.chosen_by == "model" for choice in choices)
         if not choices:
-            choices = [Choice(candidate, candidate.score or 0.0, "ranker") for candidate in candidates]
+            choices = [Choice(candidate, 1.0, "ranker") for candidate in candidates]
         worth = [0.0] * len(candidates)
         for choice, value in zip(choices, _worth(choices, "entities", session), strict=True):
             worth[choice.candidate.number] = value

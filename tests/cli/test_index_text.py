@@ -1,0 +1,137 @@
+"""``kgsparql index --text``: documents about a graph's entities, from the command line to the answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+
+NOBEL = FIXTURES / "nobel.ttl"
+TEXTS = FIXTURES / "texts"
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> Path:
+    """What is indexed in one test is not there in the next."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def index(run: Run, directory: Path, *more: object) -> list[str]:
+    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", directory, *more)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    return result.stderr.splitlines()
+
+
+def test_documents_are_indexed_and_found(run: Run) -> None:
+    said = index(run, TEXTS)
+    assert said[-1].startswith("indexed 2 documents, 4 passages that mention entities ")
+    assert said[-2].startswith("indexed 8")
+    question = "What did Richard Feynman drop in a glass of ice water?"
+    result = run("ask", question, "-k", NOBEL, "-r", "entity", "--embedder", "none", "-f", "json")
+    assert result.exit_code == 0
+    passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
+    assert passages[0]["source"]["document"] == "feynman.txt"
+    assert "a glass of ice water" in passages[0]["text"]
+
+
+def test_the_same_documents_are_not_indexed_again(run: Run) -> None:
+    index(run, TEXTS)
+    assert index(run, TEXTS)[-1].startswith("unchanged: 2 documents, 4 passages")
+    shorter = index(run, TEXTS, "--passage-tokens", 50)
+    assert shorter[-1].startswith("indexed 2 documents, ")
+
+
+def test_each_file_that_is_left_out_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
+    (texts / "latin.md").write_bytes("café".encode("latin-1"))
+    (texts / "broken.pdf").write_bytes(b"%PDF-1.4")
+    (texts / "table.xlsx").write_bytes(b"")
+    said = index(run, texts)
+    assert [line.split(":")[0] for line in said if line.startswith("left out")] == [
+        "left out table.xlsx",
+        "left out broken.pdf",
+        "left out latin.md",
+    ]
+    assert any("not UTF-8 (byte 3)" in line for line in said)
+    assert said[-1] == "indexed 1 document, 1 passage that mention entities 1 time"
+
+
+def test_of_very_many_files_that_are_left_out_the_first_are_named(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "good.txt").write_text("Nobody.", encoding="utf-8")
+    for i in range(25):
+        (texts / f"{i:02}.docx").write_bytes(b"")
+    said = index(run, texts)
+    assert sum(line.startswith("left out") for line in said) == 21
+    assert "left out 5 more files" in said
+    assert said[-1] == "no label of the graph is in these documents: they will not be found"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        ("nothing", "no such directory"),
+        ("empty", "an empty directory"),
+        ("file", "a file, not a directory"),
+        ("others", "no document can be read"),
+        ("unreadable", "no document can be read: a.txt: not UTF-8"),
+    ],
+)
+def test_a_directory_without_documents_is_an_error(run: Run, tmp_path: Path, make: str, message: str) -> None:
+    texts = tmp_path / "texts"
+    if make == "file":
+        texts.write_text("text", encoding="utf-8")
+    elif make != "nothing":
+        texts.mkdir()
+    if make == "others":
+        (texts / "a.docx").write_bytes(b"")
+    if make == "unreadable":
+        (texts / "a.txt").write_bytes(b"\xff\xe9")
+    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", texts)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "hint:" in result.stderr
+
+
+def test_what_is_wrong_with_the_documents_is_said_before_anything_is_built(
+    run: Run, tmp_path: Path, empty_cache: Path
+) -> None:
+    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / "nothing")
+    assert result.exit_code == 2
+    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", TEXTS, "--passage-tokens", 5)
+    assert result.exit_code == 2
+    assert "passages of 5 tokens" in result.stderr
+    assert not empty_cache.exists()
+
+
+def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run: Run, tmp_path: Path) -> None:
+    graph, texts = tmp_path / "g.ttl", tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("Ann Alpha was here.", encoding="utf-8")
+    triple = '<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "Ann Alpha" .\n'
+    graph.write_text(triple, encoding="utf-8")
+    assert run("index", "-k", graph, "--embedder", "none", "--text", texts).exit_code == 0
+    graph.write_text(f"{triple}<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
+    result = run("ask", "Where was Ann Alpha?", "-k", graph, "-r", "entity", "--embedder", "none")
+    assert "documents were indexed with an earlier state of this graph" in result.stdout
+    assert "here" not in result.stdout.split("Notes")[0]
+
+
+def test_clearing_the_cache_takes_the_passages_too(run: Run, empty_cache: Path) -> None:
+    index(run, TEXTS)
+    assert run("cache", "--clear", "labels").exit_code == 0
+    assert list(empty_cache.rglob("*.lance")) == []
+
+
+def test_what_was_indexed_is_told_with_the_graph(run: Run) -> None:
+    index(run, TEXTS)
+    assert ", 4 passages of 2 documents" in run("info", "-k", NOBEL).stdout

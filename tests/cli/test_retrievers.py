@@ -1,0 +1,206 @@
+"""``kgsparql retrievers``: what it lists, and methods of other packages, which it lists, explains and asks with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgsparql.retrievers import find, load, names
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+
+NOBEL = FIXTURES / "nobel.ttl"
+
+OUTSIDE = '''
+"""A method of another package."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.exploration import neighbours
+from kgsparql.query import Query
+from kgsparql.retriever import Cost, Retriever
+
+
+@dataclass(frozen=True, slots=True)
+class OneHop(Retriever):
+    """Everything beside the first entity.
+
+    :param lines: how many
+        to show.
+    :param order: which come first.
+    :param words: what else to look for.
+    :param limit: the most; none for all.
+    """
+
+    name: ClassVar[str] = "one_hop"
+    summary: ClassVar[str] = "what is beside | the first entity"
+    source: ClassVar[str] = "a test"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="lines + 4 * entities + (order == 'last')")
+
+    lines: int = 3
+    order: Literal["first", "last"] = "first"
+    words: tuple[str, ...] = ()
+    limit: int | None = None
+    loud: bool = False
+
+    def retrieve(self, session):
+        items, answers = [], []
+        for link in session.link()[:1]:
+            groups = neighbours(session.graph, [link.term], direction="forward").items
+            for group in groups[: self.lines]:
+                cited = [CitedTriple(path.triples[0]) for path in _paths(link.term, group)]
+                labels = session.labels([group.step.predicate, *group.neighbours])
+                text = f"{link.label} —{labels[group.step.predicate]}→ {labels[group.neighbours[0]]}"
+                items.append(EvidenceItem("neighbours", text, tuple(cited), Query("q", "SELECT * { ?s ?p ?o }")))
+                marker = f"N{len(items)}"
+                answers += [AnswerTerm(end, labels[end], 1.0, (marker,)) for end in group.neighbours]
+        return Retrieval(Evidence(items), tuple(answers))
+
+
+def _paths(start, group):
+    from kgsparql.paths import Hop, Path
+    from kgsparql.terms import Triple
+
+    return [Path(start, (Hop(Triple(start, group.step.predicate, end), "forward"),)) for end in group.neighbours]
+'''
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Installs a package with one module and entry points, as pip lays it out."""
+
+    def make(code: str, **points: str) -> None:
+        package, metadata = tmp_path / "site" / "other_methods", tmp_path / "site" / "other_methods-1.0.dist-info"
+        for folder in (package, metadata):
+            folder.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "methods.py").write_text(code)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other-methods\nVersion: 1.0\n")
+        lines = [f"{name} = other_methods.{value}" for name, value in points.items()]
+        (metadata / "entry_points.txt").write_text("[kgsparql.retrievers]\n" + "\n".join(lines) + "\n")
+        monkeypatch.syspath_prepend(tmp_path / "site")
+        for name in [name for name in sys.modules if name.startswith("other_methods")]:
+            monkeypatch.delitem(sys.modules, name)
+
+    return make
+
+
+def test_all_methods_are_listed_with_what_they_cost(run: Run) -> None:
+    done = run("retrievers")
+    assert done.exit_code == 0, done.stderr
+    for name in names():
+        assert f"{name} " in done.stdout
+        assert find(name).summary in done.stdout
+        assert find(name).source in done.stdout
+    assert done.stdout.count("model calls: ") == len(names())
+
+
+def test_one_method_is_explained(run: Run) -> None:
+    done = run("retrievers", "mindmap")
+    assert done.exit_code == 0, done.stderr
+    assert "model calls        2  = 2 + (verbalise == 'model')" in done.stdout
+    assert "paths_kept" in done.stdout
+    assert "paths shown, over all chains (int; default 5)" in done.stdout
+    assert "(template | model; default template)" in done.stdout
+    assert "(true | false; default true)" in done.stdout
+
+
+def test_as_json_and_as_markdown(run: Run, tmp_path: Path) -> None:
+    listed = json.loads(run("retrievers", "-f", "json").stdout)
+    assert [one["name"] for one in listed] == names()
+    one = json.loads(run("retrievers", "mindmap", "-f", "json").stdout)
+    assert one == next(other for other in listed if other["name"] == "mindmap")
+    assert one["cost"]["calls"] == {"formula": "2 + (verbalise == 'model')", "value": 2, "where": {}}
+    assert one["cost"]["queries"]["where"] == {"entities": 1}
+    assert {"name": "max_hops", "type": "int", "default": "5", "about": "the longest shortest path"} in one["options"]
+    assert run("retrievers", "-o", tmp_path / "methods.md").stdout == ""
+    table = (tmp_path / "methods.md").read_text()
+    assert table == run("retrievers", "-f", "md").stdout
+    assert [line.count(" | ") for line in table.splitlines()[2:]] == [5] * len(names())
+    assert "| `paths_kept` | int | `5` |" in run("retrievers", "mindmap", "-f", "md").stdout
+
+
+def test_what_is_not_there_is_said(run: Run) -> None:
+    unknown = run("retrievers", "mindmapp")
+    assert unknown.exit_code == 2
+    assert "'mindmapp'" in unknown.stderr
+    assert "mindmap" in unknown.stderr.splitlines()[-1]
+    assert run("retrievers", "-f", "xml").exit_code == 2
+
+
+def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install: Callable[..., None]) -> None:
+    assert "one_hop" not in run("retrievers").stdout
+    install(OUTSIDE, one_hop="methods:OneHop")
+    assert "one_hop" in names()
+    listed = run("retrievers")
+    assert listed.stderr == ""
+    assert "what is beside | the first entity" in listed.stdout
+    shown = run("retrievers", "one_hop").stdout
+    assert "queries            7 (entities = 1)  = lines + 4 * entities + (order == 'last')" in shown
+    assert "lines  how many to show (int; default 3)" in shown
+    assert "words  what else to look for (text, …; default nothing)" in shown
+    assert "limit  the most; none for all (int | none; default none)" in shown
+    assert "what is beside \\| the first entity" in run("retrievers", "-f", "md").stdout
+    asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--no-model", "-f", "json")
+    done = run(*asked, "-r", "one_hop", "-O", "lines=2", "-O", "words=a, b", "-O", "limit=none", "-O", "order=last")
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["retriever"], answer["status"]) == ("one_hop", "answered")
+    assert [item["marker"] for item in answer["evidence"]] == ["N1", "N2"]
+    assert all(triple["verified"] for item in answer["evidence"] for triple in item["triples"])
+    assert load("one_hop", {"words": "a, b", "limit": "7", "loud": "yes"}) == find("one_hop")(
+        words=("a", "b"), limit=7, loud=True
+    )
+    wrong = run(*asked, "-r", "one_hop", "-O", "order=middle")
+    assert wrong.exit_code == 2
+    assert "one of: first, last" in wrong.stderr
+
+
+def test_a_method_that_cannot_be_used_is_said_and_hides_no_other(run: Run, install: Callable[..., None]) -> None:
+    code = OUTSIDE + "\n\nclass Nothing:\n    name = 'nothing'\n"
+    code += "\n\n@dataclass(frozen=True)\nclass Costly(OneHop):\n    name: ClassVar[str] = 'costly'\n"
+    code += "    cost: ClassVar[Cost] = Cost(calls='10 ** 9', rounds='1', queries='1')\n"
+    install(
+        code, missing="methods:Missing", absent="elsewhere:Method", nothing="methods:Nothing",
+        renamed="methods:OneHop", one_hop="methods:OneHop", costly="methods:Costly", mindmap="methods:OneHop",
+    )  # fmt: skip
+    listed = run("retrievers")
+    assert listed.exit_code == 0
+    for name in ("missing", "absent", "nothing", "renamed", "costly"):
+        assert f"{name!r}" in listed.stderr
+        assert run("retrievers", name).exit_code == 2
+        assert not listed.stdout.startswith(f"{name} ")
+    assert "other_methods.methods:Missing" in listed.stderr
+    assert "one_hop" in listed.stdout
+    assert find("mindmap").__module__ == "kgsparql.retrievers.mindmap", "a built-in method stays what it is"
+    asked = run("ask", "Where?", "-k", NOBEL, "-r", "absent")
+    assert asked.exit_code == 2
+    assert "cannot be loaded" in asked.stderr
+
+
+def test_no_complete_shows_only_what_was_met(run: Run) -> None:
+    asked = (
+        "ask",
+        "Who worked at California Institute of Technology?",
+        "-k",
+        NOBEL,
+        "--embedder",
+        "none",
+        "--no-model",
+    )
+    found = {}
+    for option in ("--complete", "--no-complete"):
+        done = run(*asked, option, "-f", "json", "-r", "think_on_graph")
+        assert done.exit_code == 0, done.stderr
+        found[option] = json.loads(done.stdout)
+    assert found["--complete"]["usage"]["queries"] > found["--no-complete"]["usage"]["queries"]
+    default = run(*asked, "-f", "json", "-r", "think_on_graph", "--reproducible")
+    explicit = run(*asked, "-f", "json", "-r", "think_on_graph", "--reproducible", "--complete")
+    assert default.stdout == explicit.stdout

@@ -1,0 +1,268 @@
+"""Vectors kept on disk: the same as made, made once, and done without where that fails."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import kgsparql
+from kgsparql.embedding_cache import VECTORS, CachedEmbedder, VectorStore
+from kgsparql.errors import StoreError
+from kgsparql.ranking import EmbeddingRanker
+from tests.conftest import FIXTURES, ROOT
+from tests.model_server import ModelServer
+from tests.unit.hashed_embedder import HashedEmbedder
+
+
+class Counting(HashedEmbedder):
+    """Writes down which texts it was asked for."""
+
+    def __init__(self, name: str = "hashed") -> None:
+        super().__init__(name)
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        return super().embed(texts)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / VECTORS
+
+
+def test_each_text_is_embedded_once_whoever_asks(path: Path) -> None:
+    inner = Counting()
+    with closing(CachedEmbedder(inner, path)) as cached:
+        first = cached.embed(["a b", "c d", "a b"])
+        assert inner.texts == ["a b", "c d"]
+        assert np.array_equal(first, HashedEmbedder().embed(["a b", "c d", "a b"]))
+        assert first.dtype == np.float32
+    other = Counting()
+    with closing(CachedEmbedder(other, path)) as cached:
+        again = cached.embed(["c d", "new", "a b"])
+        assert other.texts == ["new"]
+        assert np.array_equal(again[[2, 0]], first[:2])
+        assert (cached.name, cached.dimension) == (inner.name, inner.dimension)
+
+
+def test_another_embedder_has_vectors_of_its_own(path: Path) -> None:
+    one, other = Counting("one"), Counting("other")
+    with closing(CachedEmbedder(one, path)) as a, closing(CachedEmbedder(other, path)) as b:
+        a.embed(["text"])
+        b.embed(["text"])
+    assert (one.texts, other.texts) == (["text"], ["text"])
+
+
+def test_names_and_texts_do_not_run_into_each_other(path: Path) -> None:
+    one, other = Counting("ab"), Counting("a")
+    with closing(CachedEmbedder(one, path)) as a, closing(CachedEmbedder(other, path)) as b:
+        a.embed(["c"])
+        b.embed(["bc"])
+    assert other.texts == ["bc"]
+
+
+def test_no_texts_and_odd_texts(path: Path) -> None:
+    with closing(CachedEmbedder(Counting(), path)) as cached:
+        assert cached.embed([]).shape == (0, 64)
+        assert not path.exists()
+        odd = ["nul\0nul", "😀 smile", "new\nline", "x" * 10_000]
+        assert np.array_equal(cached.embed(odd), cached.embed(odd))
+
+
+def test_very_many_texts_at_once(path: Path) -> None:
+    texts = [f"text number {i}" for i in range(1_234)]
+    with closing(CachedEmbedder(Counting(), path)) as cached:
+        cached.embed(texts)
+    inner = Counting()
+    with closing(CachedEmbedder(inner, path)) as cached:
+        assert np.array_equal(cached.embed(texts), HashedEmbedder().embed(texts))
+    assert inner.texts == []
+
+
+def test_weights_that_changed_under_the_same_name(path: Path) -> None:
+    class Longer(Counting):
+        dimension = 128
+
+    with closing(CachedEmbedder(Counting(), path)) as cached:
+        cached.embed(["a b c", "d e f"])
+    inner = Longer()
+    with closing(CachedEmbedder(inner, path)) as cached:
+        vectors = cached.embed(["a b c", "new text", "d e f"])
+        assert vectors.shape == (3, 128)
+        assert np.array_equal(cached.embed(["d e f", "a b c"]), vectors[[2, 0]])
+    assert inner.texts == ["new text", "a b c", "new text", "d e f"]
+
+
+@pytest.mark.parametrize("content", [b"this is no database\n" * 50, b"SQLite format 3\0" + b"\xff" * 4_000])
+def test_a_file_of_something_else_is_said_once_and_left_alone(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    told: list[str] = []
+    inner = Counting()
+    with closing(CachedEmbedder(inner, path, note=told.append)) as cached:
+        cached.embed(["one"])
+        cached.embed(["one", "two"])
+    assert inner.texts == ["one", "one", "two"]
+    assert len(told) == 1
+    assert "vectors of texts are not kept" in told[0]
+    assert str(path) in told[0]
+    assert path.read_bytes() == content
+
+
+def test_another_database_and_another_version_are_left_alone(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    with pytest.raises(StoreError, match="something else"):
+        VectorStore(path).get([b"k"])
+    newer = tmp_path / "newer.sqlite"
+    with closing(VectorStore(newer)) as store:
+        store.put({b"k": np.array([1.0], dtype=np.float32)})
+    with closing(sqlite3.connect(newer)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="version"):
+        VectorStore(newer).summary()
+
+
+def test_a_damaged_vector_is_made_again(path: Path) -> None:
+    with closing(CachedEmbedder(Counting(), path)) as cached:
+        right = cached.embed(["a b", "c d", "e f", "g h"])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM vector ORDER BY id")]
+        for key, bad in zip(keys, [b"short", np.full(64, np.nan, "<f4").tobytes(), np.ones(64, "<f4").tobytes()],
+                            strict=False):  # fmt: skip
+            connection.execute("UPDATE vector SET numbers = ? WHERE key = ?", (bad, key))
+    inner = Counting()
+    with closing(CachedEmbedder(inner, path)) as cached:
+        assert np.array_equal(cached.embed(["a b", "c d", "e f", "g h"]), right)
+    assert sorted(inner.texts) == ["a b", "c d", "e f"]
+
+
+def test_the_oldest_make_room(path: Path) -> None:
+    with closing(VectorStore(path, most_bytes=200_000)) as store:
+        for i in range(40):
+            store.put({f"{i}-{j}".encode(): np.eye(1, 384, j, dtype=np.float32)[0] for j in range(20)})
+        kept = store.get([f"{i}-0".encode() for i in range(40)])
+        assert b"39-0" in kept
+        assert b"0-0" not in kept
+        count = store.summary().count
+    assert 20 <= count < 800
+    assert path.stat().st_size < 400_000
+
+
+def test_several_processes_and_threads_at_once(path: Path) -> None:
+    code = f"""
+import sys
+from pathlib import Path
+from kgsparql.embedding_cache import CachedEmbedder
+from tests.unit.hashed_embedder import HashedEmbedder
+cached = CachedEmbedder(HashedEmbedder(), Path({str(path)!r}), note=lambda line: sys.exit(line))
+for i in range(30):
+    cached.embed([f"text {{i}} {{j}}" for j in range(10)])
+cached.close()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE) for _ in range(3)
+    ]
+    cached = CachedEmbedder(HashedEmbedder(), path)
+    threads = [threading.Thread(target=lambda: cached.embed([f"text {i} 0" for i in range(30)])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for process in running:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+    cached.close()
+    with closing(VectorStore(path)) as store:
+        assert store.summary().count == 300
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_opens_a_connection_of_its_own(path: Path) -> None:
+    code = f"""
+import os
+from pathlib import Path
+from kgsparql.embedding_cache import CachedEmbedder
+from tests.unit.hashed_embedder import HashedEmbedder
+cached = CachedEmbedder(HashedEmbedder(), Path({str(path)!r}))
+cached.embed(["before"])
+child = os.fork()
+if child == 0:
+    cached.embed(["in the child"])
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+cached.embed(["after"])
+cached.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with closing(VectorStore(path)) as store:
+        assert store.summary().count == 3
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a directory that cannot be written")
+def test_where_nothing_can_be_written_nothing_is_kept(path: Path) -> None:
+    path.parent.mkdir()
+    path.parent.chmod(0o555)
+    told: list[str] = []
+    try:
+        with closing(CachedEmbedder(Counting(), path, note=told.append)) as cached:
+            assert cached.embed(["a b"]).shape == (1, 64)
+    finally:
+        path.parent.chmod(0o755)
+    assert len(told) == 1
+
+
+def test_a_place_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    told: list[str] = []
+    with closing(CachedEmbedder(Counting(), tmp_path / "file" / VECTORS, note=told.append)) as cached:
+        assert cached.embed(["a b"]).shape == (1, 64)
+    assert len(told) == 1
+
+
+def test_a_ranker_scores_the_same_with_it(path: Path) -> None:
+    texts = ["director", "film whose director is", "date of birth"]
+    plain = EmbeddingRanker(HashedEmbedder()).rank("Who directed it?", texts)
+    for _ in range(2):
+        with closing(CachedEmbedder(HashedEmbedder(), path)) as cached:
+            assert np.array_equal(EmbeddingRanker(cached).rank("Who directed it?", texts), plain)
+
+
+def test_a_knowledge_base_keeps_what_its_own_embedder_made(own_cache: Path, monkeypatch: pytest.MonkeyPatch,
+                                                          tmp_path: Path) -> None:  # fmt: skip
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answers = []
+    with ModelServer() as server:
+        asked = []
+        for _ in range(2):
+            server.requests.clear()
+            knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder=f"{server.url}#small")
+            answers.append(knowledge.ask("Where was Marie Curie born?", entities=("Marie Curie",)))
+            asked.append(sum(len(r.body["input"]) for r in server.requests if r.path == "/v1/embeddings"))
+            knowledge.embedder.close()  # type: ignore[union-attr]
+    assert asked[0] > 10
+    assert asked[1] == 0
+    assert [a.label for a in answers[0].answers] == [a.label for a in answers[1].answers]
+    assert (tmp_path / "kept" / VECTORS).exists()
+    mine = Counting()
+    kgsparql.open(FIXTURES / "nobel.ttl", embedder=mine).ask("Where was Marie Curie born?", entities=("Marie Curie",))
+    before = len(mine.texts)
+    kgsparql.open(FIXTURES / "nobel.ttl", embedder=mine).ask("Where was Marie Curie born?", entities=("Marie Curie",))
+    assert len(mine.texts) == 2 * before, "what goes by a name of its own is not kept"

@@ -1,0 +1,423 @@
+"""Documents: read, cut into passages, searched for names, kept beside the labels, found again."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.documents import BYTES_PER_TOKEN, Document, Skipped, cut, files_of, read_document
+from kgsparql.errors import CancelledError, InputError, LimitError, StoreError, StoreLockedError
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.mention_matching import MentionMatcher, _tokens
+from kgsparql.passages import Passages, build_passages
+from kgsparql.terms import IRI
+from kgsparql.words import tokens
+from tests.conftest import FIXTURES
+
+DBR = "http://dbpedia.org/resource/"
+CURIE = IRI(DBR + "Marie_Curie")
+FEYNMAN = IRI(DBR + "Richard_Feynman")
+BETHE = IRI(DBR + "Hans_Bethe")
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with a line of text on each page."""
+    from pypdf import PdfWriter
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = PdfWriter()
+    font = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Font"),
+            NameObject("/Subtype"): NameObject("/Type1"),
+            NameObject("/BaseFont"): NameObject("/Helvetica"),
+        }
+    )
+    for text in pages:
+        page = writer.add_blank_page(width=612, height=792)
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode("latin-1"))
+        page[NameObject("/Contents")] = writer._add_object(stream)
+    data = BytesIO()
+    writer.write(data)
+    return data.getvalue()
+
+
+# -- Cutting -------------------------------------------------------------------------------------------------------
+
+
+def test_passages_end_with_paragraphs_and_sentences_and_overlap_by_whole_sentences() -> None:
+    text = (FIXTURES / "texts" / "curie.md").read_text(encoding="utf-8")
+    found = [text[start:end] for start, end in cut(text, tokens=60, overlap=15)]
+    assert all(passage.rstrip("\"”'")[-1] in ".!?" for passage in found)
+    assert found[3].endswith("Neither of the two took out a patent on how to extract it.")
+    assert found[4].startswith(
+        "Neither of the two took out a patent on how to extract it.\n\nPierre Curie was run over"
+    )
+    assert not any(passage[0].islower() for passage in found)
+
+
+def test_every_character_is_in_a_passage_and_none_is_too_long() -> None:
+    draw = random.Random(0)  # noqa: S311 - a sample
+    for _ in range(500):
+        text = "".join(draw.choice("ab c. \n東京é😀。") for _ in range(draw.randrange(200)))
+        tokens = draw.randrange(2, 12)
+        found = list(cut(text, tokens=tokens, overlap=draw.randrange(tokens)))
+        inside = {i for start, end in found for i in range(start, end)}
+        assert all(i in inside or char.isspace() for i, char in enumerate(text))
+        assert all(text[a:b].strip() == text[a:b] for a, b in found)
+        assert all(len(text[a:b].encode()) <= tokens * BYTES_PER_TOKEN for a, b in found)
+        assert all(a < c and b < d for (a, b), (c, d) in pairwise(found))
+
+
+def test_nothing_but_white_space_is_no_passage() -> None:
+    assert list(cut(" \n\n \t", tokens=5)) == []
+    assert list(cut("", tokens=5, overlap=2)) == []
+
+
+# -- Reading -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("a.txt", b"plain", "plain"),
+        ("a.md", "# Skłodowska".encode(), "# Skłodowska"),
+        ("a.TXT", b"\xef\xbb\xbfwith a mark", "with a mark"),
+        ("a.markdown", "sixteen".encode("utf-16"), "sixteen"),
+    ],
+)
+def test_texts_are_read_as_they_say_they_are_encoded(tmp_path: Path, name: str, data: bytes, text: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    found = read_document(tmp_path / name, tmp_path)
+    assert isinstance(found, Document)
+    assert (found.name, [(page.number, page.text) for page in found.pages]) == (name, [(None, text)])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.txt", "café".encode("latin-1"), "not UTF-8 (byte 3)"),
+        ("a.txt", b"a\0b", "bytes of zero"),
+        ("a.txt", b" \n ", "no text in it"),
+        ("a.pdf", b"", "not a PDF that can be read"),
+        ("a.pdf", b"%PDF-1.7 and then nothing", "not a PDF that can be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    found = read_document(tmp_path / name, tmp_path)
+    assert isinstance(found, Skipped)
+    assert reason in found.reason
+    assert str(found).startswith("a.")
+
+
+def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
+    (tmp_path / "r.pdf").write_bytes(pdf("Marie Curie was here.", "Richard Feynman was not."))
+    found = read_document(tmp_path / "r.pdf", tmp_path)
+    assert isinstance(found, Document)
+    assert [(page.number, page.text.strip()) for page in found.pages] == [
+        (1, "Marie Curie was here."),
+        (2, "Richard Feynman was not."),
+    ]
+
+
+def test_a_pdf_without_text_or_with_a_password_is_left_out(tmp_path: Path) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    (tmp_path / "scan.pdf").write_bytes(pdf(""))
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(pdf("secret"))))
+    writer.encrypt("a password", algorithm="RC4-128")
+    writer.write(tmp_path / "locked.pdf")
+    scan, locked = (read_document(tmp_path / name, tmp_path) for name in ("scan.pdf", "locked.pdf"))
+    assert isinstance(scan, Skipped)
+    assert scan.reason == "no text in it (a scan?)"
+    assert isinstance(locked, Skipped)
+    assert locked.reason == "it needs a password"
+
+
+def test_without_the_extra_a_pdf_is_left_out_with_the_way_to_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.documents.find_spec", lambda name: None)
+    (tmp_path / "r.pdf").write_bytes(pdf("text"))
+    found = read_document(tmp_path / "r.pdf", tmp_path)
+    assert isinstance(found, Skipped)
+    assert found.reason == "pip install 'kgsparql[pdf]' reads PDF files"
+
+
+def test_files_are_found_below_the_directory_in_order_and_others_are_named(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/z.md", "a/b.pdf", ".git/x.txt", "a/.hidden.txt", "c.docx"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text", encoding="utf-8")
+    found, others = files_of(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["a/b.pdf", "a/z.md", "b.txt"]
+    assert [str(skipped) for skipped in others] == ["c.docx: not .txt, .md or .pdf"]
+
+
+@pytest.mark.parametrize("what", ["nothing", "an empty directory", "a file"])
+def test_what_is_no_directory_of_documents_is_an_error(tmp_path: Path, what: str) -> None:
+    place = tmp_path / "texts"
+    if what == "an empty directory":
+        place.mkdir()
+    elif what == "a file":
+        place.write_text("text", encoding="utf-8")
+    with pytest.raises(InputError, match="texts") as caught:
+        files_of(place)
+    assert caught.value.hint
+
+
+# -- Mentions ------------------------------------------------------------------------------------------------------
+
+
+def said(matcher: MentionMatcher, text: str) -> list[tuple[str, str]]:
+    return [(text[m.start : m.end], m.term.value.rsplit("/", 1)[-1]) for m in matcher.mentions(text)]
+
+
+@pytest.fixture(scope="module")
+def matcher() -> MentionMatcher:
+    labels = {
+        "new york": ["ny"], "york": ["york"], "new york city": ["nyc"], "university of new york": ["uny"],
+        "café de flore": ["flore"], "cafe de flore": ["flore"], "mercury": ["planet", "element"], "it": ["film"],
+        "東京": ["tokyo"], "東京大学": ["todai"], "x": ["x"], "the who": ["who"], "t4": ["t4"],
+    }  # fmt: skip
+    return MentionMatcher({key: [f"http://e.org/{name}" for name in names] for key, names in labels.items()})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("From New York City to York.", [("New York City", "nyc"), ("York", "york")]),
+        ("the University of New York City", [("University of New York", "uny")]),
+        ("Yorkshire, New Yorkers", []),
+        ("NEW\n  YORK", [("NEW\n  YORK", "ny")]),
+        (
+            "at the Café de Flore, the cafe\u0301 de flore",
+            [("Café de Flore", "flore"), ("cafe\u0301 de flore", "flore")],
+        ),
+        ("Mercury rose.", [("Mercury", "element"), ("Mercury", "planet")]),
+        ("It is x.", []),
+        ("東京大学は東京にある", [("東京大学", "todai"), ("東京", "tokyo")]),
+        ("New-York's best", [("New-York", "ny")]),
+        ("T4 and t4.", [("T4", "t4"), ("t4", "t4")]),
+        ("", []),
+    ],
+)
+def test_mentions_are_the_longest_labels_between_word_borders(
+    matcher: MentionMatcher, text: str, found: list[tuple[str, str]]
+) -> None:
+    assert said(matcher, text) == found
+
+
+def test_mentions_are_those_that_comparing_every_run_of_words_finds() -> None:
+    """Against the plain way: at each word the longest run of words that is a label, then on behind it."""
+    draw = random.Random(1)  # noqa: S311 - a sample
+    words = ["ada", "bo", "cy", "dee", "adabo"]
+    for _ in range(300):
+        labels = {" ".join(draw.choices(words, k=draw.randrange(1, 4))) for _ in range(6)}
+        text = [draw.choice(words) for _ in range(20)]
+        matcher = MentionMatcher({label: [f"http://e.org/{label.replace(' ', '_')}"] for label in labels})
+        expected, at = [], 0
+        while at < len(text):
+            runs = [n for n in range(4, 0, -1) if " ".join(text[at : at + n]) in labels and at + n <= len(text)]
+            if runs:
+                expected.append(" ".join(text[at : at + runs[0]]))
+            at += runs[0] if runs else 1
+        assert [surface for surface, _ in said(matcher, " ".join(text))] == expected
+
+
+def test_the_words_of_a_text_are_those_of_a_label() -> None:
+    """The faster way to split a text finds just the words that the slower one does."""
+    draw = random.Random(2)  # noqa: S311 - a sample
+    for _ in range(2_000):
+        text = "".join(draw.choices("aZ09 .,-_'$+<^`|~é\u0301東京ก\u0e31한😀–’½ﬁ²\u200b\n", k=draw.randrange(30)))
+        assert _tokens(text) == tokens(text), repr(text)
+
+
+# -- Indexing ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nobel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
+    """The bundled graph with a label index of its own."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    knowledge.build_index()
+    return knowledge
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes documents, by name, into a directory; names of what is there already stay."""
+
+    def written(**texts: str | bytes) -> Path:
+        for name, text in texts.items():
+            path = tmp_path / "texts" / name.replace("__", "/").replace("_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return tmp_path / "texts"
+
+    return written
+
+
+def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
+    built = nobel.index_texts(FIXTURES / "texts")
+    assert (built.documents, built.changed, built.skipped) == (2, True, ())
+    passages = nobel.passages
+    assert (len(passages), passages.documents) == (built.passages, 2)
+    found = passages.mentioning([CURIE, BETHE])
+    assert set(found.values()) == {frozenset([CURIE]), frozenset([BETHE])}
+    read = passages.read(found)
+    assert [passage.number for passage in read] == list(found)
+    for passage in read:
+        text = (FIXTURES / "texts" / passage.excerpt.document).read_text(encoding="utf-8")
+        assert text[passage.excerpt.start : passage.excerpt.end] == passage.text
+        surfaces = {text[m.start : m.end].casefold() for m in passage.excerpt.mentions if m.term in (CURIE, BETHE)}
+        assert surfaces <= {"marie curie", "hans bethe"}
+        assert surfaces
+    assert sum(len(passage.excerpt.mentions) for passage in passages.read(range(len(passages)))) == built.mentions
+
+
+def test_passages_are_ordered_by_the_rare_words_they_share_with_a_text(nobel: KnowledgeBase) -> None:
+    nobel.index_texts(FIXTURES / "texts", passage_tokens=40)
+    first = nobel.passages.read(nobel.passages.like("Which rubber failed on the Challenger?")[:1])
+    assert "O-ring" in first[0].text or "Challenger" in first[0].text
+    assert nobel.passages.like("of the") == []
+
+
+def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
+    directory = write(sub__report_pdf=pdf("Nobody is named here.", "Then Marie Curie spoke."))
+    nobel.index_texts(directory)
+    (passage,) = nobel.passages.read(nobel.passages.mentioning([CURIE]))
+    assert str(passage.excerpt) == "sub/report.pdf, page 2"
+    assert (passage.excerpt.page, passage.text) == (2, "Then Marie Curie spoke.")
+    assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
+
+
+def test_bad_files_keep_no_good_one_out(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
+    directory = write(good_txt="Marie Curie.", latin_txt="café".encode("latin-1"), broken_pdf=b"%PDF-", other_docx=b"")
+    built = nobel.index_texts(directory)
+    assert built.documents == 1
+    assert [skipped.name for skipped in built.skipped] == ["other.docx", "broken.pdf", "latin.txt"]
+    again = nobel.index_texts(directory)
+    assert (again.changed, again.skipped) == (False, built.skipped)
+
+
+def test_nothing_readable_is_an_error_and_leaves_what_there_was(
+    nobel: KnowledgeBase, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    nobel.index_texts(FIXTURES / "texts")
+    before = len(nobel.passages)
+    with pytest.raises(InputError, match=r"no document can be read: latin\.txt: not UTF-8"):
+        nobel.index_texts(write(latin_txt="café".encode("latin-1")))
+    assert len(reopened(nobel)) == before
+    assert reopened(nobel).mentioning([CURIE])
+
+
+def reopened(knowledge: KnowledgeBase) -> Passages:
+    return Passages(lambda: knowledge.index_directory, knowledge.graph.name)
+
+
+def test_documents_that_changed_take_the_place_of_the_old_ones(
+    nobel: KnowledgeBase, write: Callable[..., Path]
+) -> None:
+    nobel.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
+    tables = {path.name for path in (nobel.index_directory / "passages").iterdir()}
+    built = nobel.index_texts(write(a_txt="Nobody."))
+    assert built.changed
+    assert not nobel.passages.mentioning([CURIE])
+    assert nobel.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
+    left = {path.name for path in (nobel.index_directory / "passages").iterdir()}
+    assert len(left) == len(tables)
+    assert left & tables == {"kgsparql-index.json"}
+
+
+def test_another_length_of_passages_makes_them_anew(nobel: KnowledgeBase) -> None:
+    few = nobel.index_texts(FIXTURES / "texts")
+    many = nobel.index_texts(FIXTURES / "texts", passage_tokens=40)
+    assert many.changed
+    assert many.passages > few.passages
+
+
+@pytest.mark.parametrize("tokens", [0, 19, 2_001])
+def test_passages_of_no_use_are_refused(nobel: KnowledgeBase, tokens: int) -> None:
+    with pytest.raises(LimitError, match="passages of"):
+        nobel.index_texts(FIXTURES / "texts", passage_tokens=tokens)
+
+
+def test_a_run_that_is_stopped_leaves_the_old_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
+    nobel.index_texts(FIXTURES / "texts")
+    before = len(nobel.passages)
+    cancel = threading.Event()
+    nobel.progress = lambda phase, done, total: cancel.set() if (phase, done) == ("reading documents", 1) else None
+    with pytest.raises(CancelledError):
+        nobel.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."), cancel=cancel)
+    assert len(reopened(nobel)) == before
+    nobel.progress = None
+    assert nobel.index_texts(write(), cancel=threading.Event()).documents == 2
+
+
+def test_two_writers_do_not_meet(nobel: KnowledgeBase) -> None:
+    with writer_lock(nobel.index_directory), pytest.raises(StoreLockedError):
+        nobel.index_texts(FIXTURES / "texts")
+    assert len(reopened(nobel)) == 0
+
+
+def test_without_a_label_index_there_is_nothing_to_look_for(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no label index") as caught:
+        build_passages(tmp_path / "nothing", FIXTURES / "texts", source="g.ttl")
+    assert caught.value.hint == "run kgsparql index first"
+
+
+def test_building_the_label_index_again_keeps_the_passages(nobel: KnowledgeBase) -> None:
+    nobel.index_texts(FIXTURES / "texts")
+    before = len(nobel.passages)
+    nobel.build_index()
+    assert len(reopened(nobel)) == before
+    assert reopened(nobel).mentioning([CURIE])
+
+
+def test_documents_of_another_state_of_the_graph_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Ann" .', encoding="utf-8")
+    first = kgsparql.open(tmp_path / "g.ttl", embedder="none")
+    first.build_index()
+    first.index_texts(write(a_txt="Ann."))
+    assert first.passages.note == ""
+    (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Anna" .', encoding="utf-8")
+    second = kgsparql.open(tmp_path / "g.ttl", embedder="none")
+    assert len(second.passages) == 0
+    assert "indexed with an earlier state of this graph" in second.passages.note
+    assert "--text DIR" in second.passages.note
+
+
+def test_mentions_are_of_entities_and_of_classes_where_these_are_what_a_graph_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    people = ':Dog a rdfs:Class ; rdfs:label "dog" . :rex a :Dog ; rdfs:label "Rex" . :tim a :Dog ; rdfs:label "Tim" .'
+    kinds = ':Dog a rdfs:Class ; rdfs:label "dog" . :Pug a rdfs:Class ; rdfs:label "pug" ; rdfs:subClassOf :Dog .'
+    directory = write(a_txt="Rex is a dog, no pug.")
+    found = {}
+    for name, data in (("people", people), ("kinds", kinds)):
+        (tmp_path / f"{name}.ttl").write_text(prefixes + data, encoding="utf-8")
+        knowledge = kgsparql.open(tmp_path / f"{name}.ttl", embedder="none")
+        knowledge.build_index()
+        knowledge.index_texts(directory)
+        found[name] = [m.term.value[-3:] for m in knowledge.passages.read([0])[0].excerpt.mentions]
+    assert found == {"people": ["rex"], "kinds": ["Dog", "Pug"]}

@@ -1,0 +1,236 @@
+"""Path ranking: whole paths ranked, the best followed to every end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.asking import Asking
+from kgsparql.budget import Budget
+from kgsparql.choosing import OracleChooser
+from kgsparql.errors import OptionError
+from kgsparql.events import CandidatesChosen, Event, ModelCalled, QueryRun
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.paths import PropertyPath
+from kgsparql.retrievers import load
+from kgsparql.terms import IRI, Literal
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer, Reply, Text
+
+EX = "http://example.org/"
+Graph = Callable[..., OxigraphGraph]
+
+FILMS = """
+:alien :director :scott ; :actor :weaver , :hurt ; rdfs:label "Alien" ; a :Film .
+:blade :director :scott ; :actor :ford ; rdfs:label "Blade Runner" ; a :Film .
+:gorillas :actor :weaver ; :director :apted ; rdfs:label "Gorillas" ; a :Film .
+:scott rdfs:label "Ridley Scott" ; :born "1937"^^xsd:gYear ; a :Person .
+:weaver rdfs:label "Sigourney Weaver" ; a :Person .
+:hurt rdfs:label "John Hurt" ; a :Person . :ford rdfs:label "Harrison Ford" ; a :Person .
+:apted rdfs:label "Michael Apted" ; a :Person . :Film rdfs:label "film" . :Person rdfs:label "person" .
+"""
+
+
+def known(graph: OxigraphGraph) -> KnowledgeBase:
+    return KnowledgeBase(graph, embedder=None)
+
+
+def ask(graph: OxigraphGraph, question: str, **options: object) -> Answer:
+    return known(graph).answer(question, Asking(retriever="path_ranking", **options))  # type: ignore[arg-type]
+
+
+def labels(answer: Answer) -> list[str]:
+    return [a.label for a in answer.answers]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("who is the director of Alien?", {"Ridley Scott"}),
+        ("which actor is in Alien?", {"Sigourney Weaver", "John Hurt"}),
+        ("which films have Sigourney Weaver as actor?", {"Alien", "Gorillas"}),
+        ("when was the director of Alien born?", {"1937"}),
+        ("who is the director of films with the actor Harrison Ford?", {"Ridley Scott"}),
+    ],
+)
+def test_the_ends_of_the_best_path_are_the_first_candidates(graph_of: Graph, question: str, first: set[str]) -> None:
+    graph = graph_of(FILMS)
+    answer = ask(graph, question)
+    best = answer.evidence["P1"]
+    assert set(labels(answer)[: len(first)]) == first
+    assert {solution["answer"] for solution in graph.select(best.query)} == set(best.ends)
+    assert all(cited.verified for item in answer.evidence for cited in item.triples)
+
+
+def test_a_walk_that_goes_back_does_not_return_to_the_start(graph_of: Graph) -> None:
+    """Known mistake of the prototype: a bare property path lets the start back in."""
+    answer = ask(graph_of(FILMS), "which other films share an actor with Alien?")
+    for item in answer.evidence:
+        assert IRI(EX + "alien") not in item.ends
+    there_and_back = [item for item in answer.evidence if set(item.ends) == {IRI(EX + "gorillas")}]
+    assert there_and_back
+
+
+def test_a_hub_is_capped_before_the_query(graph_of: Graph) -> None:
+    """Known mistake of the prototype: a topic with very many edges."""
+    many = "".join(f":f{i} :genre :drama ; :actor :p{i % 50} . " for i in range(6_000))
+    events: list[Event] = []
+    graph = graph_of(many + ':drama rdfs:label "Drama" . ')
+    answer = ask(graph, "which actors are in Drama films?", emit=events.append)
+    largest = max(event.solutions for event in events if isinstance(event, QueryRun) and event.name != "walk")
+    assert largest < 5_000, "the hub has 6,000 films"
+    assert answer.evidence["P1"].ends
+
+
+def test_a_repeated_predicate_is_a_path_like_any_other(graph_of: Graph) -> None:
+    """Known mistake of the prototype: a predicate walked twice was judged redundant."""
+    graph = graph_of(':a :parent :b . :b :parent :c . :a rdfs:label "Ann" . :c rdfs:label "Cas" . :b rdfs:label "Bo" .')
+    answer = ask(graph, "who is the parent of the parent of Ann?")
+    assert labels(answer)[0] == "Cas"
+
+
+def test_a_detour_of_two_hops_does_not_win_over_the_one_hop_that_is_asked_for(graph_of: Graph) -> None:
+    """Known mistake of the prototype."""
+    turtle = """:br rdfs:label "Brazil" ; :language :pt ; :neighbour :ar . :ar :language :es ; rdfs:label "Argentina" .
+    :pt rdfs:label "Portuguese" . :es rdfs:label "Spanish" ."""
+    assert labels(ask(graph_of(turtle), "what language do they speak in Brazil?"))[0] == "Portuguese"
+
+
+def test_the_meanings_of_a_name_are_told_apart_by_their_paths(graph_of: Graph) -> None:
+    """Two things are called Paris; only the person has a spouse."""
+    turtle = """:city rdfs:label "Paris" ; :mayor :m ; :river :s , :t ; :country :fr .
+    :man rdfs:label "Paris" ; :spouse :h . :h rdfs:label "Helen" . :m rdfs:label "Mayor" ."""
+    answer = ask(graph_of(turtle), "who is the spouse of Paris?")
+    assert labels(answer)[0] == "Helen"
+    only = ask(graph_of(turtle), "who is the spouse of Paris?", options={"link_candidates": 1})
+    assert "Helen" not in labels(only)
+
+
+def test_instances_of_a_class_are_a_step_away(graph_of: Graph) -> None:
+    answer = ask(graph_of(FILMS), "who are the directors of film?")
+    assert {"Ridley Scott", "Michael Apted"} <= set(labels(answer))
+
+
+def test_blank_nodes_are_passed(graph_of: Graph) -> None:
+    turtle = ':a rdfs:label "Ann" ; :job [ :employer :uni ; :since 1999 ] . :uni rdfs:label "Uni Bonn" .'
+    assert labels(ask(graph_of(turtle), "who is the employer of Ann?"))[0] == "Uni Bonn"
+
+
+def test_not_complete_is_a_sample_that_says_so(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    whole = ask(graph, "p?", entities=(IRI(EX + "a"),))
+    some = ask(graph, "p?", entities=(IRI(EX + "a"),), complete=False)
+    assert len(whole.evidence["P1"].ends) == 70
+    assert len(some.evidence["P1"].ends) == 20
+    assert any("ends" in note for note in some.notes)
+
+
+def test_an_entity_with_nothing_around_it(graph_of: Graph) -> None:
+    answer = ask(graph_of(':a rdfs:label "Ann" . :b :p :c .'), "who is Ann?")
+    assert (answer.status, len(answer.evidence)) == ("not_in_graph", 0)
+
+
+@pytest.mark.parametrize("options", [{"paths_kept": "0"}, {"frontier": "-1"}, {"max_hops": "9"}, {"nested": "much"}])
+def test_options_out_of_range(options: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match="path_ranking"):
+        load("path_ranking", options)
+
+
+@pytest.mark.parametrize("queries", range(12))
+def test_a_spent_budget_is_a_partial_answer(graph_of: Graph, queries: int) -> None:
+    answer = ask(graph_of(FILMS), "who is the director of Alien?", budget=Budget(max_queries=queries))
+    whole = ask(graph_of(FILMS), "who is the director of Alien?")
+    assert answer.status == "partial" or labels(answer) == labels(whole)
+
+
+def model(server: ModelServer) -> LanguageModel:
+    return LanguageModel("scripted", OpenAIClient(server.url, timeout_s=10.0))
+
+
+def scripted(
+    graph: OxigraphGraph, replies: Sequence[Reply], question: str, **options: object
+) -> tuple[Answer, ModelServer, list[Event]]:
+    events: list[Event] = []
+    with ModelServer(list(replies)) as server:
+        asker = model(server)
+        try:
+            answer = ask(graph, question, model=asker, emit=events.append, **options)
+        finally:
+            asker.client.close()
+    return answer, server, events
+
+
+def picks(*numbers: int) -> Text:
+    return Text({"choices": [{"n": n, "score": 1 - i / 10} for i, n in enumerate(numbers)]})
+
+
+def wrote(answer: str, *entities: int) -> Text:
+    return Text({"sufficient": True, "answer": answer, "entities": list(entities), "claims": []})
+
+
+QUESTION = "which films have Sigourney Weaver as actor?"
+
+
+def test_a_model_chooses_paths_by_number_and_answers_from_all_their_ends(graph_of: Graph) -> None:
+    replies = [picks(2, 1), wrote("Both [P1].", 1)]
+    answer, server, events = scripted(graph_of(FILMS), replies, QUESTION)
+    shown = server.requests[0].body["messages"][-1]["content"]
+    listed = [line for line in shown.splitlines() if line.startswith("2. ")]
+    (chosen,) = [e for e in events if isinstance(e, CandidatesChosen) and e.purpose == "paths"]
+    assert chosen.chosen_by == "scripted"
+    assert listed[0].removeprefix("2. ")[:100] == chosen.kept[0][:100]
+    assert len(answer.evidence) == 2
+    assert [event.purpose for event in events if isinstance(event, ModelCalled)] == ["paths", "answer"]
+    assert answer.usage["model_calls"] == 2
+    assert answer.answers
+
+
+def test_paths_are_shown_with_their_count_and_examples(graph_of: Graph) -> None:
+    _, server, _ = scripted(graph_of(FILMS), [picks(1), wrote("x [P1]")], QUESTION)
+    shown = server.requests[0].body["messages"][-1]["content"]
+    assert "Sigourney Weaver ←actor— film (2: Alien; Gorillas)" in shown
+
+
+def test_all_the_ends_of_a_path_are_one_choice(graph_of: Graph) -> None:
+    answer, server, _ = scripted(graph_of(FILMS), [picks(1), wrote("These films [P1].", 1)], QUESTION)
+    assert "1. all 2 at the end of P1 [P1]" in server.requests[1].body["messages"][1]["content"]
+    assert {a.term for a in answer.answers} == set(answer.evidence["P1"].ends)
+
+
+@pytest.mark.parametrize("reply", [Text("I cannot help with that."), Text({"choices": []}), picks(99), Text("")])
+def test_where_a_model_chooses_nothing_the_ranker_does(graph_of: Graph, reply: Text) -> None:
+    without = ask(graph_of(FILMS), QUESTION)
+    answer, _, _ = scripted(graph_of(FILMS), [reply, reply, wrote("It [P1].")], QUESTION)
+    assert [item.text for item in answer.evidence] == [item.text for item in without.evidence]
+    assert any(fallback.purpose == "paths" for fallback in answer.fallbacks)
+
+
+def test_of_a_single_call_the_answer_is_made(graph_of: Graph) -> None:
+    answer, server, _ = scripted(
+        graph_of(FILMS), [wrote("Alien and Gorillas [P1].", 1)], QUESTION, budget=Budget(max_calls=1)
+    )
+    assert len(server.requests) == 1
+    assert answer.status == "answered"
+    assert {a.label for a in answer.answers} == {"Alien", "Gorillas"}
+
+
+def test_an_oracle_follows_the_gold_path(graph_of: Graph) -> None:
+    gold = PropertyPath.of("^" + EX + "actor", EX + "director")
+    answer = ask(
+        graph_of(FILMS), "what about Sigourney Weaver?",
+        chooser=lambda ranked: OracleChooser((), ranked, ranked.emit, paths=(gold,)),
+    )  # fmt: skip
+    assert {"Ridley Scott", "Michael Apted"} == set(labels(answer)[:2])
+
+
+def test_the_bundled_graph() -> None:
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    answer = knowledge.ask("On what date did Richard Feynman die?", retriever="path_ranking")
+    assert isinstance(answer.answers[0].term, Literal)
+    assert answer.answers[0].label == "1988-02-15"

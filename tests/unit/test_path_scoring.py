@@ -1,0 +1,125 @@
+"""How well predicate paths fit a question."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgsparql.path_scoring import Asked, Weights, WordedPath, path_features, path_scores
+from kgsparql.paths import PropertyPath
+from kgsparql.ranking import BM25Ranker
+from kgsparql.terms import IRI
+
+EX = "http://example.org/"
+NAMES = ("gender", "parents", "children", "director", "language", "film", "award")
+LABELS = {IRI(EX + name): name for name in NAMES}
+COLUMNS = ("nested", "arrow", "reversed", "coverage", "order", "kind", "sharing", "words", "runs")
+
+
+def path(*steps: str, kinds: tuple[str, ...] = ()) -> WordedPath:
+    made = PropertyPath.of(*("^" * s.startswith("^") + EX + s.removeprefix("^") for s in steps))
+    return WordedPath(made, kinds or ("",) * (len(steps) + 1))
+
+
+def about(question: str, name: str) -> Asked:
+    start = question.index(name)
+    place = start, start + len(name)
+    return Asked(question, (place,), place)
+
+
+def feature(name: str, question: Asked, *paths: WordedPath) -> list[float]:
+    column: list[float] = path_features(question, paths, LABELS, BM25Ranker())[:, COLUMNS.index(name)].round(3).tolist()
+    return column
+
+
+def test_the_mention_is_left_out_of_what_is_asked() -> None:
+    asked = about("who directed Gender of Roses in 1999?", "Gender of Roses")
+    assert asked.masked == "who directed in 1999?"
+    assert [asked.tokens[i].text for i in asked.content] == ["directed", "1999"]
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("the gender of Anna 's parents ?", ["parents", "gender"]),
+        ("the gender of the parents of Anna ?", ["parents", "gender"]),
+        ("Anna 's parents 's children ?", ["parents", "children"]),
+        ("which films share an award with Anna and have which language?", ["award", "share", "films", "language"]),
+    ],
+)
+def test_words_are_read_outwards_from_the_mention(question: str, read: list[str]) -> None:
+    asked = about(question, "Anna")
+    single = [(rank, text) for text, rank in asked.phrases() if " " not in text]
+    assert [text for _, text in sorted(single)] == read
+
+
+def test_steps_in_the_order_of_the_words_fit_better() -> None:
+    asked = about("what is the gender of Anna 's parents ?", "Anna")
+    right, wrong = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
+    assert right == pytest.approx(1.0)
+    assert wrong < right
+
+
+def test_more_steps_than_words_are_out_of_order_and_too_long() -> None:
+    asked = about("Anna 's parents ?", "Anna")
+    assert feature("order", asked, path("parents"), path("parents", "gender")) == [1.0, -1.0]
+    assert feature("words", asked, path("parents"), path("parents", "gender", "award")) == [0.0, 2.0]
+
+
+def test_runs_of_words_are_split_by_small_words_and_punctuation() -> None:
+    asked = about("film award, director of the language for Anna", "Anna")
+    assert asked.runs(asked.content) == 3
+    assert feature("runs", asked, path("film", "award", "director", "language")) == [1.0]
+
+
+def test_coverage_counts_every_word_of_the_question() -> None:
+    asked = about("director and language of Anna", "Anna")
+    assert feature("coverage", asked, path("director"), path("director", "language")) == [0.5, 1.0]
+
+
+def test_the_kind_of_the_ends_or_what_the_last_step_calls_them_fits_what_is_asked_for() -> None:
+    asked = about("which film has Anna ?", "Anna")
+    by_kind, by_label, backwards = feature(
+        "kind", asked, path("director", kinds=("", "film")), path("film"), path("^film")
+    )
+    assert (by_kind, by_label, backwards) == (1.0, 1.0, 0.0)
+
+
+def test_a_word_that_repeats_what_the_mentioned_thing_is_asks_for_nothing() -> None:
+    asked = about("who is the director of the film Anna", "Anna")
+    assert [asked.tokens[i].text for i in asked.asking_words("film", BM25Ranker())] == ["director"]
+    assert [asked.tokens[i].text for i in asked.asking_words("", BM25Ranker())] == ["director", "film"]
+
+
+def test_an_entity_that_the_question_does_not_name_has_no_order() -> None:
+    asked = Asked("the gender of the parents?")
+    same = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
+    assert same[0] == same[1] == pytest.approx(1.0)
+
+
+def test_a_question_of_names_only_still_ranks() -> None:
+    asked = about("Anna", "Anna")
+    scores = path_scores(asked, [path("parents"), path("parents", "gender")], LABELS, BM25Ranker(), Weights())
+    assert np.isfinite(scores).all()
+    assert scores[0] > scores[1]
+
+
+def test_wordings_are_not_compared_where_they_have_no_weight() -> None:
+    asked = about("the gender of Anna", "Anna")
+    without = path_features(asked, [path("gender")], LABELS, BM25Ranker(), in_words=False)
+    assert without[0, :3].tolist() == [0.0, 0.0, 0.0]
+    assert path_features(asked, [path("gender")], LABELS, BM25Ranker())[0, 0] > 0
+    assert path_features(asked, [], LABELS, BM25Ranker()).shape == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("question", "back"),
+    [
+        ("which films share a director with Anna ?", 1.0),
+        ("films directed by the director of Anna ?", 1.0),
+        ("which film has Anna ?", -1.0),
+    ],
+)
+def test_going_straight_back_wants_a_word_for_it(question: str, back: float) -> None:
+    paths = path("director", "^director"), path("director", "film")
+    assert feature("sharing", about(question, "Anna"), *paths) == [back, 0.0]
