@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from kgsparql.terms import normalised
 
-__all__ = ["STOP_WORDS", "Token", "is_unspaced", "place_of", "root", "stem", "stop_words", "tokens", "trigrams",
-           "words"]
+__all__ = [
     "STOP_WORDS",
     "Token",
     "is_unspaced",

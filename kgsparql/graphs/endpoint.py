@@ -66,7 +66,7 @@ class EndpointGraph:
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._address = Address.parse(url)
-        self.name = self._address.shown if name is None else name
+        self.name = self._address.url if name is None else name
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._usage: Usage | None = None
@@ -86,7 +86,7 @@ class EndpointGraph:
     @property
     def url(self) -> str:
         """Where it is, without credentials and keys."""
-        return self._address.shown
+        return self._address.url
 
     @property
     def fingerprint(self) -> str:
@@ -106,7 +106,7 @@ class EndpointGraph:
             if not is_about_the_query(error):
                 raise
             what = datetime.now(UTC).date().isoformat()
-        return hashlib.sha256(f"{self._address.user}\n{self._address.url}\n{what}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Client:
         :raises CancelledError: if ``cancel`` is set meanwhile.
         """
         deadline = time.monotonic() + left_s
-        url = self._address.url
+        url = self._address.target
         for _ in range(MAX_REDIRECTS + 1):
             wrapper = _Wrapper(url, form, lambda request: self._carry(request, sent, deadline, cancel))
             if self._address.user:
@@ -100,12 +100,12 @@ class Client:
         except InputError:
             address = None
         if address is None or address.origin != self._address.origin:
-            shown = printable(unreadable_url(target), 200) if address is None else address.shown
+            shown = printable(unreadable_url(target), 200) if address is None else address.url
             raise EndpointReplyError(
                 f"{sent.url}: redirects to {shown}, which is another server", code="E_REDIRECT",
                 hint=f"if that is the one you mean: -k {shown}", **sent.detail(location=shown),
             )  # fmt: skip
-        return address.url
+        return address.target
 
     def _carry(
         self, request: urllib.request.Request, sent: Sent, deadline: float, cancel: threading.Event | None

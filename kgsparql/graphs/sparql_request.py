@@ -29,18 +29,18 @@ def is_address(source: object) -> bool:
 class Address:
     """Where an endpoint is.
 
-    :param url: what is asked; without user and password, but with whatever keys are in its query.
-    :param shown: the same without those keys, so that it may be shown.
+    :param url: without user, password, and keys in its query, so that it may be shown.
+    :param target: the same with those keys, as it is asked.
     :param origin: scheme, host and port, which no redirect leaves.
     :param keys: the values of those keys.
 
     >>> address = Address.parse("https://me:secret@example.org/sparql?apikey=1234&infer=1#top")
-    >>> address.shown, address.user, address.origin
+    >>> address.url, address.user, address.origin
     ('https://example.org/sparql?infer=1', 'me', ('https', 'example.org', 443))
     """
 
-    url: str = field(repr=False)
-    shown: str
+    url: str
+    target: str = field(repr=False)
     origin: tuple[str, str, int]
     keys: tuple[str, ...] = field(default=(), repr=False)
     user: str = field(default="", repr=False)
@@ -71,8 +71,8 @@ class Address:
         query = "&".join("".join(pair) for pair in fields if not is_secret_name(unquote_plus(pair[0])))
         keys = [value for name, _, value in fields if is_secret_name(unquote_plus(name))]
         return cls(
-            url=urlunsplit((scheme, where, path, parts.query, "")),
-            shown=urlunsplit((scheme, where, path, query, "")),
+            url=urlunsplit((scheme, where, path, query, "")),
+            target=urlunsplit((scheme, where, path, parts.query, "")),
             origin=(scheme, host, port or (443 if scheme == "https" else 80)),
             keys=(*keys, *map(unquote_plus, keys)),
             user=user,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,7 @@ from kgsparql.language_model import LanguageModel
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._description import described
 from kgsparql.terms import IRI
+from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
 from tests.model_server import ModelServer, Slow
 from tests.scripted import Player, asked_for, one_after_another
@@ -127,6 +132,29 @@ def test_the_direction_is_kept(ask: Ask, method: str, embedded: kgsparql.Knowled
     assert walked <= {direction}
 
 
+def test_the_query_of_an_item_finds_it_again(once: Ask, method: str, backend: str) -> None:
+    checked = 0
+    for question in QUESTIONS:
+        asked = once(backend, question, method, "good")
+        for item in asked.answer.evidence:
+            if item.kind == "passage":
+                continue
+            found = asked.knowledge.graph.select(item.query)
+            assert len(found) > 0, item.query.text
+            if item.ends:
+                assert {solution["answer"] for solution in found} == set(item.ends), item.query.text
+                checked += 1
+    assert checked > 0 or method in {"mindmap", "entity"}, "a way that was chosen is followed to every answer"
+
+
+def test_evidence_alone_needs_no_answer(method: str, embedded: kgsparql.KnowledgeBase, once: Ask) -> None:
+    found = embedded.retrieve(FEYNMAN, retriever=method)
+    answer = once("embedded", FEYNMAN, method, "no model").answer
+    assert [item.text for item in found.evidence] == [item.text for item in answer.evidence]
+    assert all(cited.verified for item in found.evidence for cited in item.triples)
+    assert answer.answers == found.candidates[: len(answer.answers)]
+
+
 # -- The same bytes ----------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +173,33 @@ def test_the_same_bytes_twice_and_replayed_with_the_server_down(
         assert as_bytes(first.answer) == as_bytes(again.answer) == as_bytes(replayed.answer)
     without = once(backend, FEYNMAN, method, "no model")
     assert as_bytes(without.answer) == as_bytes(ask(nobel, FEYNMAN, method).answer)
+
+
+@pytest.fixture(scope="module")
+def by_hash_seed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+    """What every method answers in processes that order their sets differently."""
+    code = f"""
+import json, kgsparql
+from tests.conftest import FIXTURES, ROOT
+from tests.contract.conftest import as_bytes
+from kgsparql.retrievers import names
+knowledge = kgsparql.open({str(FIXTURES / "nobel.ttl")!r}, embedder="none")
+def said(name):
+    return "".join(as_bytes(knowledge.ask(question, retriever=name)) for question in {(FEYNMAN, JOINED)})
+print(json.dumps({{name: said(name) for name in names()}}))
+"""
+    place = {"KGSPARQL_CACHE_DIR": str(tmp_path_factory.mktemp("cache")), "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, **place, "PYTHONHASHSEED": seed}
+        )
+        for seed in ("1", "2")
+    ]
+    return [json.loads(process.communicate()[0]) for process in running]
+
+
+def test_the_same_bytes_whatever_the_order_of_sets(method: str, by_hash_seed: list[dict[str, str]]) -> None:
+    assert by_hash_seed[0][method] == by_hash_seed[1][method] != ""
 
 
 def test_both_backends_give_the_same(once: Ask, method: str) -> None:
