@@ -22,7 +22,8 @@ from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighb
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
+from kgsparql.passage_building import IndexedTexts, build_passages
+from kgsparql.passages import PASSAGE_TOKENS, Passages
 from kgsparql.paths import Directions
 from kgsparql.paths import Path as GraphPath
 from kgsparql.query import Query

@@ -16,6 +16,30 @@ _COUNTED = frozenset({"many", "much"})
 _OTHERS = frozenset(
     {"same", "share", "shares", "shared", "sharing", "also", "other", "others", "else", "together", "fellow"}
 )
+_PAST = frozenset(
+    {
+        "became",
+        "began",
+        "born",
+        "built",
+        "came",
+        "died",
+        "gave",
+        "got",
+        "held",
+        "led",
+        "made",
+        "met",
+        "ran",
+        "sang",
+        "sold",
+        "taught",
+        "took",
+        "went",
+        "won",
+        "wrote",
+    }
+)
 _CHOSEN = frozenset({"what", "which", "whose"})
 
 
@@ -27,7 +51,7 @@ def expected_kind(question: str) -> str:
     Source: the measured recipe of the project's path ranking.
 
     >>> expected_kind("Which scientists worked with her?"), expected_kind("When did he die?")
-    ('scientists worked', 'date year')
+    ('scientists', 'date year')
     >>> expected_kind("How many people live there?"), expected_kind("Name the novels of Morrison")
     ('number', 'name novels')
     """
@@ -38,10 +62,15 @@ def expected_kind(question: str) -> str:
         if word == "how" and i + 1 < len(asked) and asked[i + 1] in _COUNTED:
             return "number"
         if word in _CHOSEN:
-            return " ".join(following)
+            return " ".join(following[:1] if _is_done(following[1:]) else following)
         if word in _BY_FIRST_WORD:
             return _BY_FIRST_WORD[word]
     return " ".join([word for word in asked if word not in stops][:2])
+
+
+def _is_done(words: list[str]) -> bool:
+    """Whether the first of these words says what was done, not what is asked for: `worked` in `scientists worked`."""
+    return bool(words) and (words[0].endswith("ed") or words[0] in _PAST)
 
 
 def asks_for_others(question: str) -> bool:

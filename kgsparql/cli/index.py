@@ -12,7 +12,7 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 
 if TYPE_CHECKING:
-    from kgsparql.passages import IndexedTexts
+    from kgsparql.passage_building import IndexedTexts
 
 __all__ = ["index"]
 
@@ -42,7 +42,7 @@ def index(
     """
     if text is not None:
         from kgsparql.documents import files_of
-        from kgsparql.passages import checked_tokens
+        from kgsparql.passage_building import checked_tokens
 
         files_of(text)  # what is wrong with the directory is said before anything long begins
         checked_tokens(passage_tokens)

@@ -26,14 +26,12 @@ class Chain:
     """A path from an entity of the question.
 
     :param score: how good it is among those of its depth: its predicate's share, times its own among its siblings.
-    :param by_model: whether a model had its say about it.
     :param by_oracle: whether an oracle chose every step of it.
     :param others: siblings that nobody rejected: they go on in its place where it cannot.
     """
 
     path: Path
     score: float = 1.0
-    by_model: bool = False
     by_oracle: bool = True
     others: tuple[Path, ...] = ()
 

@@ -22,7 +22,7 @@ __all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of", "ter
 SHOWN = 50
 """Ways of a line whose triples are cited."""
 
-FRONTIER = 200
+FRONTIER = 100
 """Ends that are walked on from, for one more hop."""
 
 _SAMPLE = 20
@@ -153,24 +153,25 @@ def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
 
 
 def _item(ranked: RankedLine, labels: Mapping[Term, str]) -> EvidenceItem:
+    """A line as an item; of one step with everything it leads to, also what may be named as the answer in one go."""
     line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
+    ends = shown.ends if whole and len(line.path) == 1 and len(shown.ends) > 1 else ()
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",
         text=line_text(shown, labels),
         triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)),
-        query=_query(shown, whole=whole),
+        query=Query.answers(line.path, _iri(line.start)) if ends else _query(shown, whole=whole),
         score=ranked.score,
         cuts=() if whole else (_cut(shown, labels),),
         ways=shown.ways,
+        ends=ends,
     )
 
 
 def _query(line: Line, *, whole: bool) -> Query:
     """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
-    start = line.start
-    if not isinstance(start, IRI):
-        raise TypeError(f"a line starts at an IRI, not at {start}")
+    start = _iri(line.start)
     if whole:
         return Query.walk_triples(line.path, [start], limit=len(line.ways))
     through: dict[int, Iterable[Term]] = {}
@@ -185,3 +186,9 @@ def _cut(line: Line, labels: Mapping[Term, str]) -> Cut:
     known = line.count if line.exact else None
     steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
     return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")
+
+
+def _iri(term: Term) -> IRI:
+    if not isinstance(term, IRI):
+        raise TypeError(f"a line starts at an IRI, not at {term}")
+    return term

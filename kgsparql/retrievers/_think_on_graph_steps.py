@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,11 @@ from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, Triple, local_name, printable
+from kgsparql.terms import IRI, BlankNode, Term, Triple, printable
 from kgsparql.verbalising import arrow, path_text
+from kgsparql.vocabulary import UNWALKED
 
-__all__ = ["Offer", "Pair", "Thinning", "candidates_of", "offers", "pairs_of", "sampled", "says_nothing", "thinned"]
+__all__ = ["NOISE", "Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
 
 STAND_INS = 150
 """Siblings of a beam that its predicates are asked of too."""
@@ -31,9 +33,23 @@ _AGAIN = 0.3
 """What is taken off the score of a predicate that was walked from the same term before: seldom what is asked, but on
 PathQuestion 18 % of the ways of three hops lead through their start again."""
 
-_WORD = re.compile(r"[^\W\d_]{4,}")
+_WDT = "http://www.wikidata.org/prop/direct/"
+_DBO = "http://dbpedia.org/ontology/"
+_FOAF = "http://xmlns.com/foaf/0.1/"
 
-Thinning = OneOf["embedding", "random", "none"]
+NOISE = UNWALKED | frozenset(
+    (
+        *(IRI(f"{_WDT}P{n}") for n in (18, 41, 94, 154, 373, 910, 935, 1343, 1424, 1472, 5008, 6104)),
+        *(IRI(f"{_DBO}{name}") for name in ("thumbnail", "wikiPageID", "wikiPageRevisionID", "wikiPageLength")),
+        *(IRI(f"{_FOAF}{name}") for name in ("depiction", "thumbnail", "img", "homepage", "page")),
+        *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
+    )
+)
+"""Predicates that are not walked: names, classes, images, and pages about the thing instead of the thing."""
+
+_IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
+
+Thinning: TypeAlias = OneOf["embedding", "random", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +77,17 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A chosen offer and what it leads to.
+    """An offer that was chosen, and what it leads to.
 
     :param share: of the predicate among those of its chain.
-    :param by_model: who chose the predicate.
-    :param siblings: the paths to everything it leads to, blank nodes passed.
+    :param by_oracle: an oracle chose it, and every step before.
+    :param siblings: the paths to everything it leads to, through blank nodes to what lies behind.
     :param listed: those that may be chosen from.
     """
 
     offer: Offer
     share: float
-    by_model: bool
-    by_oracle: bool
+    by_oracle: bool = False
     siblings: tuple[Path, ...] = ()
     listed: tuple[Path, ...] = ()
 
@@ -82,7 +97,8 @@ def offers(
 ) -> list[Offer]:
     """What every chain of the beam may go on with: one query for all of them.
 
-    A step that has only the term just left at its end leads nowhere. Where a sibling of a chain has a predicate that no chain of its trail has, it stands in for them.
+    A step with nothing at its end but the term just left leads nowhere. Where a sibling of a chain has a predicate that
+    no chain of its trail has, it stands in for them. Of identifiers nothing is offered, unless the question asks.
     """
     stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
@@ -96,26 +112,35 @@ def offers(
     for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
         chain = beam[place]
         for step, count, exact in counts.get(path.end, ()):
-            standing_in = path != chain.path and (chain.trail, step) in known
-            if not standing_in and not (_goes_back(path, step) and count <= 1):
+            needless = path != chain.path and (chain.trail, step) in known
+            if not needless and not (count <= 1 and _goes_back(path, step)):
                 known.add((chain.trail, step))
                 made.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
-    return sorted(made, key=lambda offer: offer.place)
+    return _without_identifiers(sorted(made, key=lambda offer: offer.place), session)
 
 
 def _goes_back(path: Path, step: Step) -> bool:
     return bool(path.hops) and step.inverts(path.hops[-1].step)
 
 
+def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]:
+    terms = (t for offer in made for x in offer.path.triples for t in (x.subject, x.predicate, x.object))
+    labels = session.labels([*terms, *(offer.path.start for offer in made), *(offer.step.predicate for offer in made)])
+    if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
+        return list(made)
+    return [offer for offer in made if not _IDENTIFIERS.search(labels[offer.step.predicate])]
+
+
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain in words, and its whole property path scored."""
-    labels = session.labels(t for offer in made for t in (*_terms(offer.path), offer.step.predicate))
-    kinds = [[""] * len(offer.path.terms) for offer in made]
+    labels = session.labels(
+        t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate)
+    )
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]
         scored = session.path_candidates(
-            [(made[i].property_path, [*kinds[i], ""]) for i in places],
+            [(made[i].property_path, [""] * (len(made[i].path) + 2)) for i in places],
             about=topic,
             texts=[_offer_text(made[i], labels) for i in places],
         )
@@ -131,12 +156,10 @@ def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
 
 
 def _terms(path: Path) -> list[Term]:
-    return [term for triple in path.triples for term in (triple.subject, triple.predicate, triple.object)] or [
-        path.start
-    ]
+    return [term for triple in path.triples for term in (triple.subject, triple.predicate, triple.object)]
 
 
-def pairs_of(chosen: Iterable[Pair], groups: Mapping[tuple[Term, Step], NeighbourGroup]) -> list[Pair]:
+def expanded(chosen: Sequence[Pair], groups: Mapping[tuple[Term, Step], NeighbourGroup]) -> list[Pair]:
     """The pairs with the paths to their neighbours; those that lead to nothing are gone."""
     made = []
     for pair in chosen:
@@ -147,7 +170,7 @@ def pairs_of(chosen: Iterable[Pair], groups: Mapping[tuple[Term, Step], Neighbou
     return made
 
 
-def _onward(path: Path, group: NeighbourGroup) -> Iterable[Path]:
+def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     """A path continued to each neighbour, and through blank nodes to what lies behind: these two hops are one step."""
     ways: list[tuple[Hop, ...]] = []
     for far in group.neighbours:
@@ -160,19 +183,10 @@ def _onward(path: Path, group: NeighbourGroup) -> Iterable[Path]:
             yield Path(path.start, path.hops + hops)
 
 
-def says_nothing(term: Term, label: str) -> bool:
-    """Whether a term has no label but an identifier, which nobody can judge.
-
-    >>> says_nothing(IRI("http://e.org/Q42"), "Q42"), says_nothing(IRI("http://e.org/Paris"), "Paris")
-    (True, False)
-    """
-    return isinstance(term, IRI) and label == local_name(term) and not _WORD.search(label)
-
-
 def thinned(
     pairs: Sequence[Pair], labels: Mapping[Term, str], session: Session, *, how: Thinning, threshold: int, to: int
 ) -> list[Pair]:
-    """The pairs with fewer listed, where there are so many; and fewer of all, where that would be too long a list.
+    """The pairs with fewer listed, where one has so many; and fewer of all, where that would be too long a list.
 
     :param how: ``embedding``: those most like the question, by the session's ranker; ``random``: any, seeded.
     """

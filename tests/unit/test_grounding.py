@@ -63,7 +63,8 @@ RETRIEVAL = Retrieval(
         AnswerTerm(term(name), label, 0.5, markers)
         for name, label, markers in [
             ("bob", "Bob", ("P1",)), ("cid", "Cid", ("P2",)), ("lab", "Lab", ("P1", "P2", "N1")),
-            ("newyork", "New York", ("N1",)), ("york", "York", ("N1",)), ("minster", "York Minster", ("N1",)), ("t4", "Thyroxine (T4)", ("P2",)),
+            ("newyork", "New York", ("N1",)), ("york", "York", ("N1",)), ("minster", "York Minster", ("N1",)),
+            ("t4", "Thyroxine (T4)", ("P2",)),
             ("bob2", "Dan", ("P1",)), ("bob3", "Dan", ("P1",)),
         ]
     ),

@@ -17,7 +17,8 @@ from kgsparql.errors import CancelledError, InputError, LimitError, StoreError, 
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.mention_matching import MentionMatcher, _tokens
-from kgsparql.passages import Passages, build_passages
+from kgsparql.passage_building import build_passages
+from kgsparql.passages import Passages
 from kgsparql.terms import IRI
 from kgsparql.words import tokens
 from tests.conftest import FIXTURES
