@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -234,16 +235,18 @@ class Session:
         *,
         about: LinkedEntity | Term,
         weights: Weights | None = None,
+        words: Mapping[Term, str] = MappingProxyType({}),
         texts: Sequence[str] = (),
     ) -> list[Candidate]:
         """Property paths from a linked entity as numbered candidates, from 0, scored as wholes against the question.
 
         :param paths: each with the kinds along it: one more than it has steps, empty where a kind is not known.
+        :param words: of predicates, to be compared with the question in place of their labels.
         :param texts: what a model reads of each; the paths in words without any.
         """
         worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
         named = self.labels(step.predicate for path, _ in paths for step in path)
-        scores = path_scores(self.asked(about), worded, named, self.ranker, weights or Weights())
+        scores = path_scores(self.asked(about), worded, {**named, **words}, self.ranker, weights or Weights())
         shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
         return [
             Candidate(i, text, score=float(score), path=p.path)

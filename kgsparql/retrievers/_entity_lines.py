@@ -61,7 +61,9 @@ def lines_of(
             lines += level
     between = [w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal)]
     steps = [step.predicate for line in lines for step in line.path]
-    return without_names(lines, session.labels([*between, *steps]))
+    with session.within_budget():
+        lines = without_names(lines, session.labels([*between, *steps]))
+    return lines
 
 
 def _further(lines: Sequence[Line], session: Session) -> list[Line]:
@@ -124,7 +126,10 @@ def best_lines(
     A line of an entity that is only like the question has that much less to say; of lines of several steps to the same
     ends, one is kept.
     """
-    kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+    kinds = [[""] * (len(line.path) + 1) for line in lines]
+    with session.within_budget():
+        kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+    session.labels((step.predicate for line in lines for step in line.path), owed=True)
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)
     for start in dict.fromkeys(line.start for line in lines):

@@ -116,7 +116,7 @@ def _of_documents(similarity: Mapping[IRI, float], session: Session) -> list[_Ch
 
 def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: Session) -> Iterator[_Chunk]:
     """The texts of the graph about entities; what they mention of the others counts too."""
-    labels = session.labels([*similarity, *(text.predicate for text in texts)])
+    labels = session.labels([*similarity, *(text.predicate for text in texts)], owed=True)
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:
         keys[normalised(labels[term])].append(term.value)

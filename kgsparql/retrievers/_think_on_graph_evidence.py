@@ -9,6 +9,7 @@ from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.completion import answers_at_ends, completed
 from kgsparql.decision_tree import decision_tree
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.grounding import evidence_labels
 from kgsparql.paths import Path, PropertyPath, Walk
 from kgsparql.query import Query
 from kgsparql.retrievers._beam import Chain, Trail
@@ -119,20 +120,20 @@ def ranked_trails(
     return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 
-def all_ends(
-    walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session
-) -> tuple[Evidence, tuple[AnswerTerm, ...]]:
-    """Each walk with all its ends as evidence; the ends as answers, those of chains that were kept first.
+def all_ends(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
+    """Each walk with all its ends as evidence; the ends as candidates, of each walk those that were kept first.
 
     :param walks: with their scores, the best first.
     """
     items = completed([walk for walk, _ in walks], session)
-    evidence = Evidence(
-        replace(item, score=score) for item, (_, score) in zip(items, walks, strict=True) if item is not None
-    )
+    followed = zip(items, walks, strict=True)
+    evidence = Evidence(replace(item, score=score) for item, (_, score) in followed if item is not None)
     best: dict[Term, float] = {}
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
-    order = {item.marker: place for place, item in enumerate(evidence)}
-    answers = answers_at_ends(evidence, session)
-    return evidence, tuple(sorted(answers, key=lambda a: (order[a.markers[0]], -best.get(a.term, 0.0))))
+    places = {item.marker: place for place, item in enumerate(evidence)}
+    answers = sorted(
+        answers_at_ends(evidence, session), key=lambda answer: (places[answer.markers[0]], -best.get(answer.term, 0.0))
+    )
+    tree = decision_tree(evidence, evidence_labels(evidence, session))
+    return Retrieval(evidence=evidence, candidates=tuple(answers), tree=tree)

@@ -133,9 +133,7 @@ def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]
 
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain in words, and its whole property path scored."""
-    labels = session.labels(
-        t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate)
-    )
+    labels = session.labels(t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate))
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]

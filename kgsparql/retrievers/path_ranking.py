@@ -8,15 +8,17 @@ Source: ours; the recipe and what each of its parts is worth are printed by ``be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import ClassVar
 
 from kgsparql.answer import Retrieval
 from kgsparql.choosing import Candidate, Choice
 from kgsparql.completion import ENDS, answers_at_ends, completed
 from kgsparql.decision_tree import decision_tree
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
@@ -25,13 +27,16 @@ from kgsparql.paths import PropertyPath, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, printable
+from kgsparql.terms import IRI, BlankNode, Term, iri, printable
 from kgsparql.verbalising import arrow
 
 __all__ = ["PathRanking"]
 
 _SHORTLIST = 100
 """Paths whose ends are looked at: the kind of what a path leads to says much, but asking for it costs."""
+
+_UNCERTAIN = 0.05
+"""Less than this between the two best scores: the best path is then wrong far more often."""
 
 _NEARLY = 0.15
 """How much lower than the best link of a mention another may score, to be looked at too."""
@@ -74,6 +79,7 @@ class PathRanking(Retriever):
     :param first_steps: first steps that are walked on from, where there are more than 30.
     :param paths_kept: paths that are followed to every answer.
     :param prompt_paths: paths that a model chooses from.
+    :param aliases: a file of other words for predicates, ``IRI<tab>words`` a line: what questions call them.
     :param nested: weight of the path as a noun phrase.
     :param arrow: weight of the path as a chain.
     :param reversed: weight of the path read from its end.
@@ -101,6 +107,7 @@ class PathRanking(Retriever):
     first_steps: int = 15
     paths_kept: int = 5
     prompt_paths: int = 20
+    aliases: str | None = None
     nested: float = 1.0
     arrow: float = 0.5
     reversed: float = 0.5
@@ -130,6 +137,7 @@ class PathRanking(Retriever):
         found: list[_Found] = []
         with session.within_budget():
             found = self._likely(session)
+            _tell_margin(found, session)
         evidence = Evidence()
         with session.within_budget():
             evidence = Evidence(self._followed(self._chosen(found, session), session))
@@ -184,7 +192,7 @@ class PathRanking(Retriever):
         bonus = self.link_weight * link.score
         return [
             _Found(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
-            for candidate in session.path_candidates(worded, about=link, weights=weights)
+            for candidate in session.path_candidates(worded, about=link, weights=weights, words=_words(self.aliases))
         ]
 
     def _chosen(self, found: Sequence[_Found], session: Session) -> list[tuple[_Found, Choice]]:
@@ -209,6 +217,36 @@ class PathRanking(Retriever):
             for item, (_, choice) in zip(items, chosen, strict=True)
             if item is not None
         ]
+
+
+def _tell_margin(found: Sequence[_Found], session: Session) -> None:
+    """Say so where two paths fit the question nearly as well."""
+    first, second = [*(-_order(one) for one in found[:2]), 0.0, 0.0][:2]
+    if len(found) > 1 and first - second < _UNCERTAIN:
+        session.notes.append("two ways of reading the question fit nearly as well: P1 may not be the one that is meant")
+
+
+@lru_cache(maxsize=8)
+def _words(aliases: str | None) -> Mapping[Term, str]:
+    """The words that a file has for predicates.
+
+    :raises InputError: for a file that cannot be read, or a line that is not an IRI, a tab and words.
+    """
+    if aliases is None:
+        return {}
+    try:
+        lines = FilePath(aliases).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"aliases: {error}", hint="name a UTF-8 text file: IRI, tab, words") from error
+    found: dict[Term, str] = {}
+    for number, line in enumerate(lines, 1):
+        name, tab, words = line.partition("\t")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not tab or not words.strip():
+            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
+        found[iri(name.strip().strip("<>"))] = words.strip()
+    return found
 
 
 def _order(found: _Found) -> float:

@@ -26,7 +26,6 @@ from kgsparql.retrievers._struct_gpt_moves import (
     Front,
     Known,
     Move,
-    Reached,
     affordable,
     ask,
     followed,
@@ -49,6 +48,9 @@ _RANGES = {
 
 _OTHERS = 5
 """Items that are shown beside those an answer rests on."""
+
+_SAMPLE = 20
+"""Ways of a walk whose terms say what kind of thing stands at each place."""
 
 _COMPLETED = 20
 """Walks that are followed to every end."""
@@ -252,27 +254,40 @@ def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:
     """Everything that was found: every path with all its ends, those that fit the question best first."""
     if not found:
         return Retrieval()
-    walks = _scored([(one.followed, reached) for one in found for reached in one.followed.reached()], session)
     items: list[EvidenceItem] = []
-    if session.complete:
-        with session.within_budget():
-            made = completed([walk for walk, _ in walks], session)
-            items = [replace(item, score=score) for item, (_, score) in zip(made, walks, strict=True) if item]
+    with session.within_budget():
+        walks = _scored(found, session)
+        found = _rescored(found, walks)
+        if session.complete:
+            made = completed(list(walks), session)
+            items = [replace(item, score=score) for item, score in zip(made, walks.values(), strict=True) if item]
     if not items:
-        return _as_found(found, session)
+        return _as_found(sorted(found, key=lambda one: one.followed.score + one.followed.oracle), session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
 
-def _scored(reached: Sequence[tuple[Followed, Reached]], session: Session) -> list[tuple[Walk, float]]:
-    """The distinct walks, those an oracle chose the most steps of first, then those that fit the question best."""
-    oracle: dict[Walk, int] = {}
-    for one, own in reached:
-        oracle[own.walk] = max(oracle.get(own.walk, 0), one.oracle)
-    scores: dict[tuple[IRI, PropertyPath], float] = {}
-    for topic in dict.fromkeys(walk.start for walk in oracle):
-        paths = list(dict.fromkeys(walk.path for walk in oracle if walk.start == topic))
-        made = session.path_candidates([(path, [""] * (len(path) + 1)) for path in paths], about=topic)
-        scores |= {(topic, path): candidate.score or 0.0 for path, candidate in zip(paths, made, strict=True)}
-    scored = [(walk, times + scores[walk.start, walk.path]) for walk, times in oracle.items()]
-    return sorted(scored, key=lambda pair: -pair[1])[:_COMPLETED]
+def _scored(found: Sequence[Shown], session: Session) -> dict[Walk, float]:
+    """The distinct walks, those an oracle chose the most steps of first, then those that fit the question best.
+
+    Now that it is known what is along the paths, they are compared with the question once more, as wholes.
+    """
+    reached = {own.walk: (own, one.followed) for one in reversed(found) for own in one.followed.reached()}
+    along = session.kinds([[way.terms for way in list(own.ways.values())[:_SAMPLE]] for own, _ in reached.values()])
+    scores: dict[Walk, float] = {}
+    for topic in dict.fromkeys(walk.start for walk in reached):
+        own = [(walk, kinds) for walk, kinds in zip(reached, along, strict=True) if walk.start == topic]
+        made = session.path_candidates([(walk.path, kinds) for walk, kinds in own], about=topic)
+        for (walk, _), candidate in zip(own, made, strict=True):
+            scores[walk] = (candidate.score or 0.0) + reached[walk][1].oracle
+    best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:_COMPLETED]
+    return {walk: scores[walk] for walk in best}
+
+
+def _rescored(found: Sequence[Shown], scores: Mapping[Walk, float]) -> list[Shown]:
+    """The same with these scores, where they are known."""
+    known = [scores.get(one.followed.walk, 0.0) - one.followed.oracle for one in found]
+    return [
+        replace(one, followed=replace(one.followed, score=score)) if one.followed.walk in scores else one
+        for one, score in zip(found, known, strict=True)
+    ]

@@ -76,7 +76,6 @@ PLAYERS = {
     "no model": None,
     "good": Player(),
     "never enough": Player(sufficient=False),
-    "one of each": Player(chooses=1),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path as FilePath
 
 import pytest
 
@@ -11,7 +12,7 @@ from kgsparql.answer import Answer
 from kgsparql.asking import Asking
 from kgsparql.budget import Budget
 from kgsparql.choosing import OracleChooser
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 from kgsparql.events import CandidatesChosen, Event, ModelCalled, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
@@ -140,6 +141,31 @@ def test_an_entity_with_nothing_around_it(graph_of: Graph) -> None:
 def test_options_out_of_range(options: dict[str, str]) -> None:
     with pytest.raises(OptionError, match="path_ranking"):
         load("path_ranking", options)
+
+
+def test_a_file_of_aliases_says_what_questions_call_a_predicate(graph_of: Graph, tmp_path: FilePath) -> None:
+    graph = graph_of(':a rdfs:label "Alien" ; :p31 "dark" ; :p32 "long" .')
+    aliases = tmp_path / "aliases.tsv"
+    aliases.write_text(f"# other words\n\n<{EX}p32>\tmood, atmosphere\n", encoding="utf-8")
+    assert labels(ask(graph, "what is the mood of Alien?"))[0] == "dark"
+    assert labels(ask(graph, "what is the mood of Alien?", options={"aliases": str(aliases)}))[0] == "long"
+
+
+@pytest.mark.parametrize("line", ["no tab", f"{EX}p\t", "not an iri\twords"])
+def test_a_line_of_aliases_that_is_none(graph_of: Graph, tmp_path: FilePath, line: str) -> None:
+    aliases = tmp_path / "aliases.tsv"
+    aliases.write_text(line, encoding="utf-8")
+    with pytest.raises(InputError):
+        ask(graph_of(FILMS), "who is the director of Alien?", options={"aliases": str(aliases)})
+    with pytest.raises(InputError, match="aliases"):
+        ask(graph_of(FILMS), "who is the director of Alien?", options={"aliases": str(tmp_path / "absent")})
+
+
+def test_two_paths_that_fit_as_well_are_said_to(graph_of: Graph) -> None:
+    told = "two ways of reading"
+    unclear = ask(graph_of(':a rdfs:label "Alien" ; :x "dark" ; :y "long" .'), "what about Alien?")
+    assert any(told in note for note in unclear.notes)
+    assert not any(told in note for note in ask(graph_of(FILMS), "who is the director of Alien?").notes)
 
 
 @pytest.mark.parametrize("queries", range(12))
