@@ -6,6 +6,7 @@ registers under its name in the entry-point group ``kgsparql.retrievers``.
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
@@ -126,4 +127,7 @@ def _read(kind: Any, text: str) -> Any:
     if get_origin(kind) is tuple:
         of = get_args(kind)[0]
         return tuple(_read(of, part.strip()) for part in text.split(",") if part.strip())
-    return kind(text)
+    value = kind(text)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{text} is not finite")
+    return value

@@ -10,6 +10,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.errors import OptionError
+from kgsparql.formulas import names_in
 from kgsparql.retriever import Retriever
 
 __all__ = ["Bound", "Described", "Option", "described"]
@@ -102,7 +103,7 @@ def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, Bound
     except (AttributeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
     return {
-        what: Bound(formula, values[what], {name: 1 for name in given if re.search(rf"\b{name}\b", formula)})
+        what: Bound(formula, values[what], {name: 1 for name in names_in(formula) if name in given})
         for what, formula in method.cost.formulas.items()
     }
 

@@ -61,9 +61,10 @@ def lines_of(
             lines += level
     between = [w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal)]
     steps = [step.predicate for line in lines for step in line.path]
+    labels: Mapping[Term, str] = {}
     with session.within_budget():
-        lines = without_names(lines, session.labels([*between, *steps]))
-    return lines
+        labels = session.labels([*between, *steps])
+    return without_names(lines, labels)
 
 
 def _further(lines: Sequence[Line], session: Session) -> list[Line]:

@@ -30,7 +30,7 @@ from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term, iri, printable
 from kgsparql.verbalising import arrow
 
-__all__ = ["PathRanking"]
+__all__ = ["Likely", "PathRanking"]
 
 _SHORTLIST = 100
 """Paths whose ends are looked at: the kind of what a path leads to says much, but asking for it costs."""
@@ -56,7 +56,7 @@ _RANGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Likely:
     """A path from one of the entities a mention may mean."""
 
     link: LinkedEntity
@@ -134,9 +134,9 @@ class PathRanking(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
-        found: list[_Found] = []
+        found: list[Likely] = []
         with session.within_budget():
-            found = self._likely(session)
+            found = self.likely(session)
             _tell_margin(found, session)
         evidence = Evidence()
         with session.within_budget():
@@ -156,7 +156,7 @@ class PathRanking(Retriever):
                 meant.setdefault(one.term, one)
         return list(meant.values())
 
-    def _likely(self, session: Session) -> list[_Found]:
+    def likely(self, session: Session) -> list[Likely]:
         """The likeliest paths from whatever the mentions may mean, scored with their ends, the best first."""
         made = [
             (link, enumerated(
@@ -187,15 +187,15 @@ class PathRanking(Retriever):
         session: Session,
         *,
         weights: Weights,
-    ) -> list[_Found]:
+    ) -> list[Likely]:
         worded = [(path, made.kinds_along(path)) for path in paths]
         bonus = self.link_weight * link.score
         return [
-            _Found(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
+            Likely(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
             for candidate in session.path_candidates(worded, about=link, weights=weights, words=_words(self.aliases))
         ]
 
-    def _chosen(self, found: Sequence[_Found], session: Session) -> list[tuple[_Found, Choice]]:
+    def _chosen(self, found: Sequence[Likely], session: Session) -> list[tuple[Likely, Choice]]:
         """The best paths; where a model chooses, from the likeliest. Of a budget's last call the answer is made."""
         likely = _distinct(found, self.prompt_paths)
         listed = _listed(likely, session)
@@ -207,7 +207,7 @@ class PathRanking(Retriever):
             chosen = session.ranked.choose(session.question, listed, "paths", self.paths_kept)
         return [(likely[choice.candidate.number], choice) for choice in chosen]
 
-    def _followed(self, chosen: Sequence[tuple[_Found, Choice]], session: Session) -> list[EvidenceItem]:
+    def _followed(self, chosen: Sequence[tuple[Likely, Choice]], session: Session) -> list[EvidenceItem]:
         """The chosen paths with everything they lead to, the best first."""
         walks = [Walk(found.link.term, found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
@@ -219,7 +219,7 @@ class PathRanking(Retriever):
         ]
 
 
-def _tell_margin(found: Sequence[_Found], session: Session) -> None:
+def _tell_margin(found: Sequence[Likely], session: Session) -> None:
     """Say so where two paths fit the question nearly as well."""
     first, second = [*(-_order(one) for one in found[:2]), 0.0, 0.0][:2]
     if len(found) > 1 and first - second < _UNCERTAIN:
@@ -249,7 +249,7 @@ def _words(aliases: str | None) -> Mapping[Term, str]:
     return found
 
 
-def _order(found: _Found) -> float:
+def _order(found: Likely) -> float:
     return -(found.candidate.score or 0.0)
 
 
@@ -257,9 +257,9 @@ def _leads_on(ends: Sequence[Term]) -> bool:
     return any(not isinstance(end, BlankNode) for end in ends)
 
 
-def _distinct(found: Sequence[_Found], at_most: int) -> list[_Found]:
+def _distinct(found: Sequence[Likely], at_most: int) -> list[Likely]:
     """The first paths, but for those that lead to the very same several ends as one before."""
-    kept: list[_Found] = []
+    kept: list[Likely] = []
     seen: set[frozenset[Term]] = set()
     for one in found:
         ends = frozenset(one.enumeration.ends[one.path])
@@ -271,7 +271,7 @@ def _distinct(found: Sequence[_Found], at_most: int) -> list[_Found]:
     return kept
 
 
-def _listed(found: Sequence[_Found], session: Session) -> list[Candidate]:
+def _listed(found: Sequence[Likely], session: Session) -> list[Candidate]:
     """The paths as a numbered list: from where, by which predicates, to how many ends, and some of these."""
     examples = [one.enumeration.ends[one.path][:_EXAMPLES] for one in found]
     predicates = [step.predicate for one in found for step in one.path]

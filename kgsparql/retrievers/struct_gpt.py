@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import ClassVar
 
 from kgsparql.answer import Draft, Retrieval
@@ -17,7 +18,7 @@ from kgsparql.composing import judged
 from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.evidence import Cut, Evidence, EvidenceItem
 from kgsparql.exploration import predicates
-from kgsparql.paths import PropertyPath, Walk
+from kgsparql.paths import Path, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
 from kgsparql.retrievers._struct_gpt_mediators import behind, constrained
@@ -106,7 +107,7 @@ class StructGPT(Retriever):
                 if session.partial or not step or number == self.max_steps:
                     break
                 with session.within_budget():
-                    seen = _as_found(found, session)
+                    seen = _as_found(found, session, latest_first=True)
                     draft = judged(seen, session)
                     if draft is not None and draft.sufficient and draft.text:
                         return _answered(seen, found, draft, session)
@@ -190,11 +191,13 @@ def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
     """The moves as numbered candidates, each with its whole path from its topic."""
     topics = list(dict.fromkeys(move.front.walk.start for move in moves))
     labels = session.labels([*topics, *(step.predicate for move in moves for step in move.path)])
+    walks = {move.front.walk: move.front for move in moves}
+    along = dict(zip(walks, _kinds([front.ways.values() for front in walks.values()], session), strict=True))
     listed: dict[int, Candidate] = {}
     for topic in topics:
         own = [(i, move) for i, move in enumerate(moves) if move.front.walk.start == topic]
         scored = session.path_candidates(
-            [(move.path, [""] * (len(move.path) + 1)) for _, move in own],
+            [(move.path, [*along[move.front.walk], ""]) for _, move in own],  # nobody has looked at the ends yet
             about=topic,
             texts=[move_text(move, labels) for _, move in own],
         )
@@ -202,12 +205,20 @@ def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
     return [listed[i] for i in range(len(moves))]
 
 
-def _as_found(found: Sequence[Shown], session: Session) -> Retrieval:
-    """All facts so far, those of the last step first among the candidates."""
+def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
+    """What stands at each place of some ways of the same length, for each group of them."""
+    return session.kinds([[way.terms for way in islice(own, _SAMPLE)] for own in ways])
+
+
+def _as_found(found: Sequence[Shown], session: Session, *, latest_first: bool = False) -> Retrieval:
+    """The facts as they were found, each predicate an item.
+
+    :param latest_first: what the last step led to comes first among the candidates.
+    """
     evidence = Evidence(item_of(one, session) for one in found)
     reached = {item.marker: one.followed.reached() for item, one in zip(evidence, found, strict=True)}
-    latest = Evidence(reversed(list(evidence)))
-    return Retrieval(evidence=evidence, candidates=tuple(candidates_of(latest, reached, session)))
+    order = Evidence(reversed(list(evidence))) if latest_first else evidence
+    return Retrieval(evidence=evidence, candidates=tuple(candidates_of(order, reached, session)))
 
 
 def _answered(seen: Retrieval, found: Sequence[Shown], draft: Draft, session: Session) -> Retrieval:
@@ -262,7 +273,8 @@ def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:
             made = completed(list(walks), session)
             items = [replace(item, score=score) for item, score in zip(made, walks.values(), strict=True) if item]
     if not items:
-        return _as_found(sorted(found, key=lambda one: one.followed.score + one.followed.oracle), session)
+        best = sorted(found, key=lambda one: -(one.followed.score + one.followed.oracle))
+        return _as_found(best, session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
@@ -273,7 +285,7 @@ def _scored(found: Sequence[Shown], session: Session) -> dict[Walk, float]:
     Now that it is known what is along the paths, they are compared with the question once more, as wholes.
     """
     reached = {own.walk: (own, one.followed) for one in reversed(found) for own in one.followed.reached()}
-    along = session.kinds([[way.terms for way in list(own.ways.values())[:_SAMPLE]] for own, _ in reached.values()])
+    along = _kinds([own.ways.values() for own, _ in reached.values()], session)
     scores: dict[Walk, float] = {}
     for topic in dict.fromkeys(walk.start for walk in reached):
         own = [(walk, kinds) for walk, kinds in zip(reached, along, strict=True) if walk.start == topic]

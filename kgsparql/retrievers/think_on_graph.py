@@ -293,13 +293,11 @@ class ThinkOnGraph(Retriever):
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
             walks = [*leading, *others]
-        elif walked.by_model:
-            leading = []
-            trails = dict.fromkeys(chain.trail for depth in reversed(walked.depths) for chain in depth)
-            walks = [Walk(topic, path) for topic, path in trails if isinstance(topic, IRI)]
-        else:
-            return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
-        return [(walk, float(len(walks) - place)) for place, walk in enumerate(walks)], len(leading)
+            return [(walk, float(len(walks) - place)) for place, walk in enumerate(walks)], len(leading)
+        if walked.by_model:  # it chose these, and reads them all
+            kept = dict.fromkeys(chain.trail for depth in walked.depths for chain in depth)
+            return ranked_trails({trail: walked.met[trail] for trail in kept}, walked.by_oracle, session), 0
+        return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
 
 
 def _end(walked: _Walked, error: Exception, session: Session) -> None:

@@ -37,6 +37,8 @@ class OneHop(Retriever):
     :param order: which come first.
     :param words: what else to look for.
     :param limit: the most; none for all.
+    :param loud: whether to say it louder.
+    :param weight: what it counts for.
     """
 
     name: ClassVar[str] = "one_hop"
@@ -49,6 +51,7 @@ class OneHop(Retriever):
     words: tuple[str, ...] = ()
     limit: int | None = None
     loud: bool = False
+    weight: float = 0.5
 
     def retrieve(self, session):
         items, answers = [], []
@@ -144,9 +147,9 @@ def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install:
     assert "what is beside | the first entity" in listed.stdout
     shown = run("retrievers", "one_hop").stdout
     assert "queries            7 (entities = 1)  = lines + 4 * entities + (order == 'last')" in shown
-    assert "lines  how many to show (int; default 3)" in shown
-    assert "words  what else to look for (text, …; default nothing)" in shown
-    assert "limit  the most; none for all (int | none; default none)" in shown
+    assert "lines   how many to show (int; default 3)" in shown
+    assert "words   what else to look for (text, …; default nothing)" in shown
+    assert "limit   the most; none for all (int | none; default none)" in shown
     assert "what is beside \\| the first entity" in run("retrievers", "-f", "md").stdout
     asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--no-model", "-f", "json")
     done = run(*asked, "-r", "one_hop", "-O", "lines=2", "-O", "words=a, b", "-O", "limit=none", "-O", "order=last")
@@ -161,6 +164,8 @@ def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install:
     wrong = run(*asked, "-r", "one_hop", "-O", "order=middle")
     assert wrong.exit_code == 2
     assert "one of: first, last" in wrong.stderr
+    for value in ("nan", "inf", "half", ""):
+        assert run(*asked, "-r", "one_hop", "-O", f"weight={value}").exit_code == 2
 
 
 def test_a_method_that_cannot_be_used_is_said_and_hides_no_other(run: Run, install: Callable[..., None]) -> None:

@@ -1,0 +1,138 @@
+"""Whether the weights of path ranking would be better if they were fitted: leave one data set out.
+
+    python benchmarks/path_weights.py FOLDER FOLDER... --limit 40   # folders with graph.nt.gz and questions.jsonl[.gz]
+
+The features of every path of every question are computed once; then, for each data set, coordinate ascent over the
+weights on all the other sets, and the figure of this one with what was found. Beside it, the fixed weights that the
+method has, and the best that fitting on the very set could reach. hits@1 is the expected one.
+
+It also prints what each part of the score is worth with the fixed weights, and how often the best path is right where
+it is well ahead of the next and where it is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from no_model import read, sampled, sets_of, text_of
+from numpy.typing import NDArray
+
+import kgsparql
+from kgsparql.asking import Asking
+from kgsparql.exploration import walk_ends
+from kgsparql.path_scoring import Weights, WordedPath, path_features
+from kgsparql.paths import Walk
+from kgsparql.retrievers.path_ranking import PathRanking
+
+STEPS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
+NAMES = [field.name for field in fields(Weights)]
+FIXED = Weights().signed
+
+Question = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Features of its paths ``(n_paths, n_weights)``, the scores of their links, and the share of each path's ends that is gold."""
+
+
+def main() -> None:
+    """Collect, fit, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--limit", type=int, default=40, help="questions of each number of hops, drawn with seed 1")
+    parser.add_argument("--embedder", default="auto")
+    options = parser.parse_args()
+    groups: dict[str, list[Question]] = {}
+    for graph, questions in sets_of(options.folders):
+        knowledge = kgsparql.open(graph, embedder=options.embedder)
+        own: dict[str, list[Question]] = defaultdict(list)
+        for question in sampled(read(questions), options.limit, 1):
+            own[f"{questions.parent.name}-{question.get('hops') or 'any'}"].append(features(knowledge, question))
+        groups.update(own)
+    print(f"{'set-hops':<22}{'n':>5}{'fixed':>8}{'left out':>10}{'own fit':>9}")
+    sets = sorted({name.rsplit("-", 1)[0] for name in groups})
+    for left_out in sets:
+        mine = {name: some for name, some in groups.items() if name.startswith(f"{left_out}-")}
+        others = {name: some for name, some in groups.items() if name not in mine}
+        fitted = ascent(others) if others else FIXED
+        best = ascent(mine)
+        for name, some in sorted(mine.items()):
+            print(
+                f"{name:<22}{len(some):>5}{hits(some, FIXED):>8.1f}{hits(some, fitted):>10.1f}{hits(some, best):>9.1f}"
+            )
+    print(f"\n{'without':<12}" + "".join(f"{name:>18}" for name in sorted(groups)))
+    for i, name in enumerate(("nothing", *NAMES)):
+        weights = FIXED.copy()
+        if i:
+            weights[i - 1] = 0.0
+        print(f"{name:<12}" + "".join(f"{hits(groups[group], weights):>18.1f}" for group in sorted(groups)))
+    print(f"\n{'ahead by':<12}{'n':>6}{'hits@1':>8}")
+    ahead = [margin_and_hit(q) for some in groups.values() for q in some if len(q[1]) > 1]
+    for low, high in ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 9.0)):
+        some = [hit for margin, hit in ahead if low <= margin < high]
+        print(f"{low:.2f}-{high:<7.2f}{len(some):>6}{100 * float(np.mean(some or [0])):>8.1f}")
+
+
+def features(knowledge: kgsparql.KnowledgeBase, question: dict[str, Any]) -> Question:
+    """Every path that the method would score, with its features and how right it is."""
+    gold = set(question.get("answer_iris") or ()) or set(question["answers"])
+    session = knowledge.session(question["question"], Asking())
+    rows, links, right = [], [], []
+    found = PathRanking().likely(session)
+    for link in dict.fromkeys(one.link.term for one in found):
+        own = [one for one in found if one.link.term == link]
+        worded = [WordedPath(one.path, tuple(one.enumeration.kinds_along(one.path))) for one in own]
+        labels = session.labels(step.predicate for one in own for step in one.path)
+        rows += list(path_features(session.asked(own[0].link), worded, labels, session.ranker))
+        links += [own[0].link.score] * len(own)
+        for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):
+            texts = {text_of(end) for end in ends.items if end != link} or {text_of(end) for end in ends.items}
+            right.append(len(texts & gold) / len(texts) if texts else 0.0)
+    return np.array(rows).reshape(len(rows), len(NAMES)), np.array(links), np.array(right)
+
+
+def hits(questions: list[Question], weights: NDArray[np.float64]) -> float:
+    """Expected hits@1 in percent."""
+    return 100 * float(
+        np.mean([right[np.argmax(scores(q, weights))] if len(right := q[2]) else 0.0 for q in questions])
+    )
+
+
+def scores(question: Question, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The score of each path, its link included."""
+    return np.asarray(question[0] @ weights + PathRanking().link_weight * question[1])
+
+
+def margin_and_hit(question: Question) -> tuple[float, float]:
+    """How far the best path is ahead, and how right it is."""
+    ranked = scores(question, FIXED)
+    order = np.argsort(-ranked, kind="stable")
+    return float(ranked[order[0]] - ranked[order[1]]), float(question[2][order[0]])
+
+
+def ascent(groups: dict[str, list[Question]], *, rounds: int = 3) -> NDArray[np.float64]:
+    """Weights that are best on these groups, one at a time, from the fixed ones; each group counts the same."""
+    weights = FIXED.copy()
+    signs = np.where(FIXED < 0, -1.0, 1.0)
+
+    def mean(candidate: NDArray[np.float64]) -> float:
+        return float(np.mean([hits(some, candidate) for some in groups.values()]))
+
+    best = mean(weights)
+    for _ in range(rounds):
+        before = best
+        for i in range(len(weights)):
+            for step in STEPS:
+                candidate = weights.copy()
+                candidate[i] = signs[i] * step
+                if (value := mean(candidate)) > best + 1e-9:
+                    best, weights = value, candidate
+        if best - before < 1e-9:
+            break
+    return weights
+
+
+if __name__ == "__main__":
+    main()
