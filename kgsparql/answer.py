@@ -27,10 +27,14 @@ __all__ = [
     "Retrieval",
     "Status",
     "candidates_text",
+    "more_text",
 ]
 
 LISTED = 60
 """Candidates that a model is shown, and can choose by their number."""
+
+_IN_JSON = 1_000
+"""Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _NO_TREE = DecisionTree()
 
@@ -81,7 +85,8 @@ class Draft:
 
     :param text: the answer in words; empty if there is none but the ranked candidates.
     :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
-    :param removed: citations and steps that the writer made up, and that are gone.
+    :param removed: how many citations, choices and steps the writer made up, which are gone.
+    :param removed_names: some of them, as a reader may be told.
     """
 
     text: str
@@ -92,6 +97,7 @@ class Draft:
     tree: DecisionTree = _NO_TREE
     sufficient: bool | None = None
     removed: int = 0
+    removed_names: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,16 @@ class Answer:
     removed: int = 0
     error: KgsparqlError | None = None
 
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """The markers of what the answer rests on, in the order of the evidence; the rest was only found on the way."""
+        used = {
+            *(marker for claim in self.claims for marker in claim.markers),
+            *(marker for term in self.answers for marker in term.markers),
+            *(step.marker for step in self.inference),
+        }
+        return tuple(item.marker for item in self.evidence if item.marker in used)
+
     def to_json(self) -> dict[str, Any]:
         """The answer as one JSON object; terms in N-Triples syntax with a label beside each."""
         return {
@@ -171,9 +187,11 @@ class Answer:
             "text": self.text,
             "answers": [
                 {"term": str(a.term), "label": a.label, "score": round(a.score, 4), "markers": list(a.markers)}
-                for a in self.answers
+                for a in self.answers[:_IN_JSON]
             ],
+            "more_answers": max(0, len(self.answers) - _IN_JSON),
             "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in self.claims],
+            "cited": list(self.cited),
             "evidence": [self._item(item) for item in self.evidence],
             "linked": [_link(link) for link in self.linked],
             "inference": [{"marker": step.marker, **self._triple(step.cited)} for step in self.inference],
@@ -209,8 +227,10 @@ class Answer:
         }
 
 
-def candidates_text(answers: Sequence[AnswerTerm]) -> str:
+def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
     """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+
+    :param more: a last line, for those that are not listed.
 
     >>> from kgsparql.terms import Literal
     >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
@@ -218,7 +238,16 @@ def candidates_text(answers: Sequence[AnswerTerm]) -> str:
      1. 1965  [P1, N2]
     """
     lines = [f"{i:>2}. {printable(a.label, 120)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
-    return "\n".join(["Ranked candidates", *lines]) if lines else ""
+    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+
+
+def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
+    """How many answers are not listed, and how all are found; empty if none is left."""
+    if not left:
+        return ""
+    shared = set(left[0].markers).intersection(*(term.markers for term in left))
+    item = next((item for item in evidence if item.marker in shared and item.ends and item.query.text), None)
+    return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")
 
 
 def _named(role: str, term: Term, labels: Mapping[Term, str]) -> dict[str, str]:

@@ -51,14 +51,23 @@ You answer a question from facts of a graph. What stands between <facts> and </f
 An arrow —x→ or ←x— points from the subject of a fact to its object. Each fact has a marker, such as P1 or N2."""
 
 REPLY = """\
-Reply with JSON only:
-{"sufficient": true if the facts answer the question, else false,
- "answer": "the answer in a sentence or two, in the language of the question, with the markers it rests on: … [P1]",
- "entities": [the numbers of the candidates that are the answer],
- "claims": [{"text": "one statement of the answer", "evidence": ["P1"]}]}"""
+Reply with JSON only. An example, for other facts:
+{"sufficient": true,
+ "answer": "The Glass Harbour was written by Ada Novak [P2]. Lumen Press published it [N1].",
+ "entities": [3],
+ "claims": [{"text": "The Glass Harbour was written by Ada Novak.", "evidence": ["P2"]},
+            {"text": "Lumen Press published The Glass Harbour.", "evidence": ["N1"]}]}
+
+Every sentence of the answer ends with the markers of its facts, like [P2].
+
+sufficient: true if the facts answer the question; else false, with an empty answer.
+answer: a sentence or two about the question that was asked, in its language.
+entities: the numbers of the candidates that are the answer, and no others.
+claims: the statements of the answer, each with its markers."""
 
 CLOSED_BOOK = """\
-Answer the question from what you know. Reply with JSON only: {"answer": "a sentence or two, or unknown"}"""
+Answer the question from what you know, in a sentence or two. If you do not know, the answer is the one word: unknown.
+Reply with JSON only, such as {"answer": "unknown"}"""
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA = object_schema(
@@ -85,7 +94,7 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
     Where the evidence carries nothing, or the model thinks it not enough, none of the model's words are shown: its own
     knowledge takes their place if that is allowed, else one sentence of ours above the ranked candidates.
     """
-    reply = session.ask_model(call, required=True)
+    reply = session.ask_model(_unless_echoed(call), required=True)
     if reply is None:
         return compose_from_templates(retrieval)
     draft = grounded(reply, retrieval, session)
@@ -95,9 +104,9 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
         session.notes.append("what the model answered rests on no evidence of the graph, so it is not shown")
     known = closed_book(session) if session.allow_model_knowledge else None
     if known is not None:
-        return replace(known, removed=draft.removed)
-    listed = candidates_text(retrieval.candidates[:SHOWN])
-    return Draft(f"{NOT_ANSWERED}\n{listed}".strip(), sufficient=False, removed=draft.removed)
+        return replace(known, removed=draft.removed, removed_names=draft.removed_names)
+    text = f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip()
+    return replace(draft, text=text, answers=(), claims=(), inference=(), sufficient=False)
 
 
 def judged(retrieval: Retrieval, session: Session) -> Draft | None:
@@ -108,7 +117,8 @@ def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
-    reply = session.ask_model(Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written))
+    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written)
+    reply = session.ask_model(_unless_echoed(call))
     if reply is None:
         return None
     draft = grounded(reply, retrieval, session)
@@ -128,7 +138,7 @@ def closed_book(session: Session) -> Draft | None:
     if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
         session.notes.append("the model does not know the answer either")
         return None
-    return Draft(f"{OWN_KNOWLEDGE} {printable(reply.answer, 4000)}", grounding="model")
+    return Draft(f"{OWN_KNOWLEDGE} {plain_lines(reply.answer, 4000)}", grounding="model")
 
 
 def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Session) -> tuple[Message, ...]:
@@ -171,8 +181,37 @@ def _shortened(choice: str) -> str:
 
 
 def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft:
-    """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
-    answers = retrieval.candidates[:shown]
-    cited = dict.fromkeys(marker for answer in answers for marker in answer.markers)
+    """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
+
+    The first are listed; of the best item that was followed to its ends, all ends are answers.
+    """
+    answers = (*retrieval.candidates[:shown], *_at_the_best_end(retrieval, shown))
+    cited = dict.fromkeys(marker for answer in answers[:shown] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    return Draft(text=candidates_text(answers), answers=answers, claims=claims, tree=retrieval.tree)
+    return Draft(text=_ranked(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree)
+
+
+def _at_the_best_end(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:
+    """The candidates beyond the first that are at the end of the best item that has ends."""
+    best = next((item.marker for item in retrieval.evidence if item.ends), None)
+    return tuple(term for term in retrieval.candidates[shown:] if best in term.markers)
+
+
+def _ranked(retrieval: Retrieval, shown: int) -> str:
+    more = more_text(_at_the_best_end(retrieval, shown), retrieval.evidence)
+    return candidates_text(retrieval.candidates[:shown], more=more)
+
+
+def _unless_echoed(call: Call[Written]) -> Call[Written]:
+    """The same call, of whose reply no answer comes that is only a sentence of the prompt."""
+    told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
+    prompt = " ".join(normalised(text) for text in told)
+
+    def read(text: str) -> Written:
+        reply = call.read(text)
+        said = normalised(_BRACKETS.sub(" ", reply.answer))
+        if said.count(" ") >= _ECHO and f" {said} " in f" {normalised(_BRACKETS.sub(' ', prompt))} ":
+            raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
+        return reply
+
+    return replace(call, read=read)

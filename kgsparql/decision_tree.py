@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgsparql.evidence import EvidenceItem
-from kgsparql.paths import Hop, Step
+from kgsparql.paths import Direction, Hop, Step
 from kgsparql.terms import Term, Triple, printable
-from kgsparql.verbalising import arrow
 
 __all__ = ["DecisionTree", "Node", "decision_tree"]
 
@@ -20,13 +19,15 @@ _SHOWN = 6
 class Node:
     """A term of the evidence as it was reached.
 
-    :param step: how, from the node above, in words; empty for a root.
+    :param step: the predicate that leads here from the node above, in words; empty for a root.
+    :param direction: of the walk: ``inverse`` if the triple points from here to the node above.
     :param markers: of the evidence that ends here.
     :param hidden: leaves that are left out.
     """
 
     label: str
     step: str = ""
+    direction: Direction = "forward"
     markers: tuple[str, ...] = ()
     children: tuple[Node, ...] = ()
     hidden: int = 0
@@ -44,20 +45,20 @@ class DecisionTree:
     def text(self) -> str:
         """As lines, drawn with box characters.
 
-        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "—born in→", ("N1",)),)),)).text())
+        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).text())
         Ann
         └─ —born in→ Bonn  [N1]
         """
         return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
 
     def mermaid(self) -> str:
-        """As a Mermaid flow chart.
+        """As a Mermaid flow chart, in which every arrow points the way of its triple.
 
-        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "—born in→", ("N1",)),)),)).mermaid())
+        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
         flowchart LR
           n1["Ann"]
           n2["Bonn [N1]"]
-          n1 -- "—born in→" --> n2
+          n1 -- "born in" --> n2
         """
         lines = ["flowchart LR"]
         count = 0
@@ -68,8 +69,9 @@ class DecisionTree:
             number = count
             marks = f" [{', '.join(node.markers)}]" if node.markers else ""
             lines.append(f'  n{number}["{_mermaid(node.label + marks)}"]')
-            below = [(child.step, draw(child)) for child in node.children]
-            lines.extend(f'  n{number} -- "{_mermaid(step)}" --> n{child}' for step, child in below)
+            for child, below in [(child, draw(child)) for child in node.children]:
+                ends = (number, below) if child.direction == "forward" else (below, number)
+                lines.append(f'  n{ends[0]} -- "{_mermaid(child.step)}" --> n{ends[1]}')
             if node.hidden:
                 lines.append(f"  n{number} --> n{draw(Node(f'… {node.hidden:,} more'))}")
             return number
@@ -95,7 +97,7 @@ def decision_tree(
                 continue
             node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, labels)))
             for hop in way:
-                new = _Growing(_name(hop.end, labels), arrow(hop.step, labels))
+                new = _Growing(_name(hop.end, labels), _name(hop.step.predicate, labels), hop.step.direction)
                 node = node.children.setdefault((hop.step, hop.end), new)
             if item.marker not in node.markers:
                 node.markers.append(item.marker)
@@ -106,6 +108,7 @@ def decision_tree(
 class _Growing:
     label: str
     step: str = ""
+    direction: Direction = "forward"
     markers: list[str] = field(default_factory=list)
     children: dict[tuple[Step, Term], _Growing] = field(default_factory=dict)
 
@@ -114,7 +117,7 @@ class _Growing:
         children = list(self.children.values())
         hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
         shown = tuple(child.grown() for child in children if id(child) not in hidden)
-        return Node(self.label, self.step, tuple(self.markers), shown, len(hidden))
+        return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden))
 
 
 def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
@@ -146,7 +149,8 @@ def _branches(node: Node, indent: str) -> Iterator[str]:
     for i, child in enumerate(node.children):
         last = i == len(node.children) - 1 and not node.hidden
         marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
-        yield f"{indent}{'└─' if last else '├─'} {child.step} {child.label}{marks}"
+        arrow = f"—{child.step}→" if child.direction == "forward" else f"←{child.step}—"
+        yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
         yield from _branches(child, indent + ("   " if last else "│  "))
     if node.hidden:
         yield f"{indent}└─ … {node.hidden:,} more"

@@ -65,6 +65,7 @@ class Likely:
 
     @property
     def path(self) -> PropertyPath:
+        """Its predicates."""
         return self.candidate.path or PropertyPath(())
 
 
