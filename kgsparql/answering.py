@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.composing import closed_book, compose_from_templates
-from kgsparql.decision_tree import DecisionTree
+from kgsparql.decision_tree import DecisionTree, decision_tree
 from kgsparql.errors import InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
@@ -23,7 +23,7 @@ MAX_QUESTION_CHARACTERS = 4_000
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
     "not_in_graph": "The graph holds no evidence for this question.",
-    "partial": "A limit was reached before there was anything to answer with.",
+    "partial": "A limit was reached before anything was found.",
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
@@ -66,7 +66,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     found = _retrieved(retriever, session)
     draft, error = _composed(retriever, found, session)
     if draft.removed:
-        session.notes.append(f"removed, since not in the evidence: {draft.removed} of what the model cited or chose")
+        session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
     status = _status(session, found.evidence, draft, failed=error is not None)
     made = Answer(
         question=session.question,
@@ -78,7 +78,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         linked=session.link(),
         grounding=draft.grounding,
         inference=draft.inference,
-        tree=draft.tree,
+        tree=draft.tree or _tree(found.evidence, draft, session),
         retriever=retriever.name,
         model="" if session.model is None else session.model.name,
         labels=session.labels(_terms(found.evidence), owed=True),
@@ -90,6 +90,17 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     )
     session.emit(Finished(status=status, answer=made))
     return made
+
+
+def _removed(draft: Draft) -> str:
+    """What a model made up, as a reader may be told.
+
+    >>> _removed(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
+    '[P77], candidate 99 and 1 more'
+    """
+    more = draft.removed - len(draft.removed_names)
+    named = ", ".join(draft.removed_names)
+    return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
 def _retrieved(retriever: Retriever, session: Session) -> Retrieval:
@@ -132,6 +143,13 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
         draft=None if lost else retrieval.draft,
         tree=DecisionTree() if lost else retrieval.tree,
     )
+
+
+def _tree(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
+    """What is drawn where nobody made a tree: what the draft cites, or everything."""
+    cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+    drawn = cited if len(cited) else evidence
+    return decision_tree(drawn, session.labels(_terms(drawn), owed=True))
 
 
 def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:

@@ -36,7 +36,7 @@ class Asking:
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
     """
 
-    retriever: str | Retriever = "mindmap"
+    retriever: str | Retriever = "path_ranking"
     options: Mapping[str, Any] = field(default_factory=dict)
     entities: tuple[IRI | str, ...] = ()
     model: LanguageModel | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kgsparql.answer import Claim, Draft, Retrieval, candidates_text
-from kgsparql.grounding import grounded
+from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval, candidates_text, more_text
+from kgsparql.errors import ModelReplyError
+from kgsparql.grounding import grounded, plain_lines
 from kgsparql.language_model import Call, object_schema
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.replies import Written, written
@@ -36,6 +38,11 @@ _MARKERS = 12
 
 SHOWN = 10
 """Candidates that are listed where nobody wrote an answer."""
+
+_ECHO = 3
+"""Spaces in an answer from which on it is no accident that the prompt has the same words."""
+
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
 NOT_ANSWERED = "The facts that were found do not answer the question."
 OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
@@ -106,7 +113,7 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
     text = f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip()
-    return replace(draft, text=text, answers=(), claims=(), inference=(), sufficient=False)
+    return replace(draft, text=text, sufficient=False)
 
 
 def judged(retrieval: Retrieval, session: Session) -> Draft | None:
@@ -205,12 +212,12 @@ def _ranked(retrieval: Retrieval, shown: int) -> str:
 def _unless_echoed(call: Call[Written]) -> Call[Written]:
     """The same call, of whose reply no answer comes that is only a sentence of the prompt."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
-    prompt = " ".join(normalised(text) for text in told)
+    prompt = " ".join(normalised(_BRACKETS.sub(" ", text)) for text in told)
 
     def read(text: str) -> Written:
         reply = call.read(text)
         said = normalised(_BRACKETS.sub(" ", reply.answer))
-        if said.count(" ") >= _ECHO and f" {said} " in f" {normalised(_BRACKETS.sub(' ', prompt))} ":
+        if said.count(" ") >= _ECHO and f" {said} " in f" {prompt} ":
             raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
         return reply
 

@@ -51,8 +51,10 @@ class DecisionTree:
         """
         return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
 
-    def mermaid(self) -> str:
+    def mermaid(self, *, nothing: str = "") -> str:
         """As a Mermaid flow chart, in which every arrow points the way of its triple.
+
+        :param nothing: what the only box says where there is no tree.
 
         >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
         flowchart LR
@@ -76,7 +78,7 @@ class DecisionTree:
                 lines.append(f"  n{number} --> n{draw(Node(f'… {node.hidden:,} more'))}")
             return number
 
-        for root in self.roots:
+        for root in self.roots or ([Node(nothing)] if nothing else []):
             draw(root)
         return "\n".join(lines)
 
@@ -134,7 +136,7 @@ def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
     onward = {hop.start for hop in hops if hop.start != start}
     for hop in hops:
         if hop.start != start:
-            yield [leads[hop.start], hop]
+            yield [leads[hop.start], hop] if hop.start in leads else [hop]
         elif hop.end not in onward:
             yield [hop]
 

@@ -15,14 +15,17 @@ from kgsparql.session import Session
 from kgsparql.terms import Term, normalised, printable
 from kgsparql.verbalising import arrow
 
-__all__ = ["evidence_labels", "grounded"]
+__all__ = ["evidence_labels", "grounded", "plain_lines"]
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
 _LONGEST_LIST = 2_000
 """Characters of an answer that may be a list of names."""
+_NAMED = 5
+"""Removed things that are named."""
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
+_EMPHASIS = re.compile(r"(?<!\*)\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?!\*)")
 _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
 
@@ -39,33 +42,36 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     known = {item.marker: None for item in evidence}
     shown = (session.question, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
     quoted = like_markers(shown)
-    answer = cited(printable(written.answer, _LONGEST_ANSWER), known, quoted)
+    answer = cited(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
     claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
-    inference = tuple(step for s in written.steps if (step := _step(s, evidence, labels)) is not None)
+    steps = [_step(s, evidence, labels) for s in written.steps]
+    inference = tuple(step for step in steps if step is not None)
     carrying = {
         *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
     }  # fmt: skip
     ordered = tuple(marker for marker in known if marker in carrying)
-    removed = _removed(written, [answer, *said], len(retrieval.choices), known)
-    removed += sum(1 for step in written.steps if not step.marker or step.marker in known) - len(inference)
-    removed += sum(1 for claim in claims if not claim.markers)
+    names = _removed(written, [answer, *said], len(retrieval.choices), known)
+    lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
+    names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
+    names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
+    empty = Draft(
+        "", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=tuple(names[:_NAMED])
+    )
     if written.sufficient is False or not ordered:
-        return Draft("", sufficient=written.sufficient, removed=removed)
+        return empty
     answers = _answers(written, answer.text, retrieval, ordered)
     text = answer.text
-    if not _CITATION.sub("", text).strip(" ."):
+    if not _CITATION.sub("", text).strip(" .\n"):
         text = ", ".join(term.label for term in answers)
     if text and (text is not answer.text or not answer.known):
         text = f"{text} [{', '.join(ordered)}]"
     _tell(answers, ordered, text, session)
+    _tell_corrections(written.steps, steps, labels, session)
     kept = [c for c in claims if c.markers and c.text] or [Claim(_said(s, labels), (s.marker,)) for s in inference]
     told = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in told]
-    return Draft(
-        text=text, answers=answers, claims=tuple(kept), inference=inference, sufficient=written.sufficient,
-        removed=removed,
-    )  # fmt: skip
+    return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
 
 
 def evidence_labels(evidence: Evidence, session: Session) -> dict[Term, str]:
@@ -78,11 +84,17 @@ def _claim(said: Cited, listed: Sequence[str], known: Collection[str]) -> Claim:
     return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
 
 
-def _removed(written: Written, texts: Iterable[Cited], listed: int, known: Collection[str]) -> int:
-    """Markers that are not known, each once, numbers that are not on the list, and what could not be read."""
-    named = {*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)}
-    made_up = {m for m in named if m and m not in known}.union(*(text.unknown for text in texts))
-    return len(made_up) + sum(1 for number in written.entities if number > listed) + written.dropped
+def _removed(written: Written, texts: Iterable[Cited], listed: int, known: Collection[str]) -> list[str]:
+    """Markers that are not known, each once, and numbers that are not on the list."""
+    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
+    cited_too = (m for text in texts for m in text.unknown)
+    made_up = dict.fromkeys(m for m in (*cited_too, *named) if m and m not in known)
+    numbers = [f"candidate {number}" for number in written.entities if number > listed]
+    return [f"[{marker}]" for marker in made_up] + numbers
+
+
+def _step_name(step: Step) -> str:
+    return f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
 
 
 def _step(step: Step, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
@@ -159,6 +171,40 @@ def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, sess
     asked, used = _script(session.question), _script(text)
     if asked and used and asked != used:
         session.notes.append(f"the answer is in another script than the question ({used.lower()})")
+
+
+def _tell_corrections(
+    steps: Iterable[Step], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
+) -> None:
+    """Steps whose terms are joined by another predicate, or the other way round, than the model said."""
+    for step, shown in zip(steps, found, strict=True):
+        if shown is None:
+            continue
+        triple = shown.cited.triple
+        said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
+        if said != [normalised(labels[term]) for term in (triple.subject, triple.predicate, triple.object)]:
+            meant = printable(_said(shown, labels), 160)
+            session.notes.append(f"corrected: the {_step_name(step)} of the model is {meant} in the graph")
+
+
+def plain_lines(text: str, limit: int) -> str:
+    r"""What a model wrote as safe lines without marks for emphasis; empty lines are left out.
+
+    :param limit: of characters in all.
+
+    >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
+    'Two:\n- Ann [P1]\n- Ben[2J'
+    """
+    kept: list[str] = []
+    left = limit
+    for line in text[: 4 * limit].splitlines():
+        shown = printable(_EMPHASIS.sub(r"\1", line), max(left, 2))
+        if shown:
+            kept.append(shown)
+            left -= len(shown) + 1
+        if left <= 0:
+            break
+    return "\n".join(kept)
 
 
 def _script(text: str) -> str:

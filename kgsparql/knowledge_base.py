@@ -197,13 +197,18 @@ class KnowledgeBase:
     @cached_property
     def ranker(self) -> Ranker:
         """What compares texts with questions; it remembers texts, from one question and one process to the next."""
-        from kgsparql.embedding_cache import VECTORS, CachedEmbedder
         from kgsparql.ranking import ranker_for
 
-        embedder = self.embedder
-        if embedder is not None and isinstance(self._embedder, str):  # the name of anybody else's may say too little
-            embedder = CachedEmbedder(embedder, cache_directory() / VECTORS, note=self._note)
-        return ranker_for(embedder)
+        return ranker_for(self._remembering)
+
+    @cached_property
+    def _remembering(self) -> Embedder | None:
+        """The embedder, asked once for each text; one that is not our own is asked as often as it likes to be."""
+        from kgsparql.embedding_cache import VECTORS, CachedEmbedder
+
+        if self.embedder is None or not isinstance(self._embedder, str):  # anybody else's name may say too little
+            return self.embedder
+        return CachedEmbedder(self.embedder, cache_directory() / VECTORS, note=self._note)
 
     @cached_property
     def index(self) -> LabelIndex:
@@ -270,7 +275,7 @@ class KnowledgeBase:
         """Finds entities in a question; made, with the label index, when it is first needed."""
         from kgsparql.linking import Linker
 
-        return Linker(self.index, self.embedder if self.index.embedder else None, languages=self.languages)
+        return Linker(self.index, self._remembering if self.index.embedder else None, languages=self.languages)
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.

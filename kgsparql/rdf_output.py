@@ -29,9 +29,11 @@ _A = IRI(_RDF + "type")
 
 
 def answer_to_trig(answer: Answer) -> str:
-    """The answer as TriG: the default graph says what was asked, answered and why; ``…#evidence`` holds the triples.
+    """The answer as TriG: the default graph says what was asked, answered and why.
 
-    The same answer gives the same IRIs.
+    ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
+    are what it is derived from. What a model says from memory is derived from nothing. ``ontologies/shapes.ttl`` says
+    what is always there. The same answer gives the same IRIs.
     """
     has_texts = any(item.excerpt is not None for item in answer.evidence)
     prefixes = {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
@@ -44,34 +46,57 @@ def _quads(answer: Answer) -> Iterator[Quad]:
         [
             answer.question,
             answer.retriever,
+            answer.model,
             answer.text,
             *(item.query.text or item.sourced_text for item in answer.evidence),
         ]
     )
     run = f"urn:kgsparql:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:32]}"
-    question, given, evidence = IRI(run + "#question"), IRI(run + "#answer"), IRI(run + "#evidence")
+    question, given = IRI(run + "#question"), IRI(run + "#answer")
+    yield from _answer_quads(answer, run, question, given)
+    cited = frozenset(answer.cited)
+    for item in answer.evidence:
+        node = IRI(f"{run}#{item.marker}")
+        is_cited = item.marker in cited
+        link = IRI(_SCHEMA + "citation") if is_cited else IRI(_KGS + "retrieved")
+        yield Quad(given, link, node, DefaultGraph())
+        yield from _item_quads(node, item)
+    for part in ("evidence", "retrieved"):  # each graph in one piece
+        graph = IRI(f"{run}#{part}")
+        items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]
+        for triple in dict.fromkeys(t.triple for item in items for t in item.triples):
+            yield Quad(triple.subject, triple.predicate, triple.object, graph)
+    yield from _document_quads(run, answer.evidence)
+
+
+def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterator[Quad]:
+    """The question, the answer, what kind of answer it is, and who wrote it."""
     default = DefaultGraph()
     rows: list[tuple[IRI, IRI, IRI | Literal]] = [
         (question, _A, IRI(_SCHEMA + "Question")),
         (question, IRI(_SCHEMA + "text"), Literal(answer.question)),
-        (question, IRI(_SCHEMA + "acceptedAnswer"), given),
         (given, _A, IRI(_SCHEMA + "Answer")),
+        (given, IRI(_SCHEMA + "parentItem"), question),
         (given, IRI(_SCHEMA + "text"), Literal(answer.text)),
         (given, IRI(_KGS + "status"), Literal(answer.status)),
-        (given, IRI(_PROV + "wasDerivedFrom"), evidence),
+        (given, IRI(_KGS + "grounding"), Literal(answer.grounding)),
     ]
+    if answer.status == "answered" or (answer.status == "partial" and answer.cited):
+        rows.append((question, IRI(_SCHEMA + "acceptedAnswer"), given))
+    if any(answer.evidence[marker].triples for marker in answer.cited):
+        rows.append((given, IRI(_PROV + "wasDerivedFrom"), IRI(run + "#evidence")))
+    if answer.model and answer.error is None and answer.status in {"answered", "partial"}:
+        writer = IRI(run + "#model")
+        rows += [
+            (given, IRI(_PROV + "wasAttributedTo"), writer),
+            (writer, _A, IRI(_PROV + "SoftwareAgent")),
+            (writer, IRI(_SCHEMA + "name"), Literal(answer.model)),
+        ]
     for subject, predicate, object_ in rows:
         yield Quad(subject, predicate, object_, default)
     for term in answer.answers:
         if not isinstance(term.term, BlankNode):
             yield Quad(given, IRI(_SCHEMA + "about"), term.term, default)
-    for item in answer.evidence:
-        node = IRI(f"{run}#{item.marker}")
-        yield Quad(given, IRI(_SCHEMA + "citation"), node, default)
-        yield from _item_quads(node, item)
-        for cited in item.triples:
-            yield Quad(cited.triple.subject, cited.triple.predicate, cited.triple.object, evidence)
-    yield from _document_quads(run, answer.evidence)
 
 
 def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:

@@ -1,22 +1,31 @@
-"""Answers as text, Markdown, JSON, JSON Lines or TriG."""
+"""Answers as text, Markdown, JSON, JSON Lines, TriG or Mermaid."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from kgsparql.answer import Answer, InferenceStep, candidates_text
+from kgsparql.answer import Answer, more_text
+from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
+from kgsparql.evidence import EvidenceItem
 from kgsparql.terms import printable
 
 __all__ = ["FORMATS", "render"]
 
-_CLOSE = 0.9
-"""From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
-
 _LONGEST = 20_000
 """Characters of a piece of evidence."""
+
+_ANSWER = 4_000
+"""Characters of a line of an answer."""
+
+_LISTED = 10
+"""Answers that are listed."""
+
+_WIDE = 100
+"""Characters from which on the parts of a line of evidence stand below each other."""
+
+_RANKED = "Ranked candidates"
 
 FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
 
@@ -35,7 +44,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
 
         return answer_to_trig(answer)
     if form == "mermaid":
-        return answer.tree.mermaid()
+        return answer.tree.mermaid(nothing="nothing to draw")
     if form == "md":
         return "\n".join(_markdown(answer))
     if form == "text":
@@ -44,20 +53,18 @@ def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
 
 
 def _text(answer: Answer, verbose: int) -> Iterator[str]:
-    yield from (printable(line, 4_000) for line in answer.text.splitlines())
+    yield from (printable(line, _ANSWER) for line in answer.text.splitlines())
+    if listed := _unsaid(answer):
+        yield ""
+        yield "Answers"
+        yield from (f"{i:>4}  {line}" for i, line in enumerate(listed, 1))
+        if more := _more(answer):
+            yield f"      {more}"
     if answer.inference:
         yield ""
         yield "Inference"
         for i, step in enumerate(answer.inference, 1):
-            yield f"{i:>4}  {_said(step, answer)}  [{step.marker}]"
-    if len(answer.evidence):
-        yield ""
-        yield "Evidence"
-        for item in answer.evidence:
-            shown = printable(item.sourced_text, _LONGEST)
-            yield f"{item.marker:>4}  {shown}{'' if _checked(answer, item.marker) else '  (not checked)'}"
-            if verbose >= 1:
-                yield from (f"        {line}" for line in item.query.text.splitlines())
+            yield f"{i:>4}  {step_text(step, answer)}  [{step.marker}]"
     if answer.tree and verbose >= 1:
         yield ""
         yield "Tree"
@@ -65,86 +72,126 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
     if answer.linked:
         yield ""
         yield "Linked"
-        for link in answer.linked:
-            mention = f"{link.mention.text!r} → " if link.mention.text else ""
-            close = [c for c in link.candidates if c.score >= _CLOSE * link.score][:3]
-            others = f"; or {', '.join(str(c.term) for c in close)}" if close else ""
-            yield f"      {mention}{printable(link.label, 80)} {link.term} ({link.matched} {link.score:.2f}{others})"
-    if answer.notes:
+        yield from (f"      {line}" for line in link_lines(answer))
+    for title, items in titled_items(answer):
+        yield ""
+        yield title
+        for item in items:
+            yield from _item_lines(item)
+            if verbose >= 1:
+                yield from (f"        {line}" for line in item.query.text.splitlines())
+    if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "Notes"
-        yield from (f"      {printable(note, 300)}" for note in answer.notes)
+        yield from (f"      {printable(note, 400)}" for note in notes)
     yield ""
-    yield _cost(answer)
+    yield cost(answer)
 
 
-def _said(step: InferenceStep, answer: Answer) -> str:
-    triple = step.cited.triple
-    names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
-    return f"{names[0]} —{names[1]}→ {names[2]}"
+def _item_lines(item: EvidenceItem) -> Iterator[str]:
+    """An item after its marker; what is behind each of several terms on a line of its own, if one would be long."""
+    shown = printable(item.sourced_text, _LONGEST)
+    first, *others = shown.split(" | ") if item.kind != "passage" and len(shown) > _WIDE else [shown]
+    lines = [first, *(f"| {part}" for part in others)]
+    lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
+    yield f"{item.marker:>4}  {lines[0]}"
+    yield from (f"      {line}" for line in lines[1:])
 
 
-def _checked(answer: Answer, marker: str) -> bool:
-    return all(cited.verified for cited in answer.evidence[marker].triples)
+def _unsaid(answer: Answer) -> list[str]:
+    """The first answers with their markers, unless the text names them all."""
+    if answer.text.startswith(_RANKED):
+        return []
+    said = answer.text.casefold()
+    first = answer.answers[:_LISTED]
+    if len(answer.answers) <= _LISTED and all(term.label.casefold() in said for term in first):
+        return []
+    return [f"{printable(term.label, 120)}  [{', '.join(term.markers)}]" for term in first]
 
 
-def _cost(answer: Answer) -> str:
-    usage, triples = answer.usage, answer.evidence.triples
-    seconds = "" if usage.get("seconds") is None else f" · {usage['seconds']:.2f} s"
-    checked = sum(1 for item in answer.evidence for cited in item.triples if cited.verified)
-    cited = sum(len(item.triples) for item in answer.evidence)
-    return (
-        f"{answer.status} · {checked} of {cited} citations found again ({len(triples)} triples) · "
-        f"{usage.get('queries', 0)} queries · {_calls(usage)}{seconds}"
-    )
-
-
-def _calls(usage: Mapping[str, Any]) -> str:
-    """What the model cost: calls, tokens, money where the prices are known."""
-    calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
-    if not calls:
-        return "0 model calls"
-    kept = f" ({cached} kept replies)" if cached else ""
-    cost = "" if usage.get("cost") is None else f" · cost {usage['cost']:.4g}"
-    return f"{calls} model call{'' if calls == 1 else 's'}{kept} · {usage.get('tokens', 0):,} tokens{cost}"
+def _more(answer: Answer) -> str:
+    return more_text(answer.answers[_LISTED:], answer.evidence)
 
 
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped(answer.question)}"
     yield ""
-    is_list = answer.answers and answer.text == candidates_text(answer.answers)
-    yield "**Ranked candidates**" if is_list else _escaped(answer.text)
-    if answer.answers:
+    yield from _paragraphs(answer.text)
+    if listed := _unsaid(answer):
         yield ""
-        for i, term in enumerate(answer.answers, 1):
-            yield f"{i}. {_escaped(term.label)} [{', '.join(term.markers)}]"
+        yield "### Answers"
+        yield ""
+        yield from (f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1))
+        if more := _more(answer):
+            yield ""
+            yield _escaped(more)
     if answer.inference:
         yield ""
         yield "### Inference"
         yield ""
         for i, step in enumerate(answer.inference, 1):
-            yield f"{i}. {_escaped(_said(step, answer))} [{step.marker}]"
+            yield f"{i}. {_escaped(step_text(step, answer))} [{step.marker}]"
         yield ""
         yield "```mermaid"
         yield answer.tree.mermaid()
         yield "```"
-    if len(answer.evidence):
+    if answer.linked:
         yield ""
-        yield "### Evidence"
-        for item in answer.evidence:
+        yield "### Linked"
+        yield ""
+        yield from (f"- {_escaped(line)}" for line in link_lines(answer))
+    for title, items in titled_items(answer):
+        yield ""
+        yield f"### {title}"
+        for item in items:
             yield ""
-            yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST if item.kind == 'passage' else 500)}"
-            if item.query.text:
-                yield ""
-                yield "```sparql"
-                yield item.query.text.replace("```", "` ` `")
-                yield "```"
-    if answer.notes:
+            yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}"
+            if item.query.text and item.marker in answer.cited:
+                yield from _folded("SPARQL", item.query.text)
+    if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "### Notes"
-        yield from (f"- {_escaped(note)}" for note in answer.notes)
+        yield ""
+        yield from (f"- {_escaped(note)}" for note in notes)
     yield ""
-    yield f"_{_cost(answer)}_"
+    yield f"_{cost(answer)}_"
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The lines of an answer as Markdown: those of a list stay one, others are paragraphs."""
+    was_listed = True
+    for line in text.splitlines():
+        shown = printable(line, _ANSWER)
+        bullet = _bullet(shown)
+        if not shown:
+            continue
+        if not (bullet and was_listed):
+            yield ""
+        yield f"**{_RANKED}**\n" if shown == _RANKED else bullet + _escaped(shown.removeprefix(bullet), _ANSWER)
+        was_listed = bool(bullet) or shown == _RANKED
+
+
+def _bullet(line: str) -> str:
+    """How a line of a list begins; empty if it is none.
+
+    >>> _bullet("- one"), _bullet("12. twelve"), _bullet("1965 was it")
+    ('- ', '12. ', '')
+    """
+    head, space, _ = line.partition(" ")
+    is_number = head[:-1].isascii() and head[:-1].isdigit() and head[-1:] in {".", ")"} and len(head) < 6
+    return head + space if space and (head in {"-", "*", "+"} or is_number) else ""
+
+
+def _folded(title: str, query: str) -> Iterator[str]:
+    """A query that opens on a click."""
+    yield ""
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    yield "```sparql"
+    yield query.replace("```", "` ` `")
+    yield "```"
+    yield ""
+    yield "</details>"
 
 
 def _escaped(text: str, limit: int = 500) -> str:

@@ -41,7 +41,7 @@ def ask(
             "-e", "--entity", metavar="IRI", help="An entity of the question, instead of linking; repeatable."
         ),
     ] = None,
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "mindmap",
+    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
     option: Annotated[
         list[str] | None,
         typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),

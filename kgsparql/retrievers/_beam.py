@@ -17,6 +17,9 @@ __all__ = ["Beam", "Chain", "Trail", "beam_of", "normalised", "shares"]
 _SHARPNESS = 10.0
 """How much a small difference between two scores of a ranker makes of a share; 10 makes of 0.1 a factor of e."""
 
+_REPEATED = 0.1
+"""What a chain counts for, for each better one of the same trail, where nobody told siblings apart."""
+
 Trail = tuple[Term, PropertyPath]
 """An entity of the question and the predicates walked from it: what siblings have in common."""
 
@@ -89,13 +92,13 @@ def beam_of(
 
 
 def _spread(chains: Iterable[Chain]) -> list[Chain]:
-    """The first chain of each trail, then the second of each, and so on."""
+    """The chains, each later one of a trail worth half of what it would be as the one before."""
     seen: Counter[Trail] = Counter()
-    ranked = []
+    worth = []
     for chain in chains:
-        ranked.append((seen[chain.trail], chain))
+        worth.append((chain.score * _REPEATED ** seen[chain.trail], chain))
         seen[chain.trail] += 1
-    return [chain for _, chain in sorted(ranked, key=lambda pair: pair[0])]
+    return [chain for _, chain in sorted(worth, key=lambda pair: -pair[0])]
 
 
 def _with_others(

@@ -136,7 +136,7 @@ def best_lines(
     for start in dict.fromkeys(line.start for line in lines):
         own = [i for i, line in enumerate(lines) if line.start == start]
         for i, candidate in zip(
-            own, session.path_candidates([(lines[i].path, kinds[i]) for i in own], about=matched[start]), strict=True
+            own, session.path_candidates([(lines[i].path, kinds[i]) for i in own], about=start), strict=True
         ):
             score = float(edges[i]) if by_degree else (candidate.score or 0.0) + matched[start].score
             group = frozenset(lines[i].ends) if len(lines[i].path) > 1 else None

@@ -39,12 +39,20 @@ around them (N1, N2 …). An arrow —x→ or ←x— points from the subject of
 facts only, nothing that you know from elsewhere."""
 
 REPLY = """\
-Reply with JSON only:
-{"sufficient": true if the facts answer the question, else false,
- "answer": "the answer in a sentence or two, in the language of the question, with the markers it rests on: … [P1]",
- "entities": [the numbers of the candidates that are the answer],
- "inference": [{"marker": "P1", "subject": "…", "predicate": "…", "object": "…"}]}
-where inference is the facts that lead from what the question names to the answer, in order and in their words."""
+Reply with JSON only. An example, for other facts:
+{"sufficient": true,
+ "answer": "Lumen Press published the book that Ada Novak wrote [P2].",
+ "entities": [3],
+ "inference": [{"marker": "P2", "subject": "Ada Novak", "predicate": "wrote", "object": "The Glass Harbour"},
+               {"marker": "P2", "subject": "Lumen Press", "predicate": "published", "object": "The Glass Harbour"}]}
+
+Every sentence of the answer ends with the markers of its facts, like [P2].
+
+sufficient: true if the facts answer the question; else false, with an empty answer.
+answer: a sentence or two about the question that was asked, in its language.
+entities: the numbers of the candidates that are the answer, and no others.
+inference: the facts that lead from what the question names to the answer, in order, one step for each arrow. Its
+subject, predicate and object are the short exact names of the facts, never a whole line."""
 
 _TEXT = {"type": "string"}
 

@@ -219,13 +219,12 @@ def said(name):
 print(json.dumps({{name: said(name) for name in names()}}))
 """
     place = {"KGSPARQL_CACHE_DIR": str(tmp_path_factory.mktemp("cache")), "PYTHONPATH": str(ROOT)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, **place, "PYTHONHASHSEED": seed}
-        )
-        for seed in ("1", "2")
-    ]
-    return [json.loads(process.communicate()[0]) for process in running]
+    environments = [{**os.environ, **place, "PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    running = [subprocess.Popen([sys.executable, "-c", code], env=own, **pipes) for own in environments]
+    said = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    return [json.loads(printed) for printed, _ in said]
 
 
 def test_the_same_bytes_whatever_the_order_of_sets(method: str, by_hash_seed: list[dict[str, str]]) -> None:

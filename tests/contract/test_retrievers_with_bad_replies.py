@@ -151,7 +151,8 @@ def test_M12_a_citation_that_does_not_exist_is_removed_and_counted(
     check_honest(asked)
     assert asked.answer.status == "answered"
     assert asked.answer.removed >= 2
-    assert "P99" not in json.dumps(asked.answer.to_json())
+    said = asked.answer.to_json()
+    assert "P99" not in json.dumps([said[part] for part in ("text", "answers", "claims", "inference", "evidence")])
     assert any("removed" in note for note in asked.answer.notes)
     nothing = ask(small, COLLEAGUES, method, GALLERY["cited what is not there"])
     assert nothing.answer.status == "not_in_graph"

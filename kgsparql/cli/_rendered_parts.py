@@ -1,0 +1,113 @@
+"""What text and Markdown say in the same words: evidence in its order, links, fallbacks, and what it all cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kgsparql.answer import Answer, InferenceStep
+from kgsparql.evidence import EvidenceItem
+from kgsparql.terms import printable
+
+__all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
+
+_CLOSE = 0.9
+"""From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
+
+_FALLBACKS = 6
+"""Different fallbacks that are told."""
+
+_INSTEAD = {
+    "mentions": "the linker found the names",
+    "sentences": "the facts are shown as they are",
+    "answer": "there are ranked candidates instead",
+}
+"""What was done where a model's reply to this call was of no use."""
+
+
+def titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
+    """The evidence that the answer rests on, then what else was found, each with its heading."""
+    cited = set(answer.cited)
+    used = [item for item in answer.evidence if item.marker in cited]
+    rest = [item for item in answer.evidence if item.marker not in cited]
+    if used:
+        yield "Evidence", used
+    if rest:
+        yield "Also found" if used else "Found in the graph", rest
+
+
+def step_text(step: InferenceStep, answer: Answer) -> str:
+    """A step of an inference, as its triple says it."""
+    triple = step.cited.triple
+    names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
+    return f"{names[0]} —{names[1]}→ {names[2]}"
+
+
+def link_lines(answer: Answer) -> Iterator[str]:
+    """What each name in the question was taken to mean, and what else it may mean."""
+    for link in answer.linked:
+        mention = f"{link.mention.text!r} → " if link.mention.text else ""
+        close = [c for c in link.candidates if c.score >= _CLOSE * link.score][:3]
+        others = f"; or {', '.join(str(c.term) for c in close)}" if close else ""
+        yield f"{mention}{printable(link.label, 80)} {link.term} ({link.matched} {link.score:.2f}{others})"
+
+
+def fallback_lines(answer: Answer) -> Iterator[str]:
+    """What was done in the second-best way, each once; what a note, or a line at the start, says already is left out."""
+    told = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
+    lines = []
+    for (purpose, reason), count in told.items():
+        plain = reason.rpartition(" [E_")[0] or reason
+        if any(plain in note for note in answer.notes):
+            continue
+        times = f" ({count} times)" if count > 1 else ""
+        instead = f"; {_INSTEAD[purpose]}" if purpose in _INSTEAD else ""
+        lines.append(f"{purpose}: {plain}{instead}{times}")
+    yield from lines[:_FALLBACKS]
+    if len(lines) > _FALLBACKS:
+        yield f"{len(lines) - _FALLBACKS} more fallbacks (-f json lists them all)"
+
+
+def cost(answer: Answer) -> str:
+    """One line: what came of it, what was looked up again, and what it cost."""
+    usage = answer.usage
+    seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
+    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')} · {_calls(usage)}"
+    return " · ".join([answer.status, *_checked(answer), counted, *seconds])
+
+
+def _checked(answer: Answer) -> Iterator[str]:
+    """How many of the citations, and of all triples that were found, are in the graph."""
+    cited = [item for item in answer.evidence.keep(answer.cited) if item.triples]
+    checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
+    if cited:
+        count = _count(len(cited), "citation", "citations")
+        yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
+    verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
+    if triples := answer.evidence.triples:
+        yield f"{len(verified):,} of {_count(len(triples), 'triple', 'triples')} found again"
+
+
+def _calls(usage: Mapping[str, Any]) -> str:
+    """What the model cost: calls, tokens, money where the prices are known."""
+    calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
+    if not calls:
+        return "0 model calls"
+    kept = f" ({_count(cached, 'kept reply', 'kept replies')})" if cached else ""
+    money = "" if usage.get("cost") is None else f" · cost {_money(usage['cost'])}"
+    return f"{_count(calls, 'model call', 'model calls')}{kept} · {usage.get('tokens', 0):,} tokens{money}"
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _money(cost: float) -> str:
+    """
+    >>> _money(0.0001234), _money(1e-7), _money(12.3456)
+    ('0.00012', '0.0000001', '12.35')
+    """
+    if cost >= 1 or not cost:
+        return f"{cost:.2f}"
+    return f"{cost:.12f}".rstrip("0") if cost < 1e-6 else f"{float(f'{cost:.2g}'):.8f}".rstrip("0")
