@@ -8,7 +8,8 @@ chooses whatever lies on that path, and the path is followed to every end.
 
 Columns: ``contains`` (the answers that are returned hold every gold one), ``equal`` (and no other), both of the answers
 that the best item of evidence leads to, and ``any`` (all candidates of all items hold every gold one). For
-``path_ranking``, which ranks whole paths, nobody chooses: the gold path is among its first 5, 10 and 20.
+``path_ranking``, which ranks whole paths, nobody chooses and nobody says how many hops there are: it is printed how
+often the gold path is among its first 5, 10 and 20.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term
 
-STEPS = {"struct_gpt": "max_steps", "think_on_graph": "max_depth", "path_ranking": "max_hops"}
-"""The option of each method that says how many hops it walks."""
+STEPS = {"struct_gpt": "max_steps", "think_on_graph": "depth"}
+"""The option of each method that says how many hops it walks; a method that ranks paths is not told."""
 
 RANKED = (5, 10, 20)
 SEED = 0
@@ -122,10 +123,10 @@ def path_of(names: Sequence[str], predicates: Mapping[str, IRI]) -> PropertyPath
 
 def asked(knowledge: kgsparql.KnowledgeBase, question: Mapping[str, Any], gold: PropertyPath, method: str) -> Row:
     """One question, with its topics given and an oracle to choose."""
-    ranks = method == "path_ranking"
+    ranks = method not in STEPS
     asking = Asking(
         retriever=method,
-        options={STEPS[method]: len(gold), **({"paths_kept": max(RANKED)} if ranks else {})},
+        options={STEPS[method]: len(gold)} if method in STEPS else {"paths_kept": max(RANKED)},
         entities=tuple(IRI(topic["iri"]) for topic in question["topic_entities"]),
         chooser=None if ranks else lambda r: OracleChooser([s.predicate for s in gold], r, r.emit, paths=[gold]),
         complete=True,

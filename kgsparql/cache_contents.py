@@ -31,7 +31,11 @@ _VECTORS = "vectors"
 """The kind that vectors of texts are."""
 
 _FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes"}
-_EXCHANGES = {KIND: "replies of language models", ABILITIES: "what model servers take", WHOLE_FILE: "exchanges"}
+_EXCHANGES = {
+    KIND: "replies of language models",
+    ABILITIES: "which JSON modes each model server takes",
+    WHOLE_FILE: "exchanges",
+}
 
 _OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
 """How stores and indexes are named, and what belongs to one: nothing else in their folders is ever touched."""

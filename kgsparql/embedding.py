@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgsparql.errors import EmbeddingError, OptionError, UnreachableError
 from kgsparql.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
 from kgsparql.openai_client import OpenAIClient
+from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 
 __all__ = ["INSTALL_HINT", "Embedder", "OpenAIEmbedder", "SentenceTransformerEmbedder", "checked", "open_embedder"]
@@ -65,7 +66,7 @@ def open_embedder(spec: str = "auto") -> Embedder | None:
     if spec.startswith(("http://", "https://")):
         base_url, _, name = spec.partition("#")
         if not name:
-            raise OptionError(f"{printable(spec, 80)}: which model?", hint="write URL#model")
+            raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
         return OpenAIEmbedder(base_url, name)
     if not has_sentence_transformers():
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)

@@ -35,7 +35,7 @@ __all__ = [
     "open_label_index",
 ]
 
-RECIPE = "labels-3"
+RECIPE = "labels-4"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time (0.5 s), because importing LanceDB alone takes 1 to 1.5 s."""

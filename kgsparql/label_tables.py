@@ -50,9 +50,10 @@ class LanceLabels:
     def _opened(self, name: str) -> Any:
         table = self._tables.open(name)
         if table is None:
+            gone = not self._tables.directory.exists()
             raise StoreError(
-                f"{self._tables.directory}: the table {name} is damaged or gone",
-                hint="delete that directory; it is made again",
+                f"{self._tables.directory}: the table {name} is {'gone' if gone else 'damaged'}",
+                hint="it was removed meanwhile; ask again" if gone else "delete that directory; it is made again",
             )
         return table
 

@@ -141,6 +141,28 @@ class Linker:
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
 
+    def missing(
+        self, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None = None
+    ) -> tuple[tuple[str, tuple[LinkedEntity, ...]], ...]:
+        """The names in a question that nothing was linked to, each with labels that look like it.
+
+        :param mentions: as for :meth:`link`; without them, what a question in English writes like a name, and a word of
+            which no label has.
+        """
+        places = [(link.mention.start, link.mention.end) for link in links]
+        names = [(text, place_of(text, question)) for text, is_type in mentions or () if not is_type]
+        if not names:
+            reading = Reading(question, self.index.search, self.languages)
+            names = [(question[start:end], (start, end)) for start, end in reading.unknown_names()]
+        lost = {
+            text: None
+            for text, place in names
+            if place is not None
+            and not any(start < place[1] and place[0] < end for start, end in places)
+            and not self._named(text)
+        }
+        return tuple((text, self.suggest(text)) for text in list(lost)[:MAX_LINKS])
+
     def _alike(self, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
         """Labels with the share of the runs of three characters that they have in common with a key."""
         asked = trigrams(key)

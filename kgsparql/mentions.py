@@ -36,6 +36,9 @@ EXACT_CASE = 1.02
 PARENTHESIS = 0.1
 """What it adds that the question also has the words that a label has in a parenthesis: `the album` Thriller."""
 
+_ASKING = frozenset(
+    {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
+)
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
 
 
@@ -188,6 +191,31 @@ class Reading:
         likely = [i for i in self.content if i not in self._small] or self.content
         runs = [[i for i in run if i in likely] for run in self._runs()]
         return [run for run in runs if len(run) > 1] + [[i] for i in likely]
+
+    def unknown_names(self) -> Iterator[tuple[int, int]]:
+        """Where in the question what is written like a name stands, a word of which no label has.
+
+        Only in a question that begins with an English word for asking: elsewhere a capital may be no sign of a name.
+        One word before a word without a capital may be an adjective: `German` in `German physicists`.
+        """
+        if not self.is_cased or self.tokens[0].text not in _ASKING:
+            return
+        run: list[int] = []
+        for i in range(1, len(self.tokens)):
+            if self._is_name(i):
+                run.append(i)
+            if run and (not self._is_name(i) or i == len(self.tokens) - 1):
+                is_adjective = len(run) == 1 and i not in run and i in self._small and self._is_beside(i)
+                counts = self.search.vocabulary({self.tokens[j].text for j in run}).counts
+                if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):
+                    yield self.tokens[run[0]].start, self.tokens[run[-1]].end
+                run = []
+
+    def _is_name(self, i: int) -> bool:
+        return i in self._content and self._is_marked(i)
+
+    def _is_beside(self, i: int) -> bool:
+        return self.question[self.tokens[i - 1].end : self.tokens[i].start].isspace()
 
     def textual(self, exact: Sequence[Candidate]) -> Iterator[Candidate]:
         """Labels that share words, or nearly share them, with the question; what is already exact is left out."""

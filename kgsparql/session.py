@@ -18,7 +18,7 @@ from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
 from kgsparql.errors import BudgetExceededError, ModelReplyError
-from kgsparql.events import Emit, EntitiesLinked, FallbackUsed, LimitReached
+from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import labels, types
 from kgsparql.graphs.metered import MeteredGraph
@@ -105,12 +105,18 @@ class Session:
         if self.model is None:
             return None
         try:
-            return self.model.ask(call, self.usage, self.emit)
+            return self.model.ask(call, self.usage, self._heard)
         except ModelReplyError as error:
             self.fall_back(call.purpose, f"{error.message} [{error.code}]")
             if required:
                 raise
             return None
+
+    def _heard(self, event: Event) -> None:
+        """Tell what the model's client tells; a fallback of its own, such as an option the server refuses, is kept."""
+        if isinstance(event, FallbackUsed) and (told := Fallback(event.purpose, event.reason)) not in self.fallbacks:
+            self.fallbacks.append(told)
+        self.emit(event)
 
     def fall_back(self, purpose: str, reason: str) -> None:
         """Count and tell something that was done in the second-best way."""
@@ -136,6 +142,7 @@ class Session:
             else:
                 self._links = self.linker.link(self.question, mentions) if self.linker else ()
                 self._note_links(self._links)
+                self._note_missing(self._links, mentions)
             self._labels.update({link.term: link.label for link in self._links})
             self.emit(
                 EntitiesLinked(
@@ -162,6 +169,12 @@ class Session:
                 )
         if not links and self.linker and (near := self.linker.suggest(self.question)):
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
+
+    def _note_missing(self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None) -> None:
+        """The names in the question that the graph lacks, where others are linked: what was asked of them is open."""
+        for name, near in self.linker.missing(self.question, links, mentions) if self.linker and links else ():
+            meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
+            self.notes.append(f"not found in the graph: {printable(name, 80)!r}{meant}")
 
     def _mention(self, label: str) -> Mention:
         place = place_of(label, self.question)
@@ -275,7 +288,8 @@ class Session:
             yield
         except BudgetExceededError as error:
             if not self.partial:
-                self.notes.append(f"{error.message}: the answer rests on what was found until then")
+                way_out = f" ({error.hint})" if error.hint else ""
+                self.notes.append(f"{error.message}: nothing was looked up after that{way_out}")
                 self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
             self.partial = True
 

@@ -60,6 +60,8 @@ DESCRIPTIONS = (
     IRI(_DBO + "abstract"),
     IRI(_DCTERMS + "description"),
     IRI(_DC + "description"),
+    IRI(_OBO + "hasDefinition"),
+    IRI("http://purl.obolibrary.org/obo/IAO_0000115"),  # definition
 )
 
 PREDICATE_LABEL_LINKS = tuple(

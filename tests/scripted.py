@@ -29,9 +29,12 @@ Body = dict[str, Any]
 
 
 def purpose(body: Body) -> str:
-    """Which of MindMap's calls a request is: ``mentions``, ``sentences``, ``answer`` or ``closed book``."""
+    """Which call a request is: ``mentions``, ``sentences``, ``choices``, ``answer`` or ``closed book``."""
     said = body["messages"][0]["content"]
-    heads = {"You find": "mentions", "You put": "sentences", "You answer": "answer", "Answer the": "closed book"}
+    heads = {
+        "You find": "mentions", "You put": "sentences", "You choose": "choices", "You answer": "answer",
+        "Answer the": "closed book",
+    }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))
 
 
@@ -44,10 +47,11 @@ def facts_of(body: Body) -> list[tuple[str, str]]:
 
 
 def by_call(**replies: Reply | Callable[[Body], Reply] | dict[str, Any]) -> Callable[[Body], Reply]:
-    """A script that replies by purpose; dictionaries are written as JSON. Names of no mention are the default."""
+    """A script that replies by purpose; dictionaries are written as JSON. By default it names nothing and takes 1."""
+    otherwise = {"choices": {"choices": [{"n": 1, "score": 1.0}]}}
 
     def script(body: Body) -> Reply:
-        reply = replies.get(purpose(body), {"mentions": []})
+        reply = replies.get(purpose(body), otherwise.get(purpose(body), {"mentions": []}))
         if isinstance(reply, dict):
             return Text(reply)
         return reply if isinstance(reply, Reply) else reply(body)
@@ -63,7 +67,9 @@ def wrote(answer: str, *, entities: Sequence[int] = (), steps: Sequence[Sequence
 
 
 def reader(body: Body) -> Reply:
-    """A model that copies: the capitalised words as names, the first fact as answer, its first arrow as inference."""
+    """A model that copies: capitalised words as names, the first fact as answer, its first arrow as inference."""
+    if purpose(body) == "choices":
+        return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
     if purpose(body) == "mentions":
         question = body["messages"][1]["content"]
         names = re.findall(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*", question)

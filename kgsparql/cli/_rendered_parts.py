@@ -54,7 +54,7 @@ def link_lines(answer: Answer) -> Iterator[str]:
 
 
 def fallback_lines(answer: Answer) -> Iterator[str]:
-    """What was done in the second-best way, each once; what a note, or a line at the start, says already is left out."""
+    """What was done in the second-best way, each once, unless a note, or a line at the start, says it already."""
     told = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
     lines = []
     for (purpose, reason), count in told.items():
@@ -104,7 +104,8 @@ def _count(number: int, one: str, several: str) -> str:
 
 
 def _money(cost: float) -> str:
-    """
+    """A cost in plain digits, however small.
+
     >>> _money(0.0001234), _money(1e-7), _money(12.3456)
     ('0.00012', '0.0000001', '12.35')
     """

@@ -115,7 +115,6 @@ def _more(answer: Answer) -> str:
 
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped(answer.question)}"
-    yield ""
     yield from _paragraphs(answer.text)
     if listed := _unsaid(answer):
         yield ""
@@ -159,7 +158,7 @@ def _markdown(answer: Answer) -> Iterator[str]:
 
 def _paragraphs(text: str) -> Iterator[str]:
     """The lines of an answer as Markdown: those of a list stay one, others are paragraphs."""
-    was_listed = True
+    was_listed = False
     for line in text.splitlines():
         shown = printable(line, _ANSWER)
         bullet = _bullet(shown)

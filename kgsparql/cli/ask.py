@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -93,7 +94,7 @@ def ask(
         complete=complete, model=model.opened(seed=seed),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
-    with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
+    with asking.model or nullcontext(), graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
         asking = asking.about(knowledge.resolve(name) for name in entity or ())
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
@@ -151,7 +152,7 @@ def _options(option: list[str] | None) -> dict[str, str]:
 def _reproducible(answer: Answer) -> Answer:
     from dataclasses import replace
 
-    return replace(answer, usage={**answer.usage, "seconds": None, "cached_calls": None})
+    return replace(answer, usage={**answer.usage, "seconds": None, "cached_calls": None, "paid_cost": None})
 
 
 def _steps(verbose: int) -> Any:
@@ -174,11 +175,9 @@ def _steps(verbose: int) -> Any:
                 kept = ", kept reply" if event.cached else f", {event.seconds:.2f} s"
                 c.say(f"· {event.model} ({event.purpose}): {what}{kept}")
                 if verbose >= 2:
-                    c.say(
-                        "\n".join(
-                            f"    {line}" for text in (event.prompt, event.reply) for line in printable_lines(text)
-                        )
-                    )
+                    for heading, text in (("prompt", event.prompt), ("reply", event.reply)):
+                        c.say(f"  {heading}")
+                        c.say("\n".join(f"    {line}" for line in printable_lines(text, 20_000)))
             case e.EntitiesLinked():
                 found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
                 c.say(f"· linked: {printable(found, 400)}")
@@ -186,8 +185,10 @@ def _steps(verbose: int) -> Any:
                 c.say(
                     f"· {event.purpose}: kept {len(event.kept)} of {len(event.kept) + event.pruned} ({event.chosen_by})"
                 )
-            case e.LimitReached() | e.FallbackUsed():
-                c.say(f"· {printable(getattr(event, 'message', '') or getattr(event, 'reason', ''), 300)}")
+            case e.LimitReached():
+                c.say(f"· {printable(event.message, 300)}")
+            case e.FallbackUsed():
+                c.say(f"· {event.purpose}: {printable(event.reason, 300)}")
             case e.Verified():
                 c.say(f"· verified: {event.found} found again, {event.removed} removed, {event.unknown} not checkable")
 
@@ -198,6 +199,6 @@ def _nobody(event: Event) -> None:
     """Nobody listens."""
 
 
-def printable_lines(text: str) -> list[str]:
-    """The lines of a query text, each safe on a terminal."""
-    return [printable(line, 400) for line in text.splitlines() if not line.startswith("#+")]
+def printable_lines(text: str, limit: int = 400) -> list[str]:
+    """The lines of a query, a prompt or a reply, each safe on a terminal and of at most ``limit`` characters."""
+    return [printable(line, limit) for line in text.splitlines() if not line.startswith("#+")]

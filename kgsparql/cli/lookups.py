@@ -12,7 +12,8 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import NotFoundError
-from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.terms import IRI, Literal, Term, normalised, printable
+from kgsparql.words import words
 
 if TYPE_CHECKING:
     from kgsparql.evidence import Cut
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from kgsparql.paths import Path
 
 __all__ = ["find", "paths", "show"]
+
+_FAR = 1 / 4
+"""Below this share of the best score, a label is not like what was looked for."""
 
 LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
 
@@ -41,6 +45,10 @@ def find(
         found = knowledge.find(text, limit=limit)
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
+    found = [entity for entity in found if entity.score >= _FAR * found[0].score]
+    asked = set(words(normalised(text)))
+    if not any(asked & set(words(normalised(entity.label))) for entity in found):
+        graph.say(f"no label has {'this word' if len(asked) == 1 else 'any of these words'}; the nearest:")
     if shape == "json":
         rows = [
             {"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found

@@ -45,7 +45,9 @@ def model_checks(
     name: str | None, base_url: str | None, *, timeout_s: float, note: Callable[[str], None]
 ) -> Iterator[Check]:
     """Two checks if a server or a model is named: what the server lists, and what one small call finds out."""
-    key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
+    has_key = bool(os.environ.get(KEY_VARIABLE))
+    key = f"{KEY_VARIABLE} is {'set' if has_key else 'not set'}"
+    used = key if has_key else f"{key} (not needed here)"
     if not name and not base_url:
         yield Check(_SERVER, "absent", f"none is named; {key}", _HOW_TO_ADD)
         return
@@ -75,7 +77,7 @@ def model_checks(
             yield Check(_SERVER, "absent", f"{client.base_url}: it does not list its models; {key}")
         else:
             took = time.perf_counter() - began
-            yield Check(_SERVER, "ok", f"{client.base_url}: {_models(listed)}, {took:.2f} s; {key}")
+            yield Check(_SERVER, "ok", f"{client.base_url}: {_models(listed)}, {took:.2f} s; {used}")
         yield _model(name, listed, client, note)
 
 

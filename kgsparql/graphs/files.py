@@ -18,6 +18,7 @@ from kgsparql.errors import GraphLoadError, InputError, OptionError
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.graphs.guards import guarded
 from kgsparql.graphs.json_ld import read_context, with_context
+from kgsparql.redaction import unreadable_url
 from kgsparql.terms import IRI
 
 __all__ = [
@@ -199,7 +200,7 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
             is_address = name.startswith(("http://", "https://"))
             if is_address:
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
-                raise InputError(f"{name}: no file is read over the network", hint=hint, path=name)
+                raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             raise InputError(f"{name}: no such file or directory", hint="check the path", path=name)
         if not path.is_file():
             raise InputError(

@@ -17,7 +17,7 @@ __all__ = ["Beam", "Chain", "Trail", "beam_of", "normalised", "shares"]
 _SHARPNESS = 10.0
 """How much a small difference between two scores of a ranker makes of a share; 10 makes of 0.1 a factor of e."""
 
-_REPEATED = 0.1
+_REPEATED = 0.25
 """What a chain counts for, for each better one of the same trail, where nobody told siblings apart."""
 
 Trail = tuple[Term, PropertyPath]

@@ -15,7 +15,7 @@ from kgsparql.query import MAX_ARMS, Query
 from kgsparql.questions import shared_words
 from kgsparql.retrievers._struct_gpt_moves import Followed, Reached, Unit
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, printable
+from kgsparql.terms import IRI, Term, local_name, printable
 from kgsparql.verbalising import Line, arrow, line_terms, line_text, path_text
 
 __all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
@@ -61,7 +61,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> list[Shown]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate, each in its turn."""
     labels = session.labels(term for one in followed for term in _terms(one))
-    texts = [[_unit_text(unit, labels) for unit in one.units] for one in followed]
+    texts = [[_text(unit, one, labels) for unit in one.units] for one in followed]
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(followed)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
@@ -117,33 +117,39 @@ def candidates_of(evidence: Evidence, found: Mapping[str, Sequence[Reached]], se
 
 def _texts(one: Shown, labels: Mapping[Term, str]) -> Iterator[str]:
     """The neighbours as a line; each mediator with what lies behind it."""
-    plain = [unit[0] for unit in one.units if len(unit[0]) == len(one.followed.walk.path)]
-    mediated = [unit for unit in one.units if len(unit[0]) > len(one.followed.walk.path)]
+    plain = [unit[0] for unit in one.units if not one.followed.is_mediated(unit)]
+    mediated = [unit for unit in one.units if one.followed.is_mediated(unit)]
     missing = len(one.followed.units) - len(one.units)
-    exact = not one.followed.cuts
     if plain:
         count = len(plain) + (0 if mediated else missing)
-        line = Line(one.followed.walk.path, tuple(plain), count, exact)
+        line = Line(one.followed.walk.path, tuple(plain), count, exact=not one.followed.cuts)
         yield line_text(line, labels, shown=len(plain))
     for i, unit in enumerate(mediated):
-        yield _unit_text(unit, labels, lead=i == 0)
+        yield _mediated_text(unit, labels, lead=i == 0)
     if mediated and missing:
         yield f"… {missing:,} more"
 
 
-def _unit_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
-    """An end, or a mediator with everything behind it, under the triple that leads there."""
-    if len(unit) == 1 and len(unit[0]) < 2:
-        return _name(unit[0].end, labels)
-    first = unit[0]
-    begun = path_text(Path(first.start, first.hops[:-2]) if lead else Path(first.hops[-2].start), labels)
+def _text(unit: Unit, one: Followed, labels: Mapping[Term, str]) -> str:
+    """What a unit says: the term it leads to and the one before, or everything behind a mediator."""
+    if one.is_mediated(unit):
+        return _mediated_text(unit, labels)
+    before = [_name(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
+    return " ".join([*before, _name(unit[0].end, labels)])
+
+
+def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
+    """A mediator with everything behind it, under the triple that leads there."""
+    *before, joining, _ = unit[0].hops
+    begun = path_text(Path(unit[0].start, tuple(before)) if lead else Path(joining.start), labels)
     behind: dict[str, list[str]] = {}
     for way in unit:
         behind.setdefault(arrow(way.hops[-1].step, labels), []).append(_name(way.end, labels))
     told = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
-    mediator = first.hops[-2].end
-    name = _name(mediator, labels) if isinstance(mediator, IRI) else ""
-    return f"{begun} {arrow(first.hops[-2].step, labels)} {name}[{told}]"
+    mediator = joining.end
+    has_name = isinstance(mediator, IRI) and labels[mediator] != local_name(mediator)
+    name = f"{_name(mediator, labels)} " if has_name else ""
+    return f"{begun} {arrow(joining.step, labels)} {name}[{told}]"
 
 
 def _name(term: Term, labels: Mapping[Term, str]) -> str:

@@ -120,14 +120,18 @@ class Followed:
     @property
     def mediated(self) -> tuple[Unit, ...]:
         """The units behind a mediator."""
-        return tuple(unit for unit in self.units if len(unit[0]) > len(self.walk.path))
+        return tuple(unit for unit in self.units if self.is_mediated(unit))
+
+    def is_mediated(self, unit: Unit) -> bool:
+        """Whether a unit is behind a mediator: its ways are a hop longer."""
+        return len(unit[0]) > len(self.walk.path)
 
     def reached(self) -> list[Reached]:
         """The walks and the terms they lead to: to the neighbours, and on from each mediator by what it has."""
         found: dict[Walk, dict[Term, Path]] = {}
         for unit in self.units:
             for way in unit:
-                for walk in self._walks(way, unit) if not isinstance(way.end, BlankNode) else ():
+                for walk in self._walks(way, unit):
                     found.setdefault(walk, {}).setdefault(way.end, way)
         return [Reached(walk, ways) for walk, ways in found.items()]
 
@@ -136,7 +140,7 @@ class Followed:
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
     def _walks(self, way: Path, unit: Unit) -> Iterator[Walk]:
-        if len(way) == len(self.walk.path):
+        if not self.is_mediated(unit):
             yield self.walk
             return
         for conditions in self.conditions:

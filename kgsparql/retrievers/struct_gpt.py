@@ -75,7 +75,7 @@ class StructGPT(Retriever):
     cost: ClassVar[Cost] = Cost(
         calls="(2 + mediators) * max_steps + 1",
         rounds="(2 + mediators) * max_steps + 1",
-        queries="max_steps * 12 + 30",
+        queries="(10 + 6 * mediators) * max_steps + 10 * predicates_per_step + 20",
     )
 
     max_steps: int = 3

@@ -439,8 +439,8 @@ def test_statement_nodes_are_looked_behind_and_not_gone_on_from(ask: Ask, labell
     options = {"mediator_classes": f"{EX}Statement"} if labelled else {}
     script = by_call(predicates=choosing("position"), constraints=Text("No"), facts=enough_with("chairperson"))
     asked = ask(turtle, "Which position had Ann?", script, options=options)
-    name = "a statement" if labelled else ""
-    assert f"{name}[—start→ 2001; —value→ chairperson]" in marked(asked.bodies[-1])["P1"]
+    name = "a statement " if labelled else ""
+    assert f"—position→ {name}[—start→ 2001; —value→ chairperson]" in marked(asked.bodies[-1])["P1"]
     assert asked.labels == ["chairperson"]
     cited = asked.answer.evidence[asked.answer.answers[0].markers[0]]
     assert any(str(c.triple.predicate) == f"<{EX}position>" for c in cited.triples), "closed back to the topic"
