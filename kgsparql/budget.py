@@ -126,7 +126,7 @@ class Usage:
         >>> usage.before_query()
         Traceback (most recent call last):
         ...
-        kgsparql.errors.BudgetExceededError: budget reached: 1 queries
+        kgsparql.errors.BudgetExceededError: budget reached: 1 query
         """
         self.check()
         with self._lock:
@@ -175,7 +175,8 @@ class Usage:
             used, wanted = self.prompt_tokens + self.completion_tokens, prompt_tokens + completion_tokens
             if budget.max_tokens is not None and used + wanted > budget.max_tokens:
                 more = f" ({used} used, up to {wanted} more needed)"
-                raise self._exceeded("tokens", budget.max_tokens, "--max-tokens", more)
+                fewer = "--max-tokens, or ask for shorter replies with --reply-tokens 300"
+                raise self._exceeded("tokens", budget.max_tokens, fewer, more)
             if budget.max_cost is not None and budget.prices is not None:
                 spent, next_ = self.cost or 0.0, budget.prices.of(prompt_tokens, completion_tokens)
                 if spent + next_ > budget.max_cost:
@@ -223,7 +224,9 @@ class Usage:
 
     @staticmethod
     def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:
-        return BudgetExceededError(f"budget reached: {limit:g} {what}{more}", hint=f"raise it with {hint}", limit=what)
+        shown = f"{limit:.10f}".rstrip("0").rstrip(".")  # as it was typed: 0.0000001, 1000000
+        unit = {"queries": "query", "model calls": "model call"}.get(what, what) if limit == 1 else what
+        return BudgetExceededError(f"budget reached: {shown} {unit}{more}", hint=f"raise it with {hint}", limit=what)
 
     def to_json(self, *, reproducible: bool = False) -> dict[str, Any]:
         """Totals as JSON; what differs between runs is null when the output must be the same every time."""

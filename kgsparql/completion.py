@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from kgsparql.answer import AnswerTerm
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
@@ -10,7 +11,7 @@ from kgsparql.exploration import walk_ends, walk_ways
 from kgsparql.paths import Hop, Walk, Way
 from kgsparql.query import Query
 from kgsparql.session import Session
-from kgsparql.terms import BlankNode, Term
+from kgsparql.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.verbalising import Line, line_terms, line_text
 
 __all__ = ["ENDS", "answers_at_ends", "completed"]
@@ -20,6 +21,9 @@ SHOWN = 50
 
 ENDS = 10_000
 """Ends of a walk that are fetched."""
+
+LABELLED = 1_000
+"""Ends that are asked for their labels; of more, the others are called by the end of their IRIs."""
 
 _WAYS = 2_000
 
@@ -39,8 +43,8 @@ def completed(
     found = walk_ends(session.graph, walks, limit=limit)
     named = [[end for end in own.items if not isinstance(end, BlankNode)] for own in found]
     ends = [[e for e in own if e != walk.start] or own for own, walk in zip(named, walks, strict=True)]
-    labels = session.labels(end for own in ends for end in own)
-    ordered = [sorted(own, key=lambda end: (labels[end].casefold(), str(end))) for own in ends]
+    labels = session.labels(end for own in ends if len(own) <= LABELLED for end in own)
+    ordered = [_ordered(own, labels) for own in ends]
     ways = walk_ways(session.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)
     cuts = [(*own.cuts, *via.cuts) for own, via in zip(found, ways, strict=True)]
     session.note_cuts(cut for own in cuts for cut in own)
@@ -50,6 +54,13 @@ def completed(
         else None
         for walk, own, via, cuts_of, all_named in zip(walks, ordered, ways, cuts, named, strict=True)
     ]
+
+
+def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> list[Term]:
+    """The ends by their labels; of very many, as they came, by their text: labels cost a query for each thousand."""
+    if len(ends) > LABELLED:
+        return list(ends)
+    return sorted(ends, key=lambda end: (labels[end].casefold(), str(end)))
 
 
 def _item(
@@ -93,5 +104,12 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
         for end in item.ends:
             markers.setdefault(end, []).append(item.marker)
             scores.setdefault(end, item.score)
-    labels = session.labels(markers, owed=True)
-    return tuple(AnswerTerm(end, labels[end], scores[end], tuple(own)) for end, own in markers.items())
+    labels = session.labels(islice(markers, LABELLED), owed=True)
+    return tuple(
+        AnswerTerm(end, labels.get(end) or _by_itself(end), scores[end], tuple(own)) for end, own in markers.items()
+    )
+
+
+def _by_itself(term: Term) -> str:
+    """What a term is called without asking the graph."""
+    return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)

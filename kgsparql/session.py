@@ -289,7 +289,7 @@ class Session:
         except BudgetExceededError as error:
             if not self.partial:
                 way_out = f" ({error.hint})" if error.hint else ""
-                self.notes.append(f"{error.message}: nothing was looked up after that{way_out}")
+                self.notes.append(f"{error.message}: some steps were left out{way_out}")
                 self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
             self.partial = True
 

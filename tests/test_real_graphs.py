@@ -114,7 +114,9 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
     lengths, compared = set(), 0
     for pair in pairs:
         start, end = (IRI(entity["iri"]) for entity in pair)
-        found = knowledge.retrieve("What connects them?", entities=(start, end), options=everything)
+        found = knowledge.retrieve(
+            "What connects them?", entities=(start, end), retriever="mindmap", options=everything
+        )
         paths = [item.path for item in found.evidence if item.path is not None and len(item.path)]
         expected, made = brute_force(near, start, end, max_hops=5), {triples(path) for path in paths}
         assert made <= expected

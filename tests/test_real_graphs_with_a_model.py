@@ -53,9 +53,9 @@ def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, cal
     with Exchanges(tmp_path / "exchanges.sqlite") as exchanges:
         with ModelServer(knowing(asked)) as server:
             model = LanguageModel("scripted-model", OpenAIClient(server.url), exchanges=exchanges)
-            first = [knowledge.ask(q["question"], model=model, options=options) for q in asked]
+            first = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]
             model.client.close()
-        second = [knowledge.ask(q["question"], model=model, options=options) for q in asked]
+        second = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]
     assert as_bytes(first) == as_bytes(second)
     for question, answer in zip(asked, first, strict=True):
         assert answer.usage["model_calls"] == calls
@@ -80,7 +80,7 @@ def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path
         found: list[list[dict[str, Any]]] = []
         for source in (str(graph), url):
             knowledge = kgsparql.open(source, embedder="none")
-            answers = [knowledge.ask(q["question"], model=model).to_json() for q in asked]
+            answers = [knowledge.ask(q["question"], model=model, retriever="mindmap").to_json() for q in asked]
             found.append(json.loads(json.dumps(answers).replace(json.dumps(source)[1:-1], "SOURCE")))
         model.client.close()
     for embedded, remote in zip(*found, strict=True):

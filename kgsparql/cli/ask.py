@@ -58,7 +58,11 @@ def ask(
     embedder: Annotated[
         str,
         typer.Option(
-            "--embedder", metavar="SPEC", help="auto, none, a model's name or path, or an OpenAI-compatible URL#model."
+            "--embedder",
+            metavar="SPEC",
+            envvar="KGSPARQL_EMBEDDER",
+            show_envvar=False,
+            help="auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
         ),
     ] = "auto",
     form: Annotated[

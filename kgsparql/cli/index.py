@@ -33,7 +33,10 @@ def index(
     passage_tokens: Annotated[
         int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
     ] = 200,
-    embedder: Annotated[str, typer.Option("--embedder", metavar="SPEC", help="As for ask.")] = "auto",
+    embedder: Annotated[
+        str,
+        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
+    ] = "auto",
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 

@@ -201,7 +201,9 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
             if is_address:
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
-            raise InputError(f"{name}: no such file or directory", hint="check the path", path=name)
+            scheme, separator, _ = name.partition("://")
+            hint = f"an unknown scheme: {scheme}; an endpoint has http or https" if separator else "check the path"
+            raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
         if not path.is_file():
             raise InputError(
                 f"{name}: not a regular file", hint="give a file, a directory, or - for standard input", path=name

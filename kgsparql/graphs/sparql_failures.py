@@ -91,7 +91,11 @@ def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
         kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
         return kind(f"{sent.what}: {said or 'refused by the endpoint (400)'}", **detail)
     if status in {401, 403}:
-        hint = "put USER:PASSWORD@ before the host in the URL" if status == 401 else "ask its operator"
+        hint = (
+            "put USER:PASSWORD@ before the host in the URL"
+            if status == 401
+            else "ask its operator, or is it another URL?"
+        )
         return AuthenticationError(f"{sent.url}: access refused ({status}){words}", hint=hint, **detail)
     if status == 429:
         wait = reply.headers.get("retry-after", "")
@@ -105,6 +109,7 @@ def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
         406: "it has no results in JSON or XML",
         413: "ask for less at once",
         414: "is this the URL of the endpoint itself? it takes no POST",
+        501: "is this the URL of the endpoint itself? it takes no POST",
     }
     hint = hints.get(status, "try again later" if status >= 500 else "is this the URL of the endpoint itself?")
     return EndpointError(f"{sent.url}: status {status}{words}", hint=hint, **detail)

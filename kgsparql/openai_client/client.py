@@ -196,7 +196,9 @@ class _Clock:
             raise CancelledError("stopped")
         if self.left <= 0:
             message = f"{self.place}: no reply within {self.total_s:g} s"
-            raise ModelTimeoutError(message, hint="allow more time, or ask a faster model", timeout_s=self.total_s)
+            raise ModelTimeoutError(
+                message, hint="allow more time with --model-timeout, or ask a faster model", timeout_s=self.total_s
+            )
 
     def wait(self, done: threading.Event, at_most_s: float = float("inf")) -> None:
         """Wait until something is done; errors as of :meth:`check`, within a tenth of a second."""
@@ -207,11 +209,13 @@ class _Clock:
 
 
 def _checked_url(text: str) -> str:
-    """A base URL in the one form in which it is shown and compared.
+    """A base URL in the one form in which it is shown and compared, without what is asked below it.
 
     :raises InputError: for what is not one, and for one with credentials.
 
     >>> _checked_url(" HTTP://LocalHost:8000/v1// ")
+    'http://localhost:8000/v1'
+    >>> _checked_url("http://localhost:8000/v1/chat/completions")
     'http://localhost:8000/v1'
     """
     hint = "write it as http://localhost:11434/v1"
@@ -227,7 +231,8 @@ def _checked_url(text: str) -> str:
         raise InputError(f"{shown}: a base URL with credentials in it", hint=f"put the key in {KEY_VARIABLE}")
     if parts.query or parts.fragment:
         raise InputError(f"{shown}: a base URL ends before ? and #", hint=hint)
-    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), "", ""))
+    path = re.sub(r"/+(?:chat/completions|embeddings|models)$", "", parts.path.rstrip("/"))
+    return urlunsplit((parts.scheme, parts.netloc.lower(), path.rstrip("/"), "", ""))
 
 
 def _checked_key(text: str) -> str:

@@ -29,6 +29,7 @@ URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of th
 
 _EXCERPT = 200
 _OWN_WORDS = 2_000
+_TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
 _PAUSE_S = 0.2
 _RATE_PAUSE_S = 1.0
 _PASSING = {500, 502, 503}
@@ -101,7 +102,7 @@ class Outcomes:
         from openai import APITimeoutError
 
         if isinstance(error, APITimeoutError):
-            hint = "allow more time, or ask a faster model"
+            hint = "allow more time with --model-timeout, or ask a faster model"
             return Failure(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
         return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._said(str(error.__cause__ or error))}")
 
@@ -129,6 +130,8 @@ class Outcomes:
             return Failure(AuthenticationError(said, hint=hint, status=status))
         if status in {400, 422}:
             hint = "the server does not take this request; kgsparql doctor shows what it takes"
+            if _TOO_LONG.search(text):
+                hint = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
             return Failure(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
         if status == 404:
             return Failure(ModelError(said, hint=f"it has no such model or URL; {URL_HINT}", status=status))

@@ -123,8 +123,8 @@ def constrained(followed: Sequence[Followed], session: Session) -> list[Followed
     reply = session.ask_model(_call(session.question, texts, [labels[value] for _, value in pairs]))
     if reply is None:
         return list(followed)
-    if not reply.numbers and reply.dropped:
-        session.fall_back("constraints", "no number of the list in the reply: no condition was applied")
+    if reply.dropped:
+        session.fall_back("constraints", f"{reply.dropped} of the numbers in the reply not on the list or unreadable")
     wanted: dict[Step, list[IRI | Literal]] = {}
     for number in reply.numbers:
         step, value = pairs[number - 1]

@@ -33,7 +33,6 @@ class Scored:
 def chosen_with(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
     """What whoever chooses chooses; the ranker, in the place of a model that chose nothing or has no call left."""
     if is_last_call(session):
-        session.partial = True
         session.fall_back(purpose, "the last model call of the budget is kept for the answer")
         return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
     with session.within_budget():
@@ -93,8 +92,9 @@ def scored(pairs: Sequence[Pair], labels: Mapping[Term, str], width: int, sessio
 def _worth(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
     """What each choice is worth; as the ranker says, where the scores of a model say nothing."""
     worth = shares(choices)
-    alike = len(worth) > 1 and len(set(worth)) == 1
-    if not choices or choices[0].chosen_by != "model" or not (alike or max(worth) <= 0):
+    if len(choices) == 1:
+        return [1.0]
+    if not choices or choices[0].chosen_by != "model" or len(set(worth)) > 1:
         return worth
     session.fall_back(purpose, "the model gave no scores, or all the same: the ranker's are used")
     scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])

@@ -139,9 +139,15 @@ class PathRanking(Retriever):
         with session.within_budget():
             found = self.likely(session)
             _tell_margin(found, session)
+        chosen: list[tuple[Likely, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
-            evidence = Evidence(self._followed(self._chosen(found, session), session))
+            chosen = self._chosen(found, session)
+            evidence = Evidence(self._followed(chosen, session))
+        if session.partial and found and not len(evidence):
+            # Nothing can be shown of a path that was not followed: the best one is, as what is shown is owed.
+            best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
+            evidence = Evidence(self._followed(best[:1], replace(session, graph=session.graph.unlimited())))
         return Retrieval(
             evidence=evidence,
             candidates=answers_at_ends(evidence, session),
@@ -202,7 +208,9 @@ class PathRanking(Retriever):
         listed = _listed(likely, session)
         left = session.usage.calls_left
         chooser = session.ranked if left is not None and left < 2 else session.choose
-        chosen = chooser.choose(session.question, listed, "paths", self.paths_kept)
+        chosen: list[Choice] = []
+        with session.within_budget():
+            chosen = chooser.choose(session.question, listed, "paths", self.paths_kept)
         if listed and not chosen:
             session.fall_back("paths", "no path was chosen: those that fit the question best were taken")
             chosen = session.ranked.choose(session.question, listed, "paths", self.paths_kept)

@@ -15,9 +15,9 @@ from kgsparql.answer import Draft, Retrieval
 from kgsparql.choosing import Candidate, Choice
 from kgsparql.completion import answers_at_ends, completed
 from kgsparql.composing import judged
-from kgsparql.errors import IriError, ModelError, OptionError
+from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
 from kgsparql.evidence import Cut, Evidence, EvidenceItem
-from kgsparql.exploration import predicates
+from kgsparql.exploration import PredicateCount, predicates
 from kgsparql.paths import Path, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
@@ -35,6 +35,7 @@ from kgsparql.retrievers._struct_gpt_moves import (
 )
 from kgsparql.session import Session
 from kgsparql.terms import IRI, iri
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED
 
 __all__ = ["StructGPT"]
 
@@ -112,7 +113,7 @@ class StructGPT(Retriever):
                     if draft is not None and draft.sufficient and draft.text:
                         return _answered(seen, found, draft, session)
                     fronts = self._onward(step, session)
-            except ModelError as error:
+            except (AuthenticationError, ModelError, RateLimitError) as error:
                 if not found:
                     raise
                 session.fall_back("steps", f"{error.message} [{error.code}]")
@@ -126,9 +127,7 @@ class StructGPT(Retriever):
     def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
         """The facts of the predicates chosen at these fronts; none where there is nothing to choose."""
         entities = dict.fromkeys(entity for front in fronts for entity in front.ways)
-        counted = predicates(session.graph, entities, direction=session.direction)
-        session.note_cuts(counted.cuts)
-        moves = moves_of(fronts, counted.items)
+        moves = moves_of(fronts, _counted(entities, session))
         chosen = self._chosen(moves, session)
         limit = self.neighbours_per_predicate
         taken = [moves[choice.candidate.number] for choice in chosen]
@@ -187,6 +186,18 @@ class StructGPT(Retriever):
         return [front for front in fronts if front.ways]
 
 
+def _counted(entities: Iterable[IRI], session: Session) -> list[PredicateCount]:
+    """The predicates at these entities; from a class its instances are a step away, too."""
+    classes = {link.term for link in session.link() if link.kind == "class"}.intersection(entities)
+    others = [entity for entity in entities if entity not in classes]
+    found = [predicates(session.graph, others, direction=session.direction)]
+    if classes:
+        skip = UNWALKED - {RDF_TYPE}
+        found.append(predicates(session.graph, sorted(classes, key=str), direction=session.direction, skip=skip))
+    session.note_cuts(cut for some in found for cut in some.cuts)
+    return [count for some in found for count in some.items]
+
+
 def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
     """The moves as numbered candidates, each with its whole path from its topic."""
     topics = list(dict.fromkeys(move.front.walk.start for move in moves))
@@ -237,8 +248,9 @@ def _answered(seen: Retrieval, found: Sequence[Shown], draft: Draft, session: Se
     read = {way.end for _, one in used for way in one.ways}
     if all(item is None or read.issuperset(item.ends) for item in made):
         whole = {walk: item for walk, item in zip(walks, made, strict=True) if item is not None}
-        kept = [_whole(item, one, whole) for item, one in used]
-        return replace(seen, evidence=Evidence([*kept, *others]))
+        evidence = Evidence([*(_whole(item, one, whole) for item, one in used), *others])
+        left = (replace(c, markers=tuple(m for m in c.markers if m in evidence)) for c in seen.candidates)
+        return replace(seen, evidence=evidence, candidates=tuple(c for c in left if c.markers))
     items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, made, strict=True) if item is not None]
     evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)

@@ -200,9 +200,8 @@ class ThinkOnGraph(Retriever):
             walked.by_model |= draft is not None
             if draft is not None and is_enough(draft):
                 walked.draft, walked.stopped = draft, True
-            elif draft is not None and draft.sufficient is not False:
-                said = "rests on none of the facts" if draft.sufficient else "does not say whether they are enough"
-                session.fall_back("enough", f"the reply {said}: taken for a no")
+            elif draft is not None and draft.sufficient is None:
+                session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
     def _lists(self, made: Sequence[Offer], candidates: Sequence[Candidate]) -> list[list[Candidate]]:
         """What is chosen from, in one list or one for each chain; for a model not more than it can read."""

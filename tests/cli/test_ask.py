@@ -47,12 +47,22 @@ def test_the_question_of_the_demo(run: Run) -> None:
 def test_every_query_shown_finds_its_item_again(run: Run) -> None:
     store = pyoxigraph.Store()
     store.load(path=str(NOBEL))
-    answer = json.loads(run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json").stdout)
-    for item in answer["evidence"]:
+    asked = ("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json", "-r", "mindmap")
+    for item in json.loads(run(*asked).stdout)["evidence"]:
         solutions = list(store.query(item["query"]))
         found = {str(term) for solution in solutions for term in solution}  # type: ignore[union-attr]
         cited = {t[role] for t in item["triples"] for role in ("subject", "object")}
         assert cited <= found, item["marker"]
+
+
+def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
+    store = pyoxigraph.Store()
+    store.load(path=str(NOBEL))
+    answer = json.loads(run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json").stdout)
+    first = answer["evidence"][0]
+    printed = {a["term"] for a in answer["answers"] if first["marker"] in a["markers"]}
+    assert {str(solution["answer"]) for solution in store.query(first["query"])} == printed  # type: ignore[union-attr]
+    assert "<http://dbpedia.org/resource/Richard_Feynman>" not in printed
 
 
 def test_the_same_bytes_in_every_process() -> None:

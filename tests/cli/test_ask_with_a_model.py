@@ -19,7 +19,7 @@ from tests.scripted import by_call, reader, wrote
 
 NOBEL = FIXTURES / "nobel.ttl"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
-PLAIN = ("-k", NOBEL, "--embedder", "none")
+PLAIN = ("-k", NOBEL, "--embedder", "none", "-r", "mindmap")
 CANARY = "sk-canary-0123456789abcdef"
 
 

@@ -37,7 +37,8 @@ def filled(cache: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 1_000)
     monkeypatch.setattr("kgsparql.label_index.MEMORY_ROWS", 0)
     with ModelServer(reader, schema=False) as server:
-        asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--base-url", server.url)
+        asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "-r", "mindmap", "--embedder", "none")
+        asked = (*asked, "--base-url", server.url)
         done = run(*asked, "-q")
     assert done.exit_code == 0, done.stderr
     return cache

@@ -104,6 +104,18 @@ def test_more_ends_than_the_limit_are_a_cut(graph_of: Graph) -> None:
     assert any("at most 20" in line for line in session.told)
 
 
+def test_of_very_many_ends_only_the_first_are_asked_for_their_labels(graph_of: Graph) -> None:
+    graph = graph_of("".join(f':a :p :o{i:04} . :o{i:04} rdfs:label "thing {9999 - i}" . ' for i in range(2_500)))
+    events: list[Event] = []
+    session = session_of(graph, events)
+    (item,) = completed([Walk(ex("a"), path("p"))], session)
+    assert item is not None
+    answers = answers_at_ends(Evidence([item]), session)
+    assert len(answers) == 2_500
+    assert (answers[0].label, answers[-1].label) == ("thing 9999", "o2499")
+    assert sum(1 for event in events if isinstance(event, QueryRun)) <= 6
+
+
 def test_several_walks_cost_two_queries_and_keep_their_places(graph_of: Graph) -> None:
     graph = graph_of(COLLEAGUES)
     events: list[Event] = []

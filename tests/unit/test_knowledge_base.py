@@ -168,7 +168,7 @@ def test_L28_a_graph_without_triples_cannot_be_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0, -1, 10**20])
 def test_options_out_of_range_are_refused(nobel: kgsparql.KnowledgeBase, option: str, value: int) -> None:
     with pytest.raises(OptionError, match=f"{option}={value}"):
-        nobel.ask(ASKED, options={option: value})
+        nobel.ask(ASKED, retriever="mindmap", options={option: value})
 
 
 def test_names_may_be_given_as_text(nobel: kgsparql.KnowledgeBase) -> None:

@@ -55,7 +55,7 @@ def test_M01_M02_M03_a_question_with_a_fallback_is_replayed_to_the_same_bytes(
     def ask(exchanges: Exchanges, url: str) -> str:
         with OpenAIClient(url, timeout_s=5) as client:
             asked = LanguageModel("m", client, exchanges=exchanges)
-            answer = nobel.ask(FEYNMAN, model=asked, options={"verbalise": "model"}).to_json()
+            answer = nobel.ask(FEYNMAN, model=asked, retriever="mindmap", options={"verbalise": "model"}).to_json()
         answer["usage"] |= dict.fromkeys(("seconds", "cached_calls", "paid_cost"))
         return json.dumps(answer, ensure_ascii=False, default=str)
 

@@ -175,11 +175,28 @@ def test_the_answer_is_a_sample_where_nothing_is_to_be_completed(ask: Ask) -> No
     assert any("at most 10 of 30" in note for note in some.answer.notes)
 
 
+def test_of_a_hub_some_are_looked_at_and_the_path_still_leads_to_all(ask: Ask) -> None:
+    facts = " ".join(f":b{i} :in :a ." for i in range(700))
+    asked = ask(f':a rdfs:label "Alpha" . {facts}', "What is in Alpha?")
+    assert [len(item.ends) for item in asked.answer.evidence] == [700]
+    assert any("at most 200 of 700 taken" in note for note in asked.answer.notes)
+    assert queries(asked, "group_forward", "group_inverse") == [], "asked for with a limit of its own"
+
+
 def test_several_topics_are_gone_on_from_at_once(ask: Ask) -> None:
     turtle = ':a rdfs:label "Alpha" ; :spouse :x . :b rdfs:label "Beta" ; :height "3" . :spouse rdfs:label "spouse" .'
     asked = ask(turtle, "Who is the spouse?", choosing("spouse"), entities=["b", "a"], options={"max_steps": 1})
     assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1)", "Alpha —spouse→ (1)"}
     assert {way.start for item in asked.answer.evidence for way in item.ways} == {IRI(EX + "a")}
+
+
+def test_the_instances_of_a_class_are_a_step_away(ask: Ask, graph_of: Any) -> None:
+    turtle = ':City rdfs:label "city" . :b a :City ; rdfs:label "Bonn" . :c a :City ; rdfs:label "Cork" .'
+    knowledge = kgsparql.KnowledgeBase(graph_of(turtle), embedder="none")
+    asked = ask(knowledge, "Which city is there?")
+    assert [link.kind for link in asked.answer.linked] == ["class"]
+    assert asked.labels == ["Bonn", "Cork"]
+    assert ask(knowledge, "Which city is there?", direction="forward").answer.status == "not_in_graph"
 
 
 @pytest.mark.parametrize(
@@ -250,17 +267,26 @@ def test_mistake_03_a_value_called_nobel_is_no_no(ask: Ask, reply: Any, years: s
     assert asked.calls.count("constraints") == 1
 
 
-def test_mistake_04_and_05_names_are_neither_cut_nor_found_in_longer_ones(ask: Ask) -> None:
-    turtle = (
-        ':a rdfs:label "Alpha" ; :room.from :b ; :award :c ; :awardReceived :d . :b rdfs:label "Beta" . '
-        ':room.from rdfs:label "room.from" . :award rdfs:label "award" . :awardReceived rdfs:label "award received" . '
-        ':c rdfs:label "Gamma" . :d rdfs:label "Delta" .'
-    )
-    for label, answer in (("room.from", "Beta"), ("award", "Gamma"), ("award received", "Delta")):
-        script = by_call(predicates=choosing(re.escape(label)), facts=enough_with(answer))
-        asked = ask(turtle, "What of Alpha?", script)
-        assert asked.labels == [answer]
-        assert f"Alpha —{label}→ (1)" in numbered(asked.bodies[0]).values()
+NAMES = """
+:a rdfs:label "Alpha" ; :room.from :b ; :award :c ; :awardReceived :d . :b rdfs:label "Beta" .
+:room.from rdfs:label "room.from" . :award rdfs:label "award" . :awardReceived rdfs:label "award received" .
+:c rdfs:label "Gamma" . :d rdfs:label "Delta" .
+"""
+
+
+def test_mistake_04_no_letters_of_a_name_are_taken_for_a_suffix(ask: Ask) -> None:
+    asked = ask(NAMES, "What of Alpha?", by_call(predicates=choosing(r"room\.from"), facts=enough_with("Beta")))
+    assert "Alpha —room.from→ (1)" in numbered(asked.bodies[0]).values()
+    assert asked.labels == ["Beta"]
+
+
+@pytest.mark.parametrize(("label", "answer"), [("award", "Gamma"), ("award received", "Delta")])
+def test_mistake_05_a_name_is_not_found_in_a_longer_one(ask: Ask, label: str, answer: str) -> None:
+    asked = ask(NAMES, "What of Alpha?", by_call(predicates=choosing(label), facts=enough_with(answer)))
+    assert asked.labels == [answer]
+    line = next(text for text in numbered(asked.bodies[0]).values() if f"—{label}→" in text)
+    named = ask(NAMES, "What of Alpha?", by_call(predicates=Text(line), facts=enough_with(answer)))
+    assert named.labels == [answer]
 
 
 def test_mistake_06_nothing_is_kept_from_one_question_to_the_next(ask: Ask) -> None:
@@ -297,9 +323,10 @@ def test_mistake_08_case_and_colons_of_an_answer_are_kept(ask: Ask, value: str) 
 def test_mistake_09_a_server_that_fails_is_told(ask: Ask) -> None:
     with pytest.raises(ModelError, match=r"127\.0\.0\.1"):
         ask(CHAIN, "What is Alpha?", [Status(500)])
-    asked = ask(CHAIN, "What is Alpha?", by_call(predicates=choosing("first"), facts=Status(400)))
-    assert asked.answer.status == "partial"
-    assert asked.answer.error is not None
+    for status in (Status(400), Status(401), Status(429, {"Retry-After": "0"})):
+        asked = ask(CHAIN, "What is Alpha?", by_call(predicates=choosing("first"), facts=status))
+        assert asked.answer.status == "partial"
+        assert asked.answer.error is not None
     assert asked.answer.text.startswith("Ranked candidates")
     assert [fallback.purpose for fallback in asked.answer.fallbacks if fallback.purpose == "steps"] == ["steps"]
     assert "Beta" in asked.labels
