@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--limit", type=int, default=100, help="questions of each number of hops, drawn with seed 1")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--type", help="only questions of this type, such as SELECT")
     parser.add_argument("--gold-topics", action="store_true", help="give the entities instead of linking them")
     parser.add_argument("--embedder", default="auto")
     parser.add_argument("--without", default="", help="parts of the score that count nothing, comma-separated")
@@ -46,7 +47,8 @@ def main() -> None:
     for graph, questions in sets_of(options.folders):
         knowledge = kgsparql.open(graph, embedder=options.embedder)
         rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
-        for question in sampled(read(questions), options.limit, options.seed):
+        wanted = [q for q in read(questions) if options.type in {None, q.get("type")}]
+        for question in sampled(wanted, options.limit, options.seed):
             rows[question.get("hops") or 0].append(asked(knowledge, question, options))
         name = questions.parent.name if options.folders else "nobel (bundled)"
         for hops, some in sorted(rows.items()):

@@ -137,7 +137,7 @@ def test_a_spent_budget_gives_a_partial_answer(run: Run) -> None:
     assert done.exit_code == 6
     answer = json.loads(done.stdout)
     assert answer["status"] == "partial"
-    assert any("budget reached: 1 queries" in note for note in answer["notes"])
+    assert any("budget reached: 1 quer" in note for note in answer["notes"])
 
 
 def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
