@@ -60,7 +60,7 @@ def asked(knowledge: kgsparql.KnowledgeBase, question: dict[str, Any], *, gold_t
     gold = set(question["answer_iris"]) or set(question["answers"])
     topics = tuple(IRI(entity["iri"]) for entity in question["topic_entities"]) if gold_topics else ()
     began = time.perf_counter()
-    answer = knowledge.ask(question["question"], entities=topics)
+    answer = knowledge.ask(question["question"], retriever="mindmap", entities=topics)
     milliseconds = (time.perf_counter() - began) * 1000
     ranked = [value(candidate.term) for candidate in answer.answers]
     evident = {value(t) for triple in answer.evidence.triples for t in (triple.subject, triple.object)}

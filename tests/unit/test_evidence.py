@@ -94,7 +94,7 @@ def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(
     graph = metered(graph_of(":a :p :b ."), Budget(max_queries=1))
     query = Query("any", "SELECT * { ?s ?p ?o }")
     graph.select(query)
-    with pytest.raises(BudgetExceededError, match="1 queries"):
+    with pytest.raises(BudgetExceededError, match="1 query"):
         graph.select(query)
     graph.unlimited().select(query)
     assert graph.usage.queries == 2
