@@ -79,11 +79,14 @@ def cost(answer: Answer) -> str:
 
 def _checked(answer: Answer) -> Iterator[str]:
     """How many of the citations, and of all triples that were found, are in the graph."""
-    cited = [item for item in answer.evidence.keep(answer.cited) if item.triples]
+    rests_on = list(answer.evidence.keep(answer.cited))
+    cited = [item for item in rests_on if item.triples]
     checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
     if cited:
         count = _count(len(cited), "citation", "citations")
         yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
+    if texts := len(rests_on) - len(cited):
+        yield f"{_count(texts, 'passage', 'passages')} cited"
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
         yield f"{len(verified):,} of {_count(len(triples), 'triple', 'triples')} found again"

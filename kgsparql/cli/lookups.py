@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["find", "paths", "show"]
 
 _FAR = 1 / 4
-"""Below this share of the best score, a label is not like what was looked for."""
+"""Below this share of the best score, a label without any of the words is not like what was looked for."""
 
 LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
 
@@ -48,9 +48,10 @@ def find(
         found = knowledge.find(text, limit=limit)
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
-    found = [entity for entity in found if entity.score >= _FAR * found[0].score]
     asked = set(words(normalised(text)))
-    if not any(asked & set(words(normalised(entity.label))) for entity in found):
+    has_word = {entity.term: bool(asked & set(words(normalised(entity.label)))) for entity in found}
+    found = [entity for entity in found if has_word[entity.term] or entity.score >= _FAR * found[0].score]
+    if not any(has_word.values()):
         graph.say(f"no label has {'this word' if len(asked) == 1 else 'any of these words'}; the nearest:")
     if shape == "json":
         rows = [

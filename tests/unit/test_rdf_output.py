@@ -1,0 +1,137 @@
+"""Answers as RDF: what an answer is derived from, what was only found, and who wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyoxigraph
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.rdf_output import answer_to_trig
+from tests.conftest import FIXTURES, ROOT
+from tests.model_server import ModelServer, Text
+from tests.scripted import by_call, wrote
+
+QUESTION = "Which scientists worked at the same institution as Richard Feynman?"
+PREFIXES = """PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX kgs: <https://w3id.org/kgsparql#> PREFIX sh: <http://www.w3.org/ns/shacl#>
+"""
+NOTHING = Text({"sufficient": False, "answer": ""})
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture(scope="module")
+def answers(nobel: kgsparql.KnowledgeBase) -> dict[str, Answer]:
+    """An answer of each kind."""
+    scripts = {
+        "cited": wrote("Hans Bethe did [P1].", entities=[1]),
+        "memory": NOTHING,
+        "not in the graph": NOTHING,
+    }
+    made = {}
+    for kind, reply in scripts.items():
+        script = by_call(answer=reply, **{"closed book": {"answer": "It was somebody else."}})
+        with ModelServer(script) as server, LanguageModel("a model", OpenAIClient(server.url)) as model:
+            allowed = kind == "memory"
+            made[kind] = nobel.ask(QUESTION, model=model, retriever="mindmap", allow_model_knowledge=allowed)
+    made["no model"] = nobel.ask(QUESTION)
+    made["passages"] = nobel.ask("Who was Marie Curie?", retriever="entity")
+    made["no entity"] = nobel.ask("Who painted Xyzzyplugh?")
+    return made
+
+
+def loaded(answer: Answer) -> pyoxigraph.Store:
+    store = pyoxigraph.Store()
+    store.load(answer_to_trig(answer).encode(), pyoxigraph.RdfFormat.TRIG)
+    return store
+
+
+def ask(store: pyoxigraph.Store, pattern: str) -> bool:
+    return bool(store.query(f"{PREFIXES} ASK {{ {pattern} }}"))
+
+
+def select(store: pyoxigraph.Store, pattern: str) -> list[str]:
+    rows = store.query(f"{PREFIXES} SELECT DISTINCT ?x {{ {pattern} }} ORDER BY ?x")
+    return [row["x"].value for row in rows]  # type: ignore[union-attr,index]
+
+
+def test_an_answer_is_derived_from_what_it_cites_and_nothing_else(answers: dict[str, Answer]) -> None:
+    answer, store = answers["cited"], loaded(answers["cited"])
+    assert answer.cited == ("P1",)
+    assert select(store, "?a schema:citation/kgs:marker ?x") == ["P1"]
+    others = sorted(item.marker for item in answer.evidence if item.marker != "P1")
+    assert select(store, "?a kgs:retrieved/kgs:marker ?x") == others
+    assert ask(store, '?q schema:acceptedAnswer ?a . ?a kgs:grounding "graph" ; schema:parentItem ?q')
+    assert select(store, "?a prov:wasAttributedTo ?agent . ?agent a prov:SoftwareAgent ; schema:name ?x") == ["a model"]
+    (graph,) = select(store, "?a prov:wasDerivedFrom ?x")
+    triples = {quad.triple for quad in store.quads_for_pattern(None, None, None, pyoxigraph.NamedNode(graph))}
+    assert triples == {cited.triple for cited in answer.evidence["P1"].triples}
+    (rest,) = select(store, "GRAPH ?x { ?s ?p ?o } FILTER(STRENDS(STR(?x), '#retrieved'))")
+    found = {quad.triple for quad in store.quads_for_pattern(None, None, None, pyoxigraph.NamedNode(rest))}
+    assert found | triples == set(answer.evidence.triples)
+
+
+def test_what_a_model_remembers_is_derived_from_nothing(answers: dict[str, Answer]) -> None:
+    answer, store = answers["memory"], loaded(answers["memory"])
+    assert (answer.status, answer.grounding, answer.cited) == ("answered", "model", ())
+    assert ask(store, '?a kgs:grounding "model" ; prov:wasAttributedTo/schema:name "a model"')
+    assert not ask(store, "?a prov:wasDerivedFrom ?x")
+    assert not ask(store, "?a schema:citation ?x")
+    assert len(select(store, "?a kgs:retrieved ?x")) == len(answer.evidence) > 0
+    assert not ask(store, "GRAPH ?g { ?s ?p ?o } FILTER(STRENDS(STR(?g), '#evidence'))")
+
+
+@pytest.mark.parametrize("kind", ["not in the graph", "no entity"])
+def test_what_does_not_answer_is_no_accepted_answer(answers: dict[str, Answer], kind: str) -> None:
+    store = loaded(answers[kind])
+    assert ask(store, f'?a schema:parentItem ?q ; kgs:status "{answers[kind].status}"')
+    assert not ask(store, "?q schema:acceptedAnswer ?a")
+    assert not ask(store, "?a prov:wasDerivedFrom ?x")
+    assert not ask(store, "?a prov:wasAttributedTo ?x"), "the words are ours"
+
+
+def test_every_term_of_our_own_is_in_the_vocabulary(answers: dict[str, Answer]) -> None:
+    vocabulary = pyoxigraph.Store()
+    vocabulary.load(path=str(ROOT / "ontologies" / "kgsparql.ttl"))
+    declared = {quad.subject for quad in vocabulary}
+    for answer in answers.values():
+        used = {term for quad in loaded(answer) for term in (quad.predicate, quad.object)}
+        ours = {t for t in used if isinstance(t, pyoxigraph.NamedNode) and t.value.startswith("https://w3id.org/")}
+        assert ours
+        assert ours <= declared
+
+
+def wrong(answer: Answer) -> Iterator[str]:
+    """The answer with one thing made wrong."""
+    right = answer_to_trig(answer)
+    yield right.replace('kgs:grounding "graph"', 'kgs:grounding "model"')
+    yield right.replace('kgs:status "answered"', 'kgs:status "not_in_graph"')
+    yield right.replace('kgs:marker "P1"', 'kgs:marker "first"')
+    yield answer_to_trig(replace(answer, text=""))
+
+
+def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, Answer]) -> None:
+    pyshacl = pytest.importorskip("pyshacl")
+    import rdflib
+
+    shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
+
+    def conforms(trig: str) -> bool:
+        said = rdflib.Graph()
+        for quad in pyoxigraph.parse(trig.encode(), pyoxigraph.RdfFormat.TRIG):
+            if isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
+                said.parse(data=f"{quad.triple} .", format="nt")
+        return bool(pyshacl.validate(said, shacl_graph=shapes)[0])
+
+    for kind, answer in answers.items():
+        assert conforms(answer_to_trig(answer)), kind
+    assert not any(conforms(trig) for trig in wrong(answers["cited"]))
