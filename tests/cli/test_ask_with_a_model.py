@@ -95,14 +95,16 @@ def test_a_model_that_fails_late_leaves_the_facts_and_exits_5(run: Run) -> None:
     assert "E_MODEL" in done.stderr
 
 
-def test_one_call_is_a_partial_answer_exit_6_and_what_was_spent(run: Run) -> None:
+def test_with_one_call_the_linker_finds_the_names_and_with_none_candidates_are_ranked(run: Run) -> None:
     with ModelServer(reader) as server:
-        done = run("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--max-calls", 1)
-    assert done.exit_code == 6
-    assert done.stdout.startswith("Ranked candidates")
-    assert "partial" in done.stdout
-    assert "1 model call ·" in done.stdout
-    assert "budget reached: 1 model calls" in done.stdout
+        arguments = ("ask", FEYNMAN, *PLAIN, "-m", "any", "--base-url", server.url, "--max-calls")
+        one, none = run(*arguments, 1), run(*arguments, 0)
+    assert one.exit_code == 0, one.stderr
+    assert "1 model call ·" in one.stdout
+    assert "mentions: the last model call of the budget is kept for the answer; the linker found the names" in one.stdout
+    assert none.exit_code == 6
+    assert none.stdout.startswith("Ranked candidates")
+    assert "budget reached: 0 model calls: some steps were left out (raise it with --max-calls)" in none.stdout
 
 
 @pytest.mark.parametrize(
@@ -147,6 +149,7 @@ def test_steps_show_each_call_and_with_more_what_was_said(run: Run) -> None:
     assert "You find the names" not in once
     assert "You find the names" in twice
     assert "kept reply" in twice
+    assert "  reply\n    {" in twice
 
 
 def test_mermaid_and_markdown_draw_the_tree(run: Run) -> None:

@@ -27,6 +27,7 @@ from kgsparql.query import Query
 from kgsparql.ranking import BM25Ranker
 from kgsparql.replies import cited, written
 from kgsparql.retriever import Cost, Retriever
+from kgsparql.retrievers import _entity_calls, _mindmap_calls
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Term, Triple
 from tests.model_server import ModelServer, Text
@@ -232,6 +233,66 @@ def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms(
     triples = [s.cited.triple for s in draft.inference]
     assert triples == ([] if found is None else [Triple(*(term(name) for name in found))])
     assert draft.removed == (found is None)
+
+
+def test_a_step_that_is_not_as_the_graph_has_it_is_told(make: MakeSession) -> None:
+    session = make()
+    steps = [step("P1", "Ann", "invented", "Lab"), step("P1", "Bob", "works at", "Lab")]
+    reply = json.dumps({"answer": "So [P1].", "inference": steps})
+    draft = grounded(written(reply), RETRIEVAL, session)
+    assert len(draft.inference) == 2
+    assert session.notes == ["corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"]
+
+
+def test_what_was_removed_is_named(make: MakeSession) -> None:
+    claims = [{"text": "It was Mars.", "evidence": []}]
+    made = {"answer": "Bob [P1, P77].", "entities": [1, 99], "claims": claims}
+    steps = [step("N99", "Ann", "in", "Lab"), step("P1", "Ann", "ate", "Mars")]
+    answered, _ = asked(make, {**made, "inference": steps})
+    assert answered.removed == 5
+    assert (
+        "removed, since it is not in the evidence: [P77], [N99], candidate 99, step 'Ann ate Mars', "
+        "claim 'It was Mars.'" in answered.notes
+    )
+    more, _ = asked(make, {**made, "inference": steps * 3})
+    (note,) = (note for note in more.notes if note.startswith("removed"))
+    assert note.endswith("step 'Ann ate Mars' and 2 more")
+    assert more.text == "Bob [P1]."
+
+
+# --- lists, and what is only repeated
+
+
+def test_a_list_stays_a_list(make: MakeSession) -> None:
+    draft = ground(make, answer="Two people:\n\n- **Bob** [P1]\n- *Cid* [P99]\n\x1b[2J\n")
+    assert draft.text == "Two people:\n- Bob [P1]\n- *Cid*\n[2J"
+    assert ground(make, answer="2**3 and 2**4 [P1]").text == "2**3 and 2**4 [P1]"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The Glass Harbour was written by Ada Novak [P2]. Lumen Press published it [N1].",
+        "Lumen Press published it [P1].",
+        "a sentence or two about the question that was asked, in its language. [P1]",
+    ],
+)
+def test_words_of_the_prompt_are_no_answer(make: MakeSession, said: str) -> None:
+    reply = {"sufficient": True, "answer": said, "entities": [1], "claims": []}
+    made, requests = asked(make, reply)
+    assert len(requests) == 1
+    assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
+    assert made.text.startswith("Ranked candidates")
+    assert said.split(" [")[0] not in json.dumps(made.to_json())
+
+
+def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:
+    for prompt in (REPLY, _mindmap_calls.REPLY, _entity_calls.TEXT, _entity_calls.REASONING, _entity_calls.NUMERIC):
+        start = prompt.index("{")
+        example, end = json.JSONDecoder().raw_decode(prompt, start)
+        assert example["sufficient"] is True
+        rules = prompt[end:]
+        assert [name for name in example if f"\n{name}: " not in rules] == []
 
 
 # --- which candidates are the answer

@@ -249,6 +249,36 @@ def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
     assert linker.suggest("qqq xxx") == linker.suggest("???") == ()
 
 
+@pytest.mark.parametrize(
+    ("question", "mentions", "missing"),
+    [
+        ("What treats Asthma and Pneumonia?", [("Asthma", False), ("Pneumonia", False)], ["Pneumonia"]),
+        ("What treats Asthma and Pneumonia?", [("Asthma", False), ("drug", True), ("Measles", False)], []),
+        ("What treats Asthma and Asthma?", [("Asthma", False), ("asthma", False)], []),
+        ("What treats Asthma and Pneumonia?", None, ["Pneumonia"]),
+        ("What treats Asthma and Ada Xyzzy best?", None, ["Ada Xyzzy"]),
+        ("What did Ada Lark have besides Asthma?", None, []),
+        ("What do German doctors give against Asthma?", None, []),
+        ("Pneumonia or Asthma: what did Ada Lark have?", None, []),
+        ("what treats asthma and pneumonia?", None, []),
+        ("WHAT TREATS ASTHMA AND PNEUMONIA?", None, []),
+        ("Welche Medikamente helfen gegen Asthma und Husten?", None, []),
+    ],
+)
+def test_names_that_the_graph_lacks(
+    graph_of: MakeGraph, question: str, mentions: list[tuple[str, bool]] | None, missing: list[str]
+) -> None:
+    graph = graph_of(
+        ':a rdfs:label "Asthma" . :b rdfs:label "Ada Lark" . :c rdfs:label "Pneumonitis" . :d rdfs:label "rib" .'
+    )
+    linker = linker_of(graph)
+    links = linker.link(question, mentions)
+    assert links
+    found = linker.missing(question, links, mentions)
+    assert [name for name, _ in found] == missing
+    assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
+
+
 def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph = graph_of(WORLD)
     kept = Linker(build_label_index(graph, tmp_path / "i", embedder=None))

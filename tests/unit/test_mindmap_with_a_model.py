@@ -322,13 +322,14 @@ def test_a_model_that_fails_before_there_is_evidence_is_an_error(ask: Ask) -> No
         ask([Status(500)])
 
 
-def test_U15_one_call_is_not_enough_and_what_was_found_is_shown(ask: Ask) -> None:
-    answer, server = ask(reader, budget=Budget(max_calls=1))
-    assert len(server.requests) == 1
-    assert answer.status == "partial"
-    assert answer.text.startswith("Ranked candidates")
-    assert answer.usage["model_calls"] == 1
-    assert any("1 model calls" in note for note in answer.notes)
+def test_U15_the_only_call_is_for_the_answer_and_without_any_what_was_found_is_shown(ask: Ask) -> None:
+    for verbalise in ("template", "model"):
+        answer, server = ask(reader, budget=Budget(max_calls=1), options={"verbalise": verbalise})
+        assert [purpose(request.body) for request in server.requests] == ["answer"]
+        assert (answer.status, answer.usage["model_calls"]) == ("answered", 1)
+        assert [link.label for link in answer.linked] == ["Richard Feynman"]
+        left_out = {"mentions"} if verbalise == "template" else {"mentions", "sentences"}
+        assert {f.purpose for f in answer.fallbacks} - {"ranking"} == left_out
     answer, server = ask(reader, budget=Budget(max_calls=0))
     assert (server.requests, answer.status) == ([], "partial")
     assert len(answer.evidence) > 0

@@ -1,0 +1,165 @@
+"""An answer as a person reads it, in text and in Markdown: what it rests on, what was left out, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kgsparql.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
+from kgsparql.cli._rendering import render
+from kgsparql.composing import compose_from_templates
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Triple
+
+KNOWS = IRI("http://e.org/knows")
+ANN = IRI("http://e.org/ann")
+FOUND = Query("found", "SELECT ?answer { ?answer ?p ?o }")
+
+
+def friend(i: int) -> IRI:
+    return IRI(f"http://e.org/{i}")
+
+
+def item(*numbers: int, text: str = "", ends: int = 0, verified: bool | None = True) -> EvidenceItem:
+    triples = tuple(CitedTriple(Triple(ANN, KNOWS, friend(i)), verified=verified) for i in numbers)
+    said = text or f"Ann —knows→ {'; '.join(f'Friend {i}' for i in numbers)}"
+    return EvidenceItem("path", said, triples, FOUND, ends=tuple(map(friend, range(ends))))
+
+
+def terms(count: int, *markers: str, start: int = 0) -> tuple[AnswerTerm, ...]:
+    return tuple(AnswerTerm(friend(i), f"Friend {i}", 1.0, markers) for i in range(start, start + count))
+
+
+def answer(text: str = "It is so [P1].", **values: object) -> Answer:
+    made: dict[str, object] = {
+        "question": "Whom does Ann know?", "status": "answered", "text": text,
+        "evidence": Evidence([item(0, 1), item(2, text="Ann —knows→ Friend 2")]),
+        "claims": (Claim("So.", ("P1",)),), "usage": {"queries": 1, "model_calls": 1, "tokens": 1000, "seconds": 0.5},
+    }  # fmt: skip
+    return Answer(**{**made, **values})  # type: ignore[arg-type]
+
+
+def lines(made: Answer, form: str = "text") -> list[str]:
+    return render(made, form).splitlines()
+
+
+def section(made: Answer, title: str) -> list[str]:
+    """The lines below a heading of the text, to the next empty one."""
+    shown = lines(made)
+    at = shown.index(title) + 1
+    return [line.strip() for line in shown[at : shown.index("", at)]]
+
+
+def test_what_the_answer_rests_on_comes_first_and_what_else_was_found_below() -> None:
+    made = answer()
+    assert section(made, "Evidence") == ["P1  Ann —knows→ Friend 0; Friend 1"]
+    assert section(made, "Also found") == ["P2  Ann —knows→ Friend 2"]
+    assert (
+        render(made, "md").index("**P1**")
+        < render(made, "md").index("### Also found")
+        < render(made, "md").index("**P2**")
+    )
+    nothing = answer("The facts do not say.", status="not_in_graph", claims=())
+    assert len(section(nothing, "Found in the graph")) == 2
+    assert "Evidence" not in lines(nothing)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (
+            {},
+            "answered · 1 citation checked · 3 of 3 triples found again · 1 query · 1 model call · 1,000 tokens"
+            " · 0.50 s",
+        ),
+        (
+            {"evidence": Evidence([item(0, verified=None), item(1)])},
+            "answered · 0 of 1 citation checked · 1 of 2 triples found again · 1 query",
+        ),
+        (
+            {"evidence": Evidence(), "claims": (), "status": "no_entity", "usage": {"queries": 2}},
+            "no_entity · 2 queries · 0 model calls",
+        ),
+        ({"usage": {"model_calls": 2, "cost": 1e-7}}, "0 queries · 2 model calls · 0 tokens · cost 0.0000001"),
+    ],
+)  # fmt: skip
+def test_the_last_line_counts_what_was_cited_and_what_was_found(values: dict[str, object], says: str) -> None:
+    assert says in lines(answer(**values))[-1]
+
+
+def test_answers_that_the_text_does_not_name_are_listed() -> None:
+    assert "Answers" not in lines(answer("It is friend 1 [P1].", answers=terms(1, "P1", start=1)))
+    made = answer("See the list [P1].", answers=terms(12, "P1"))
+    listed = section(made, "Answers")
+    assert (listed[0], listed[9], listed[10:]) == ("1  Friend 0  [P1]", "10  Friend 9  [P1]", ["… 2 more"])
+    whole = replace(made, evidence=Evidence([item(0, ends=12)]))
+    assert section(whole, "Answers")[-1] == "… 2 more: the query of P1 finds them all"
+    page = render(whole, "md")
+    assert "10. Friend 9 \\[P1\\]\n\n… 2 more: the query of P1 finds them all" in page
+    assert "11. " not in page
+
+
+def test_ten_candidates_are_listed_and_every_end_of_the_best_way_is_an_answer() -> None:
+    evidence = Evidence([item(0, ends=5_000), item(1, ends=2)])
+    candidates = (*terms(5_000, "P1"), *terms(3, "P2", start=9_000))
+    draft = compose_from_templates(Retrieval(evidence, candidates))
+    assert draft.answers == candidates[:5_000]
+    made = answer(draft.text, answers=draft.answers, claims=draft.claims, evidence=evidence)
+    shown = lines(made)
+    assert shown[:2] == ["Ranked candidates", "1. Friend 0 [P1]"]
+    assert shown[11:13] == ["… 4,990 more: the query of P1 finds them all", ""]
+    assert "Answers" not in shown
+    said = json.loads(render(made, "json"))
+    assert (len(said["answers"]), said["more_answers"], said["cited"]) == (1_000, 4_000, ["P1"])
+    assert len(render(made, "json")) < 300_000
+
+
+def test_a_long_answer_is_whole_and_a_list_stays_one() -> None:
+    long = "x" * 900
+    text = f"Two of them:\n- {long} [P1]\n- *Ben* <b> [P1]\n1. one\nThe end."
+    assert lines(answer(text))[:5] == text.splitlines()
+    page = lines(answer(text), "md")
+    assert page[2:10] == [
+        "Two of them:", "", f"- {long} \\[P1\\]", "- \\*Ben\\* \\<b\\> \\[P1\\]", "1. one", "", "The end.", "",
+    ]  # fmt: skip
+    evidence = Evidence([item(0, text=f"Ann —knows→ {'Friend; ' * 500}the last")])
+    assert "the last" in render(answer(evidence=evidence), "md")
+
+
+def test_a_wide_line_of_evidence_has_its_parts_below_each_other() -> None:
+    narrow, wide = "Ann —knows→ Ben | Cas —knows→ Dan", " | ".join(f"Friend {i} —knows→ Somebody" for i in range(5))
+    shown = section(answer(evidence=Evidence([item(0, text=narrow), item(1, text=wide)])), "Evidence")
+    assert shown == [f"P1  {narrow}"]
+    below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
+    assert below[:2] == ["P1  Friend 0 —knows→ Somebody", "| Friend 1 —knows→ Somebody"]
+    assert len(below) == 5
+
+
+def test_every_fallback_is_a_note_once() -> None:
+    fallbacks = [
+        Fallback("mentions", "the model refused [E_LLM_REFUSED]"), Fallback("ranking", "no embedding model"),
+        Fallback("predicates", "no number in the reply"), Fallback("predicates", "no number in the reply"),
+        Fallback("answer", "its reply is empty [E_LLM_EMPTY]"),
+    ]  # fmt: skip
+    made = answer(fallbacks=tuple(fallbacks), notes=("no answer was written: its reply is empty",))
+    assert section(made, "Notes") == [
+        "no answer was written: its reply is empty",
+        "mentions: the model refused; the linker found the names",
+        "predicates: no number in the reply (2 times)",
+    ]
+    assert "- mentions: the model refused; the linker found the names" in lines(made, "md")
+    many = answer(fallbacks=tuple(Fallback("steps", f"trouble {i}") for i in range(20)))
+    assert section(many, "Notes")[-1] == "14 more fallbacks (-f json lists them all)"
+
+
+def test_only_the_queries_of_what_is_cited_are_in_markdown_folded() -> None:
+    page = render(answer(), "md")
+    assert page.count("<details><summary>SPARQL</summary>") == page.count("</details>") == page.count("```sparql") == 1
+    assert page.index("**P1**") < page.index("```sparql") < page.index("**P2**")
+
+
+def test_a_chart_of_nothing_says_so() -> None:
+    assert lines(answer(evidence=Evidence(), claims=()), "mermaid") == ["flowchart LR", '  n1["nothing to draw"]']
