@@ -96,14 +96,20 @@ def _item(
 def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """Every end of the items that have any, once: in the order of the best item each is an end of, then of its ends.
 
+    What several entities of the question lead to comes first: who was in a film with both, not with one of them.
+
     :return: each with that item's score and the markers of all items it is an end of.
     """
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
+    topics: dict[Term, set[Term]] = {}
+    linked = {link.term for link in session.link()}
     for item in sorted(evidence, key=lambda item: -item.score):
         for end in item.ends:
             markers.setdefault(end, []).append(item.marker)
             scores.setdefault(end, item.score)
+            topics.setdefault(end, set()).update(linked.intersection(way.start for way in item.ways[:1]))
+    markers = dict(sorted(markers.items(), key=lambda found: -len(topics[found[0]])))
     labels = session.labels(islice(markers, LABELLED), owed=True)
     return tuple(
         AnswerTerm(end, labels.get(end) or _by_itself(end), scores[end], tuple(own)) for end, own in markers.items()

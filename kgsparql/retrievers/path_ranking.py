@@ -231,9 +231,9 @@ class PathRanking(Retriever):
 
 
 def _tell_margin(found: Sequence[Likely], session: Session) -> None:
-    """Say so where two paths fit the question nearly as well."""
-    first, second = [*(-_order(one) for one in found[:2]), 0.0, 0.0][:2]
-    if len(found) > 1 and first - second < _UNCERTAIN:
+    """Say so where two paths from what one mention may mean fit the question nearly as well."""
+    own = [one for one in found if one.link.mention == found[0].link.mention]
+    if len(own) > 1 and _order(own[1]) - _order(own[0]) < _UNCERTAIN:
         session.notes.append("two ways of reading the question fit nearly as well: P1 may not be the one that is meant")
 
 

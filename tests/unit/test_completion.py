@@ -154,3 +154,11 @@ def test_answers_are_the_ends_of_the_best_item_first(graph_of: Graph) -> None:
     assert [(a.label, a.markers, a.score) for a in answers] == [
         ("b", ("P2",), 0.9), ("c", ("P2",), 0.9), ("d", ("P2",), 0.9), ("u", ("P1",), 0.2), ("v", ("P1",), 0.2),
     ]  # fmt: skip
+
+
+def test_what_several_entities_of_the_question_lead_to_comes_first(graph_of: Graph) -> None:
+    session = session_of(graph_of(":f1 :star :a . :f2 :star :a , :b . :f3 :star :b ."))
+    session.given = (ex("a"), ex("b"))
+    items = completed([Walk(ex(name), path("^star")) for name in "ab"], session)
+    answers = answers_at_ends(Evidence(item for item in items if item is not None), session)
+    assert [(a.label, a.markers) for a in answers] == [("f2", ("P1", "P2")), ("f1", ("P1",)), ("f3", ("P2",))]
