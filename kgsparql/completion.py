@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import cast
 
 from kgsparql.answer import AnswerTerm
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
@@ -103,12 +104,14 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
     topics: dict[Term, set[Term]] = {}
-    linked = {link.term for link in session.link()}
+    mentioned = {meant.term: link.term for link in session.link() for meant in (*link.candidates, link)}
     for item in sorted(evidence, key=lambda item: -item.score):
         for end in item.ends:
             markers.setdefault(end, []).append(item.marker)
             scores.setdefault(end, item.score)
-            topics.setdefault(end, set()).update(linked.intersection(way.start for way in item.ways[:1]))
+            topics.setdefault(end, set()).update(
+                mentioned.get(cast("IRI", way.start), way.start) for way in item.ways[:1]
+            )
     markers = dict(sorted(markers.items(), key=lambda found: -len(topics[found[0]])))
     labels = session.labels(islice(markers, LABELLED), owed=True)
     return tuple(

@@ -25,7 +25,7 @@ _NAMED = 5
 """Removed things that are named."""
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
-_EMPHASIS = re.compile(r"(?<!\*)\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?!\*)")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
 

@@ -65,13 +65,22 @@ def line_text(line: Line, labels: Mapping[Term, str], *, shown: int = 12) -> str
     for way in line.ways[:shown]:
         groups.setdefault(Path(way.start, way.hops[:-1]), []).append(_name(way.end, labels))
     parts = []
-    for i, (lead, ends) in enumerate(groups.items()):
-        begun = path_text(lead, labels) if i == 0 else path_text(Path(lead.end), labels)
+    before: Path | None = None
+    for lead, ends in groups.items():
+        begun = path_text(lead if before is None else _since(before, lead), labels)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
+        before = lead
     more = line.count - min(len(line.ways), shown)
     if not line.exact:
         return " | ".join(parts) + (f"; … at least {more:,} more" if more > 0 else "; … and more")
     return " | ".join(parts) + (f"; … {more:,} more" if more > 0 else "")
+
+
+def _since(before: Path, path: Path) -> Path:
+    """The path from where it leads elsewhere than the one before it."""
+    pairs = zip(before.hops, path.hops, strict=False)
+    shared = next((i for i, (one, other) in enumerate(pairs) if one != other), len(path.hops) - 1)
+    return Path(path.hops[shared].end, path.hops[shared + 1 :]) if path.hops else path
 
 
 def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:

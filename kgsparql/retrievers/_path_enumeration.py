@@ -51,7 +51,9 @@ def enumerated(
     made = Enumeration(start)
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
-        paths = [found.path for found in level]
+        paths = [found.path for found in level if found.ends != (start,)]
+        if not paths:
+            return ()
         predicates = {step.predicate for path in paths for step in path}
         if len(paths[0]) > 1:
             return paths if max_hops is not None or len(predicates) <= MANY_PREDICATES else ()
@@ -64,7 +66,7 @@ def enumerated(
     )  # fmt: skip
     forward_type = Step(RDF_TYPE)
     for item in found.items:
-        if forward_type not in item.path.steps:
+        if forward_type not in item.path.steps and (len(item.path) > 1 or item.ends != (start,)):
             made.paths.append(item.path)
             if item.ends:
                 made.ends[item.path] = item.ends[:SAMPLE]

@@ -101,7 +101,8 @@ def test_with_one_call_the_linker_finds_the_names_and_with_none_candidates_are_r
         one, none = run(*arguments, 1), run(*arguments, 0)
     assert one.exit_code == 0, one.stderr
     assert "1 model call ·" in one.stdout
-    assert "mentions: the last model call of the budget is kept for the answer; the linker found the names" in one.stdout
+    note = "mentions: the last model call of the budget is kept for the answer; the linker found the names"
+    assert note in one.stdout
     assert none.exit_code == 6
     assert none.stdout.startswith("Ranked candidates")
     assert "budget reached: 0 model calls: some steps were left out (raise it with --max-calls)" in none.stdout

@@ -264,8 +264,8 @@ def test_what_was_removed_is_named(make: MakeSession) -> None:
 
 
 def test_a_list_stays_a_list(make: MakeSession) -> None:
-    draft = ground(make, answer="Two people:\n\n- **Bob** [P1]\n- *Cid* [P99]\n\x1b[2J\n")
-    assert draft.text == "Two people:\n- Bob [P1]\n- *Cid*\n[2J"
+    draft = ground(make, answer="Two people:\n\n- **Bob** [P1]\n\x1b[2J \n- *Cid* [P99]\n\n")
+    assert draft.text == "Two people:\n- Bob [P1]\n[2J\n- *Cid*"
     assert ground(make, answer="2**3 and 2**4 [P1]").text == "2**3 and 2**4 [P1]"
 
 
@@ -283,7 +283,7 @@ def test_words_of_the_prompt_are_no_answer(make: MakeSession, said: str) -> None
     assert len(requests) == 1
     assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
     assert made.text.startswith("Ranked candidates")
-    assert said.split(" [")[0] not in json.dumps(made.to_json())
+    assert said.partition(" [")[0] not in json.dumps(made.to_json())
 
 
 def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:

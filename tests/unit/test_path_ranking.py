@@ -78,6 +78,14 @@ def test_a_walk_that_goes_back_does_not_return_to_the_start(graph_of: Graph) -> 
     assert there_and_back
 
 
+def test_a_thing_that_points_at_itself_says_nothing(graph_of: Graph) -> None:
+    """France is a country whose country is France."""
+    turtle = ':fr :country :fr ; :capital :paris ; rdfs:label "France" . :paris rdfs:label "Paris" .'
+    answer = ask(graph_of(turtle), "which country is France?")
+    assert all(item.ends != (IRI(EX + "fr"),) for item in answer.evidence)
+    assert "Paris" in labels(answer)
+
+
 def test_a_hub_is_capped_before_the_query(graph_of: Graph) -> None:
     """Known mistake of the prototype: a topic with very many edges."""
     many = "".join(f":f{i} :genre :drama ; :actor :p{i % 50} . " for i in range(12_000))

@@ -72,8 +72,7 @@ def test_what_the_answer_rests_on_comes_first_and_what_else_was_found_below() ->
     [
         (
             {},
-            "answered · 1 citation checked · 3 of 3 triples found again · 1 query · 1 model call · 1,000 tokens"
-            " · 0.50 s",
+            "answered · 1 citation checked · 3 of 3 triples found again · 1 query · 1 model call · 1,000 tokens · 0.5",
         ),
         (
             {"evidence": Evidence([item(0, verified=None), item(1)])},
