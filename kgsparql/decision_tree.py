@@ -92,6 +92,7 @@ def decision_tree(
     """
     roots: dict[Term, _Growing] = {}
     for item in evidence:
+        above: dict[int, _Growing] = {}
         for way in _ways(item):
             if only:
                 way = _until(way, only)  # noqa: PLW2901
@@ -99,10 +100,15 @@ def decision_tree(
                 continue
             node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, labels)))
             for hop in way:
+                before = node
                 new = _Growing(_name(hop.end, labels), _name(hop.step.predicate, labels), hop.step.direction)
                 node = node.children.setdefault((hop.step, hop.end), new)
+            above[id(before)] = before
             if item.marker not in node.markers:
                 node.markers.append(item.marker)
+        if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
+            (last,) = above.values()
+            last.unseen += max(0, len(item.ends) - len(item.ways))
     return DecisionTree(tuple(root.grown() for root in roots.values()))
 
 
@@ -113,13 +119,14 @@ class _Growing:
     direction: Direction = "forward"
     markers: list[str] = field(default_factory=list)
     children: dict[tuple[Step, Term], _Growing] = field(default_factory=dict)
+    unseen: int = 0
 
     def grown(self) -> Node:
         """The node as it stays: leaves beyond the first few say nothing new about the shape; evidence lists them."""
         children = list(self.children.values())
         hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
         shown = tuple(child.grown() for child in children if id(child) not in hidden)
-        return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden))
+        return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
 
 
 def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:

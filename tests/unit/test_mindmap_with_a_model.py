@@ -163,7 +163,9 @@ def test_M12_M14_an_answer_without_evidence_is_not_shown(ask: Ask, text: str) ->
 
 
 def test_M14_the_knowledge_of_the_model_is_shown_only_if_allowed_and_labelled(ask: Ask) -> None:
-    script = by_call(answer=Text({"sufficient": False, "answer": ""}), **{"closed book": {"answer": "Nikola Tesla did."}})
+    script = by_call(
+        answer=Text({"sufficient": False, "answer": ""}), **{"closed book": {"answer": "Nikola Tesla did."}}
+    )
     answer, server = ask(script)
     assert (answer.status, answer.grounding) == ("not_in_graph", "graph")
     assert "Tesla" not in answer.text

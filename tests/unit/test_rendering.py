@@ -10,7 +10,9 @@ import pytest
 from kgsparql.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
 from kgsparql.cli._rendering import render
 from kgsparql.composing import compose_from_templates
+from kgsparql.decision_tree import decision_tree
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple
 
@@ -162,3 +164,12 @@ def test_only_the_queries_of_what_is_cited_are_in_markdown_folded() -> None:
 
 def test_a_chart_of_nothing_says_so() -> None:
     assert lines(answer(evidence=Evidence(), claims=()), "mermaid") == ["flowchart LR", '  n1["nothing to draw"]']
+
+
+def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
+    ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, friend(i))),)) for i in range(50))
+    drawn = decision_tree([replace(item(*range(50), ends=3_000), ways=ways)], {})
+    assert drawn.text().splitlines()[-1] == "└─ … 2,994 more"
+    inverse = Path(ANN, (Hop(Triple(friend(1), KNOWS, ANN), "inverse"),))
+    chart = decision_tree([replace(item(1), ways=(inverse,))], {KNOWS: "knows"}).mermaid()
+    assert '  n2 -- "knows" --> n1' in chart.splitlines()
