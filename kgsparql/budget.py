@@ -84,7 +84,6 @@ class Usage:
     cancel: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _repeated: bool = False
 
     @property
     def seconds(self) -> float:
@@ -204,12 +203,6 @@ class Usage:
             self.model_calls -= 1
             self.prompt_tokens -= prompt_tokens
             self.completion_tokens -= completion_tokens
-
-    def may_repeat(self) -> bool:
-        """Whether a call may be made once more because its reply was empty: the first time somebody asks."""
-        with self._lock:
-            self._repeated, repeated = True, self._repeated
-        return not repeated
 
     def check(self) -> None:
         """Whether the question may go on.

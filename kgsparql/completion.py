@@ -50,10 +50,18 @@ def completed(
     cuts = [(*own.cuts, *via.cuts) for own, via in zip(found, ways, strict=True)]
     session.note_cuts(cut for own in cuts for cut in own)
     return [
-        _item(walk, own, via.items, session, cuts=cuts_of, without_start=len(own) < len(all_named))
+        _item(
+            walk,
+            own,
+            via.items,
+            session,
+            cuts=cuts_of,
+            without_start=len(own) < len(all_named),
+            without_blank=len(all_named) < len(met.items),
+        )
         if own and via.items
         else None
-        for walk, own, via, cuts_of, all_named in zip(walks, ordered, ways, cuts, named, strict=True)
+        for walk, own, via, cuts_of, all_named, met in zip(walks, ordered, ways, cuts, named, found, strict=True)
     ]
 
 
@@ -72,6 +80,7 @@ def _item(
     *,
     cuts: tuple[Cut, ...],
     without_start: bool,
+    without_blank: bool,
 ) -> EvidenceItem:
     """The item of one walk: the first way to each end that is shown."""
     first: dict[Term, Way] = {}
@@ -87,7 +96,13 @@ def _item(
         kind="path",
         text=line_text(line, labels) + (f" (where {' and '.join(told)})" if told else ""),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
-        query=Query.answers(walk.path, walk.start, constraints=walk.constraints, without_start=without_start),
+        query=Query.answers(
+            walk.path,
+            walk.start,
+            constraints=walk.constraints,
+            without_start=without_start,
+            without_blank=without_blank,
+        ),
         cuts=cuts,
         ways=line.ways,
         ends=tuple(ends),

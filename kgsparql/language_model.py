@@ -86,7 +86,9 @@ class LanguageModel:
         self._abilities: Abilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:
-        """The value of the model's reply. An empty reply is asked for once more, once in a question.
+        """The value of the model's reply. An empty reply is asked for once more, whatever became of other calls.
+
+        So a call whose reply is empty counts as two, if the budget holds both.
 
         :raises ModelReplyError: for a reply that cannot be used, ``code`` says why.
         :raises ModelError: if the server cannot be reached, fails or refuses.
@@ -98,7 +100,7 @@ class LanguageModel:
         try:
             return self._once(call, 0, usage, emit)
         except ModelReplyError as error:
-            if error.code != "E_LLM_EMPTY" or not usage.may_repeat():
+            if error.code != "E_LLM_EMPTY":
                 raise
         return self._once(call, 1, usage, emit)
 

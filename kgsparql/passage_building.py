@@ -64,6 +64,7 @@ def build_passages(
     :param texts: the directory of ``.txt``, ``.md`` and ``.pdf`` files.
     :param source: the name of the graph.
     :param passage_tokens: of a passage, at most.
+    :param languages: whose stop words name no entity, beside those of English.
     :raises InputError: if there is no such directory, or nothing in it that can be read.
     :raises LimitError: for passages that are too short or too long.
     :raises StoreLockedError: if another process is writing there.
@@ -76,7 +77,7 @@ def build_passages(
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
         tables = Tables(directory / FOLDER)
-        digest = _digest(files, texts, passage_tokens, labels["labels"])
+        digest = _digest(files, texts, passage_tokens, labels["labels"], languages)
         known = tables.manifest()
         if known is not None and known.get("digest") == digest:
             skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
@@ -104,9 +105,9 @@ def checked_tokens(passage_tokens: int) -> int:
     return passage_tokens
 
 
-def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels: str) -> str:
+def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels: str, languages: Sequence[str]) -> str:
     """A hash of everything that the passages depend on."""
-    digest = hashlib.sha256(f"{RECIPE}\n{passage_tokens}\n{labels}".encode())
+    digest = hashlib.sha256(f"{RECIPE}\n{passage_tokens}\n{labels}\n{' '.join(languages)}".encode())
     for path in files:
         try:
             own = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -192,10 +192,12 @@ class Query:
         *,
         constraints: Sequence[Constraint] = (),
         without_start: bool = False,
+        without_blank: bool = False,
     ) -> Query:
         """The query people are shown for a path: a property path where that says the same, else triple patterns.
 
         :param without_start: leave the start itself out of the answers.
+        :param without_blank: leave out blank nodes, which have no name outside their graph.
 
         >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
         >>> print(Query.answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
@@ -211,12 +213,15 @@ class Query:
         if not path.goes_back and not constraints:
             steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
             kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
+            kept_out += " FILTER(!isBlank(?answer))" if without_blank else ""
             return cls("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
         nodes = [first, *_nodes(path)[1:-1], "?answer"]
         body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
         kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
         if without_start and kept_out not in body:
             body += kept_out
+        if without_blank:
+            body += "  FILTER(!isBlank(?answer))\n"
         return cls("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 

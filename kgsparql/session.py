@@ -258,7 +258,7 @@ class Session:
         :param texts: what a model reads of each; the paths in words without any.
         """
         worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
-        named = self.labels(step.predicate for path, _ in paths for step in path)
+        named = self.labels((step.predicate for path, _ in paths for step in path), owed=True)
         scores = path_scores(self.asked(about), worded, {**named, **words}, self.ranker, weights or Weights())
         shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
         return [

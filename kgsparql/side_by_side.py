@@ -24,7 +24,7 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
 
     :raises BaseException: what the first step that failed raised, once all have ended.
     """
-    if len(steps) < 2 or _is_scarce(session, len(steps)):
+    if len(steps) < 2 or session.chooser is not None or _is_scarce(session, len(steps)):
         return [step(session) for step in steps]
     told: list[list[Event]] = [[] for _ in steps]
     branches = [_branch(session, events) for events in told]
@@ -58,11 +58,14 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
 
 
 def _is_scarce(session: Session, calls: int) -> bool:
-    """Whether a limit of the budget could end one of so many model calls, but not another."""
+    """Whether a limit of the budget could end one of so many model calls, but not another.
+
+    A call whose reply is empty is made twice.
+    """
     budget = session.usage.budget
     if budget.max_tokens is not None or budget.max_cost is not None:
         return True
-    return budget.max_calls is not None and session.usage.model_calls + calls > budget.max_calls
+    return budget.max_calls is not None and session.usage.model_calls + 2 * calls > budget.max_calls
 
 
 def _branch(session: Session, events: list[Event]) -> Session:

@@ -60,11 +60,9 @@ def walks(
     walk = Walk(entities_of([start])[0], property_path)
     wanted = None if ends is None else list(dict.fromkeys(ends))
     bindable = None if wanted is None or any(isinstance(end, BlankNode) for end in wanted) else wanted
-    size = graph.chunk_size
-    chunks = [None] if bindable is None else [bindable[i : i + size] for i in range(0, len(bindable), size)]
     paths: list[Path] = []
     cuts: list[Cut] = []
-    for chunk in chunks if wanted != [] else ():
+    for chunk in _chunks(bindable, graph.chunk_size):
         (found,) = walk_ways(graph, [walk], [chunk], limit=limit)
         cuts += found.cuts
         paths += [way.path for way in found.items]
@@ -79,14 +77,15 @@ def walks(
 def walk_ways(
     graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000
 ) -> list[Found[Way]]:
-    """The ways along each walk to its ends, in lexical order; one query for 50 walks.
+    """The ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
     :param limit: ways of each walk.
     """
     arms = [
-        Query.walk_triples(walk.path, [walk.start], own, limit=limit + 1, constraints=walk.constraints, number=i)
+        Query.walk_triples(walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i)
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
+        for some in _chunks(own, graph.chunk_size)
     ]
     solutions, complete = _asked(graph, arms)
     ways: list[list[Way]] = [[] for _ in walks]
@@ -99,6 +98,11 @@ def walk_ways(
         cuts = (Cut("walks", limit, None, str(walk)),) if len(ordered) > limit or not complete else ()
         found.append(Found(tuple(ordered[:limit]), cuts))
     return found
+
+
+def _chunks(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:
+    """The ends, as many at a time as one ``VALUES`` block holds; ``None`` for all is one chunk."""
+    return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
 
 
 def _asked(graph: KnowledgeGraph, arms: Sequence[Query]) -> tuple[list[Solution], bool]:

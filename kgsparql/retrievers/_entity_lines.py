@@ -147,10 +147,14 @@ def best_lines(
     return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
 
 
-def line_items(ranked: Sequence[RankedLine], session: Session) -> list[EvidenceItem]:
-    """Lines as evidence: one step is a line of neighbours, more are a path."""
+def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], session: Session) -> list[EvidenceItem]:
+    """Lines as evidence: one step is a line of neighbours, more are a path.
+
+    :param groups: the neighbours of the entities, blank nodes among them, which are no ends of lines.
+    """
     labels = session.labels(terms_shown(ranked), owed=True)
-    return [_item(own, labels) for own in ranked]
+    blank = {(g.entity, g.step) for g in groups if any(isinstance(term, BlankNode) for term in g.neighbours)}
+    return [_item(own, labels, without_blank=(own.line.start, own.line.path.steps[0]) in blank) for own in ranked]
 
 
 def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
@@ -158,16 +162,17 @@ def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
     return list(line_terms(own.shown for own in ranked))
 
 
-def _item(ranked: RankedLine, labels: Mapping[Term, str]) -> EvidenceItem:
+def _item(ranked: RankedLine, labels: Mapping[Term, str], *, without_blank: bool) -> EvidenceItem:
     """A line as an item; of one step with everything it leads to, also what may be named as the answer in one go."""
     line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
     ends = shown.ends if whole and len(line.path) == 1 and len(shown.ends) > 1 else ()
+    answers = Query.answers(line.path, _iri(line.start), without_blank=without_blank)
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",
         text=line_text(shown, labels),
         triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)),
-        query=Query.answers(line.path, _iri(line.start)) if ends else _query(shown, whole=whole),
+        query=answers if ends else _query(shown, whole=whole),
         score=ranked.score,
         cuts=() if whole else (_cut(shown, labels),),
         ways=shown.ways,

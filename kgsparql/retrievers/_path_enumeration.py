@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kgsparql.evidence import Cut
 from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
 from kgsparql.paths import PropertyPath, Step, Walk
 from kgsparql.session import Session
@@ -19,24 +20,38 @@ MANY_PREDICATES = 30
 """Distinct predicates near an entity above which only the likeliest first steps are walked on from, and two hops."""
 
 SAMPLE = 20
-"""Ends of a path whose kinds say what kind of thing it leads to."""
+"""Ends of a path whose kinds say what kind of thing it leads to: the first in the order of their text."""
+
+_LOOKED_AT = 500
+"""Ends of a path that are fetched, so that those first in order are the same on every engine."""
 
 
 @dataclass(slots=True)
 class Enumeration:
     """The paths from one entity.
 
-    :param ends: some ends of each path.
+    :param ends: some ends of each path that was looked at.
+    :param whole: the paths of which these are all the ends.
     """
 
     start: IRI
     paths: list[PropertyPath] = field(default_factory=list)
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
+    whole: set[PropertyPath] = field(default_factory=set)
     kinds: dict[PropertyPath, str] = field(default_factory=dict)
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """What stands at each place of a path, the start first; empty where it is not known."""
         return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path) + 1)]
+
+    def add(self, found: Sequence[PredicatePath]) -> None:
+        """Take paths in, but for those that say what a thing is, or that it points at itself."""
+        forward_type = Step(RDF_TYPE)
+        for item in found:
+            says = forward_type not in item.path.steps and (len(item.path) > 1 or item.ends != (self.start,))
+            if says and item.path not in self.ends:
+                self.paths.append(item.path)
+                self.ends[item.path] = item.ends[:SAMPLE]
 
 
 def enumerated(
@@ -44,49 +59,55 @@ def enumerated(
 ) -> Enumeration:
     """The distinct paths from an entity, with the kinds of what they pass and, but for the longest, lead to.
 
+    When the budget ends, those found until then stand.
+
     :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near.
     :param first_steps: of more than 30 first steps, how many are walked on from: those most like the question.
     :param is_class: its instances are a step away, too.
     """
-    made = Enumeration(start)
+    made = Enumeration(start, ends={PropertyPath(()): (start,)})
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
+        made.add(level)
         paths = [found.path for found in level if found.ends != (start,)]
-        if not paths:
-            return ()
         predicates = {step.predicate for path in paths for step in path}
+        if len(predicates) <= MANY_PREDICATES or not paths:
+            return paths
         if len(paths[0]) > 1:
-            return paths if max_hops is not None or len(predicates) <= MANY_PREDICATES else ()
-        return paths if len(predicates) <= MANY_PREDICATES else _likeliest(paths, first_steps, session)
+            return paths if max_hops is not None else ()
+        likely = _likeliest(paths, first_steps, session)
+        if len(likely) < len(paths):
+            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), _name(start, session))])
+        return likely
 
-    found = predicate_paths(
-        session.graph, start,
-        max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
-        skip=UNWALKED - {RDF_TYPE} if is_class else UNWALKED, keep=keep,
-    )  # fmt: skip
-    forward_type = Step(RDF_TYPE)
-    for item in found.items:
-        if forward_type not in item.path.steps and (len(item.path) > 1 or item.ends != (start,)):
-            made.paths.append(item.path)
-            if item.ends:
-                made.ends[item.path] = item.ends[:SAMPLE]
-    made.ends[PropertyPath(())] = (start,)
-    _add_kinds(made, session)
+    with session.within_budget():
+        found = predicate_paths(
+            session.graph, start,
+            max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
+            skip=UNWALKED - {RDF_TYPE} if is_class else UNWALKED, keep=keep,
+        )  # fmt: skip
+        made.add(found.items)
+        if found.cuts:
+            session.note_cuts([Cut("ends of a path walked on from", frontier, None, _name(start, session))])
+        _add_kinds(made, session)
     return made
 
 
 def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
-    """Look at some ends of these paths, where nobody has yet: one query for 50 of them."""
-    new = [path for path in paths if path not in made.ends]
-    found = walk_ends(session.graph, [Walk(made.start, path) for path in new], limit=SAMPLE)
-    for path, own in zip(new, found, strict=True):
-        made.ends[path] = tuple(end for end in own.items if end != made.start) or own.items
-    _add_kinds(made, session)
+    """Look at the ends of these paths: one query for 50 of them. Of more than 500 ends, at any 500."""
+    with session.within_budget():
+        found = walk_ends(session.graph, [Walk(made.start, path) for path in paths], limit=_LOOKED_AT)
+        for path, own in zip(paths, found, strict=True):
+            ends = tuple(end for end in own.items if not isinstance(end, BlankNode))
+            made.ends[path] = tuple(end for end in ends if end != made.start) or ends
+            if not own.cuts:
+                made.whole.add(path)
+        _add_kinds(made, session)
 
 
 def _add_kinds(made: Enumeration, session: Session) -> None:
-    new = [path for path in made.ends if path not in made.kinds]
-    ends = [[(end,) for end in made.ends[path] if not isinstance(end, BlankNode)] for path in new]
+    new = [path for path in made.ends if not made.kinds.get(path)]
+    ends = [[(end,) for end in made.ends[path][:SAMPLE] if not isinstance(end, BlankNode)] for path in new]
     for path, kinds in zip(new, session.kinds(ends), strict=True):
         made.kinds[path] = kinds[0] if kinds else ""
 
@@ -97,3 +118,7 @@ def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) ->
     texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
     scores = session.ranker.rank(session.masked_question, texts)
     return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:at_most])]
+
+
+def _name(term: IRI, session: Session) -> str:
+    return session.labels([term], owed=True)[term]

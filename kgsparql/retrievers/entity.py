@@ -119,7 +119,7 @@ class Entity(Retriever):
                 )  # fmt: skip
                 similarity = {link.term: link.score for link in matched.values()}
                 session.labels([*terms_shown(best), *passage_terms(list(similarity), about, groups)], owed=True)
-                items += line_items(best, session)
+                items += line_items(best, groups, session)
             with session.within_budget():
                 items += self._passages(matched, about, groups, lines, session)
         evidence = Evidence(items)
@@ -188,7 +188,7 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
     """What lies one hop around the entities; the members of a class that the question names, too."""
     entities = [entity.term for entity in matched]
     near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
-    classes = [entity.term for entity in matched if entity.kind == "class"]
+    classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
     members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=SHOWN)
     return [*near.items, *members.items]
 

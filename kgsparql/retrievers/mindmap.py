@@ -122,7 +122,7 @@ class MindMap(Retriever):
         """Paths first (P), then neighbour lines (N); candidates from both."""
         links = self._link(session)
         entities = [link.term for link in links]
-        classes = [link.term for link in links if link.kind == "class"]
+        classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
         paths: list[Scored] = []
         lines: list[Scored] = []
         around: list[Line] = []
@@ -137,6 +137,9 @@ class MindMap(Retriever):
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=self.frontier, limit=self.ends_per_line)
                 paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
+        if session.complete:
+            with session.within_budget():
+                paths, lines = self._completed(paths, session), self._completed(lines, session)
         evidence = Evidence(_in_order(paths, lines, session))
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         return Retrieval(
@@ -207,20 +210,22 @@ class MindMap(Retriever):
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
         chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
-        items = [self._line_item(lines[c.candidate.number], session) for c in chosen]
-        if session.complete:
-            items = self._completed(items, [lines[c.candidate.number] for c in chosen], session)
-        return [(item, c.candidate) for item, c in zip(items, chosen, strict=True)]
+        return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
-    def _completed(self, items: Sequence[EvidenceItem], lines: Sequence[Line], session: Session) -> list[EvidenceItem]:
-        """The items, those of lines that were cut with everything the line leads to."""
-        cut = [i for i, item in enumerate(items) if item.cuts]
-        made = list(items)
-        with session.within_budget():
-            walks = [Walk(_iri(lines[i].start), lines[i].path) for i in cut]
-            for i, whole in zip(cut, completed(walks, session, shown=self.ends_per_line), strict=True):
-                if whole is not None:
-                    made[i] = replace(whole, kind=items[i].kind)
+    def _completed(self, scored: Sequence[Scored], session: Session) -> list[Scored]:
+        """The lines with everything they lead to, and the query that finds just this; a path stays as it is.
+
+        A line of which nothing was cut keeps its wording.
+        """
+        lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
+        walks = [_walk(*scored[i]) for i in lines]
+        made = list(scored)
+        for i, whole in zip(lines, completed(walks, session, shown=self.ends_per_line), strict=True):
+            item, candidate = scored[i]
+            if whole is not None:
+                as_shown = not item.cuts and {cited.hop.end for cited in item.triples} >= set(whole.ends)
+                found = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
+                made[i] = replace(found, kind=item.kind), candidate
         return made
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
@@ -254,6 +259,13 @@ def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session
         *sorted(scored[: len(paths)], key=lambda item: -item.score),
         *sorted(scored[len(paths) :], key=lambda item: -item.score),
     ]
+
+
+def _walk(item: EvidenceItem, candidate: Candidate) -> Walk:
+    """The walk that a line was met on."""
+    if candidate.path is None:
+        raise TypeError("a line without a property path")
+    return Walk(_iri(item.triples[0].hop.start), candidate.path)
 
 
 def _line_query(line: Line, *, whole: bool) -> Query:

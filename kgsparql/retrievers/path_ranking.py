@@ -27,7 +27,7 @@ from kgsparql.paths import PropertyPath, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, iri, printable
+from kgsparql.terms import IRI, Term, iri, printable
 from kgsparql.verbalising import arrow
 
 __all__ = ["Likely", "PathRanking"]
@@ -135,12 +135,18 @@ class PathRanking(Retriever):
             kind=self.kind, sharing=self.sharing, words=self.words, runs=self.runs,
         )  # fmt: skip
 
+    @property
+    def _words(self) -> Mapping[Term, str]:
+        """The other words for predicates, read again when their file has changed."""
+        if self.aliases is None:
+            return {}
+        file = FilePath(self.aliases)
+        return _read_words(self.aliases, file.stat().st_mtime_ns if file.exists() else 0)
+
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
-        found: list[Likely] = []
-        with session.within_budget():
-            found = self.likely(session)
-            _tell_margin(found, session)
+        found = self.likely(session)
+        _tell_margin(found, session)
         chosen: list[tuple[Likely, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
@@ -149,7 +155,8 @@ class PathRanking(Retriever):
         if session.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: the best one is, as what is shown is owed.
             best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
-            evidence = Evidence(self._followed(best[:1], replace(session, graph=session.graph.unlimited())))
+            owed = replace(session, graph=session.graph.unlimited(), complete=False)
+            evidence = Evidence(self._followed(best[:1], owed))
         return Retrieval(
             evidence=evidence,
             candidates=answers_at_ends(evidence, session),
@@ -184,9 +191,10 @@ class PathRanking(Retriever):
         found = []
         for link, own in made:
             with_ends(own, kept[link.term], session)
-            paths = [path for path in kept[link.term] if _leads_on(own.ends[path])]
+            paths = [path for path in kept[link.term] if path not in own.whole or own.ends[path]]
             found += self._scored(own, paths, link, session, weights=self.weights)
-        return sorted(found, key=_order)
+        elsewhere = [one for one in found if one.enumeration.ends[one.path] != (one.link.term,)]
+        return sorted(elsewhere or found, key=_order)
 
     def _scored(
         self,
@@ -201,7 +209,7 @@ class PathRanking(Retriever):
         bonus = self.link_weight * link.score
         return [
             Likely(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
-            for candidate in session.path_candidates(worded, about=link, weights=weights, words=_words(self.aliases))
+            for candidate in session.path_candidates(worded, about=link, weights=weights, words=self._words)
         ]
 
     def _chosen(self, found: Sequence[Likely], session: Session) -> list[tuple[Likely, Choice]]:
@@ -238,13 +246,11 @@ def _tell_margin(found: Sequence[Likely], session: Session) -> None:
 
 
 @lru_cache(maxsize=8)
-def _words(aliases: str | None) -> Mapping[Term, str]:
+def _read_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - what is kept is of that time
     """The words that a file has for predicates.
 
     :raises InputError: for a file that cannot be read, or a line that is not an IRI, a tab and words.
     """
-    if aliases is None:
-        return {}
     try:
         lines = FilePath(aliases).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -264,18 +270,14 @@ def _order(found: Likely) -> float:
     return -(found.candidate.score or 0.0)
 
 
-def _leads_on(ends: Sequence[Term]) -> bool:
-    return any(not isinstance(end, BlankNode) for end in ends)
-
-
 def _distinct(found: Sequence[Likely], at_most: int) -> list[Likely]:
     """The first paths, but for those that lead to the very same several ends as one before."""
     kept: list[Likely] = []
     seen: set[frozenset[Term]] = set()
     for one in found:
         ends = frozenset(one.enumeration.ends[one.path])
-        if len(ends) < 2 or ends not in seen:
-            seen.add(ends)
+        if one.path not in one.enumeration.whole or len(ends) < 2 or ends not in seen:
+            seen |= {ends} if one.path in one.enumeration.whole else set()
             kept.append(one)
         if len(kept) == at_most:
             break
@@ -292,7 +294,7 @@ def _listed(found: Sequence[Likely], session: Session) -> list[Candidate]:
         parts = [labels[one.link.term]]
         for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
-        count = len(one.enumeration.ends[one.path])
-        told = f"{count}{'+' if count >= SAMPLE else ''}: {'; '.join(printable(labels[end], 60) for end in own)}"
+        count = f"{len(one.enumeration.ends[one.path])}{'' if one.path in one.enumeration.whole else '+'}"
+        told = f"{count}: {'; '.join(printable(labels[end], 60) for end in own)}"
         listed.append(replace(one.candidate, number=i, text=f"{' '.join(parts)} ({told})"))
     return listed

@@ -151,6 +151,28 @@ def test_options_out_of_range(options: dict[str, str]) -> None:
         load("path_ranking", options)
 
 
+def test_what_was_not_walked_on_from_is_said(graph_of: Graph) -> None:
+    turtle = "".join(f":a :part :o{i:03} ." for i in range(120)) + ':o119 :mood "dark" . :a rdfs:label "Alien" .'
+    answer = ask(graph_of(turtle), "what is the mood of the parts of Alien?")
+    assert any("walked on from" in note and "50" in note for note in answer.notes)
+    more = ask(graph_of(turtle), "what is the mood of the parts of Alien?", options={"frontier": 200})
+    assert labels(more)[0] == "dark"
+
+
+def test_first_steps_that_were_not_taken_are_said(graph_of: Graph) -> None:
+    turtle = "".join(f":a :step{i} :o{i} . :o{i} :onward{i} :e{i} ." for i in range(60)) + ':a rdfs:label "Alien" .'
+    answer = ask(graph_of(turtle), "what about Alien?")
+    assert any("first steps" in note and "15 of 60" in note for note in answer.notes)
+
+
+def test_paths_are_the_same_only_if_all_their_ends_are(graph_of: Graph) -> None:
+    """60 members, the first 25 of them alumni: alike in a sample, not as wholes."""
+    members = "".join(f':m{i:02} :member :college ; rdfs:label "m{i:02}" .' for i in range(60))
+    alumni = "".join(f":m{i:02} :alumnus :college ." for i in range(25))
+    answer = ask(graph_of(members + alumni + ':college rdfs:label "Old College" .'), "people of Old College")
+    assert {len(item.ends) for item in answer.evidence} >= {25, 60}
+
+
 def test_a_file_of_aliases_says_what_questions_call_a_predicate(graph_of: Graph, tmp_path: FilePath) -> None:
     graph = graph_of(':a rdfs:label "Alien" ; :p31 "dark" ; :p32 "long" .')
     aliases = tmp_path / "aliases.tsv"
@@ -181,6 +203,7 @@ def test_a_spent_budget_is_a_partial_answer(graph_of: Graph, queries: int) -> No
     answer = ask(graph_of(FILMS), "who is the director of Alien?", budget=Budget(max_queries=queries))
     whole = ask(graph_of(FILMS), "who is the director of Alien?")
     assert answer.status == "partial" or labels(answer) == labels(whole)
+    assert len(answer.evidence) or queries < 3
 
 
 def model(server: ModelServer) -> LanguageModel:
