@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from kgsparql.words import root, stem, stop_words, tokens
 
-__all__ = ["asks_for_others", "expected_kind", "shared_words"]
+__all__ = ["asks_for_others", "asks_how_many", "expected_kind", "shared_words"]
 
 _BY_FIRST_WORD = {
     "who": "person",
@@ -53,24 +55,34 @@ def expected_kind(question: str) -> str:
     >>> expected_kind("Which scientists worked with her?"), expected_kind("When did he die?")
     ('scientists', 'date year')
     >>> expected_kind("How many people live there?"), expected_kind("Name the novels of Morrison")
-    ('number', 'name novels')
+    ('people live', 'name novels')
     """
     asked = [token.text for token in tokens(question)]
     stops = stop_words(("en",))
     for i, word in enumerate(asked):
         following = [w for w in asked[i + 1 :] if w not in stops][:2]
         if word == "how" and i + 1 < len(asked) and asked[i + 1] in _COUNTED:
-            return "number"
+            return " ".join(_noun(following)) if asked[i + 1] == "many" and following else "number"
         if word in _CHOSEN:
-            return " ".join(following[:1] if _is_done(following[1:]) else following)
+            return " ".join(_noun(following))
         if word in _BY_FIRST_WORD:
             return _BY_FIRST_WORD[word]
     return " ".join([word for word in asked if word not in stops][:2])
 
 
-def _is_done(words: list[str]) -> bool:
-    """Whether the first of these words says what was done, not what is asked for: `worked` in `scientists worked`."""
-    return bool(words) and (words[0].endswith("ed") or words[0] in _PAST)
+def _noun(words: list[str]) -> list[str]:
+    """The words but for a second that says what was done, not what is asked for: `worked` in `scientists worked`."""
+    return words[:1] if words[1:] and (words[1].endswith("ed") or words[1] in _PAST) else words
+
+
+def asks_how_many(question: str) -> bool:
+    """Whether the question asks for a number of things; English only.
+
+    >>> asks_how_many("How many prizes did she win?"), asks_how_many("How much is it?")
+    (True, False)
+    """
+    asked = [token.text for token in tokens(question)]
+    return ("how", "many") in pairwise(asked)
 
 
 def asks_for_others(question: str) -> bool:

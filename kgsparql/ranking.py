@@ -104,9 +104,12 @@ class BM25Ranker:
         """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
-        documents = [Counter(_terms(text)) for text in texts]
+        # A word counts as often as the question has it: a path that walks a predicate twice does not fit it better.
+        often = Counter(_terms(question))
+        found = [Counter(_terms(text)) for text in texts]
+        documents = [Counter({t: min(n, often[t]) if t in often else n for t, n in own.items()}) for own in found]
         found_in = Counter(term for document in documents for term in document)
-        lengths = np.array([sum(document.values()) for document in documents], dtype=np.float64)
+        lengths = np.array([sum(own.values()) for own in found], dtype=np.float64)
         norms = self.k1 * (1 - self.b + self.b * lengths / self.usual_length)
         scores = np.zeros(len(texts))
         asked = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}

@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 _CUTS_TOLD = 8
 
+_KEPT = "the last model call of the budget is kept for the answer"
+
 
 @dataclass(slots=True, kw_only=True)
 class Session:
@@ -81,6 +83,7 @@ class Session:
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _links: tuple[LinkedEntity, ...] | None = None
     _labels: dict[Term, str] = field(default_factory=dict)
+    _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,6 +120,22 @@ class Session:
         if isinstance(event, FallbackUsed) and (told := Fallback(event.purpose, event.reason)) not in self.fallbacks:
             self.fallbacks.append(told)
         self.emit(event)
+
+    def can_spare_call(self, purpose: str) -> bool:
+        """Whether the model may be asked for this: the last call that the budget holds is kept for the answer.
+
+        That a call is not made is counted as a fallback.
+        """
+        left = self.usage.calls_left
+        if self.model is None or left is None or left > 1:
+            return True
+        self.fall_back(purpose, _KEPT)
+        return False
+
+    @property
+    def kept_a_call(self) -> bool:
+        """Whether a choice or a judgement was not the model's, because its call was kept for the answer."""
+        return any(fallback.reason == _KEPT for fallback in self.fallbacks)
 
     def fall_back(self, purpose: str, reason: str) -> None:
         """Count and tell something that was done in the second-best way."""
@@ -164,8 +183,8 @@ class Session:
             if namesakes:
                 others = ", ".join(map(str, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
                 self.notes.append(
-                    f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} was taken, not "
-                    f"{others}; -e IRI takes another"
+                    f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} is linked, and "
+                    f"there are {others}; -e IRI takes one"
                 )
         if not links and self.linker and (near := self.linker.suggest(self.question)):
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
@@ -190,7 +209,12 @@ class Session:
         if missing:
             found = labels(self._graph(owed=owed), missing, languages=self.languages)
             self._labels.update({term: label.text for term, label in found.items()})
+            self._derived.update(term for term, label in found.items() if label.derived)
         return {term: self._labels[term] for term in wanted}
+
+    def has_label(self, term: Term) -> bool:
+        """Whether the graph itself says what a term is called, as far as :meth:`labels` has asked it."""
+        return term not in self._derived
 
     def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
         """How well each candidate fits the question, shape ``(n_candidates,)``.

@@ -9,7 +9,7 @@ Source: ours; the recipe and what each of its parts is worth are printed by ``be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import ClassVar
@@ -24,6 +24,7 @@ from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
 from kgsparql.path_scoring import Weights
 from kgsparql.paths import PropertyPath, Walk
+from kgsparql.questions import asks_how_many
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.session import Session
@@ -53,6 +54,7 @@ _RANGES = {
     "first_steps": (1, 1_000),
     "paths_kept": (1, 50),
     "prompt_paths": (1, 200),
+    **dict.fromkeys((field.name for field in fields(Weights)), (0, 10)),
 }
 """The least and the most that an option may be."""
 
@@ -157,6 +159,8 @@ class PathRanking(Retriever):
             best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
             owed = replace(session, graph=session.graph.unlimited(), complete=False)
             evidence = Evidence(self._followed(best[:1], owed))
+        if "P1" in evidence and asks_how_many(session.question):
+            session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
         return Retrieval(
             evidence=evidence,
             candidates=answers_at_ends(evidence, session),
@@ -167,7 +171,7 @@ class PathRanking(Retriever):
         """What each mention may mean: what it was linked to, and what else it was nearly linked to."""
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.link():
-            near = [c for c in link.candidates if c.kind == link.kind and c.score >= link.score - _NEARLY]
+            near = [c for c in link.candidates if c.score >= link.score - _NEARLY and _is_rival(c, link)]
             for one in (link, *near[: self.link_candidates - 1]):
                 meant.setdefault(one.term, one)
         return list(meant.values())
@@ -238,11 +242,17 @@ class PathRanking(Retriever):
         ]
 
 
+def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
+    """Whether a candidate may be meant by all of the words: `Dreams` is not what `Bread, Love and Dreams` means."""
+    own, whole = candidate.mention, link.mention
+    return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
+
+
 def _tell_margin(found: Sequence[Likely], session: Session) -> None:
     """Say so where two paths from what one mention may mean fit the question nearly as well."""
     own = [one for one in found if one.link.mention == found[0].link.mention]
     if len(own) > 1 and _order(own[1]) - _order(own[0]) < _UNCERTAIN:
-        session.notes.append("two ways of reading the question fit nearly as well: P1 may not be the one that is meant")
+        session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")
 
 
 @lru_cache(maxsize=8)
@@ -254,7 +264,8 @@ def _read_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: A
     try:
         lines = FilePath(aliases).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"aliases: {error}", hint="name a UTF-8 text file: IRI, tab, words") from error
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
     found: dict[Term, str] = {}
     for number, line in enumerate(lines, 1):
         name, tab, words = line.partition("\t")

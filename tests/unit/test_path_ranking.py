@@ -121,6 +121,27 @@ def test_the_meanings_of_a_name_are_told_apart_by_their_paths(graph_of: Graph) -
     assert "Helen" not in labels(only)
 
 
+def test_a_part_of_a_longer_name_is_not_what_is_meant(graph_of: Graph) -> None:
+    turtle = """:film rdfs:label "Bread, Love and Dreams" ; :year "1953" . :other rdfs:label "Dreams" ; :writer :k .
+    :k rdfs:label "Kurosawa" . :love rdfs:label "Love" ; :writer :k ."""
+    answer = ask(graph_of(turtle), "who was the writer of Bread, Love and Dreams")
+    assert {item.ways[0].start for item in answer.evidence} == {IRI(EX + "film")}
+
+
+def test_a_predicate_walked_twice_does_not_win_without_a_word_for_it(graph_of: Graph) -> None:
+    turtle = ':a :advisor :b ; rdfs:label "Ann" . :b :advisor :c ; rdfs:label "Bo" . :c rdfs:label "Cy" .'
+    assert labels(ask(graph_of(turtle), "who was the advisor of Ann?"))[0] == "Bo"
+
+
+def test_how_many_asks_for_things_that_can_be_counted(graph_of: Graph) -> None:
+    turtle = ':fr rdfs:label "France" . ' + "".join(
+        f":s{i} :country :fr ; a :Supplier ; :depth {i} . " for i in range(8)
+    )
+    answer = ask(graph_of(turtle + ':Supplier rdfs:label "supplier" .'), "how many suppliers are in France?")
+    assert len(answer.evidence["P1"].ends) == 8
+    assert any("P1 leads to 8" in note for note in answer.notes)
+
+
 def test_instances_of_a_class_are_a_step_away(graph_of: Graph) -> None:
     answer = ask(graph_of(FILMS), "who are the directors of film?")
     assert {"Ridley Scott", "Michael Apted"} <= set(labels(answer))
@@ -145,7 +166,9 @@ def test_an_entity_with_nothing_around_it(graph_of: Graph) -> None:
     assert (answer.status, len(answer.evidence)) == ("not_in_graph", 0)
 
 
-@pytest.mark.parametrize("options", [{"paths_kept": "0"}, {"frontier": "-1"}, {"max_hops": "9"}, {"nested": "much"}])
+@pytest.mark.parametrize(
+    "options", [{"paths_kept": "0"}, {"frontier": "-1"}, {"max_hops": "9"}, {"nested": "much"}, {"kind": "-1"}]
+)
 def test_options_out_of_range(options: dict[str, str]) -> None:
     with pytest.raises(OptionError, match="path_ranking"):
         load("path_ranking", options)
@@ -192,7 +215,7 @@ def test_a_line_of_aliases_that_is_none(graph_of: Graph, tmp_path: FilePath, lin
 
 
 def test_two_paths_that_fit_as_well_are_said_to(graph_of: Graph) -> None:
-    told = "two ways of reading"
+    told = "uncertain"
     unclear = ask(graph_of(':a rdfs:label "Alien" ; :x "dark" ; :y "long" .'), "what about Alien?")
     assert any(told in note for note in unclear.notes)
     assert not any(told in note for note in ask(graph_of(FILMS), "who is the director of Alien?").notes)
