@@ -28,7 +28,7 @@ from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
-from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.terms import IRI, Literal, Term, local_name, printable
 from kgsparql.verbalising import nested_text
 from kgsparql.words import place_of
 
@@ -162,7 +162,7 @@ class Session:
                 self._links = self.linker.link(self.question, mentions) if self.linker else ()
                 self._note_links(self._links)
                 self._note_missing(self._links, mentions)
-            self._labels.update({link.term: link.label for link in self._links})
+            self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
             self.emit(
                 EntitiesLinked(
                     entities=tuple(

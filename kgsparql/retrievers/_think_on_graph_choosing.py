@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kgsparql.choosing import Candidate, Choice, ModelChooser, wording_scores
+from kgsparql.choosing import Candidate, Choice, wording_scores
 from kgsparql.paths import Path
 from kgsparql.retrievers._beam import Chain, normalised, shares
 from kgsparql.retrievers._think_on_graph_steps import Offer, Pair
+from kgsparql.retrievers._walking import is_opaque
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, local_name
+from kgsparql.terms import Term
 from kgsparql.verbalising import path_text
 
-__all__ = ["Scored", "chosen_pairs", "chosen_with", "is_last_call", "scored"]
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
+__all__ = ["Scored", "chosen_pairs", "chosen_with", "scored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,7 @@ class Scored:
 
 def chosen_with(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
     """What whoever chooses chooses; the ranker, in the place of a model that chose nothing or has no call left."""
-    if is_last_call(session):
-        session.fall_back(purpose, "the last model call of the budget is kept for the answer")
+    if session.chooser is None and not session.can_spare_call(purpose):
         return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
     with session.within_budget():
         chosen = session.choose.choose(session.question, candidates, purpose, at_most)
@@ -41,12 +38,6 @@ def chosen_with(candidates: Sequence[Candidate], purpose: str, at_most: int, ses
             return chosen
         session.fall_back(purpose, "the model chose nothing")
     return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
-
-
-def is_last_call(session: Session) -> bool:
-    """Whether choosing or judging would take the call that the answer needs."""
-    left = session.usage.calls_left
-    return isinstance(session.choose, ModelChooser) and left is not None and left <= 1
 
 
 def chosen_pairs(made: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[Pair]:
@@ -77,7 +68,7 @@ def scored(pairs: Sequence[Pair], labels: Mapping[Term, str], width: int, sessio
     :raises ModelError: if a model was asked and cannot be reached.
     """
     listed = [(i, path) for i, pair in enumerate(pairs) for path in pair.listed]
-    named = [(i, path) for i, path in listed if not _says_nothing(path.end, labels[path.end])]
+    named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
     candidates = [Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(named)]
     if len(listed) <= width or len(candidates) < 2:
         return Scored(tuple(_chains(pairs, listed, dict.fromkeys(named, 1.0))))
@@ -99,15 +90,6 @@ def _worth(choices: Sequence[Choice], purpose: str, session: Session) -> list[fl
     session.fall_back(purpose, "the model gave no scores, or all the same: the ranker's are used")
     scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])
     return shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
-
-
-def _says_nothing(term: Term, label: str) -> bool:
-    """Whether a term has no label but an identifier, which nobody can judge.
-
-    >>> _says_nothing(IRI("http://e.org/Q42"), "Q42"), _says_nothing(IRI("http://e.org/Paris"), "Paris")
-    (True, False)
-    """
-    return isinstance(term, IRI) and label == local_name(term) and not _WORD.search(label)
 
 
 def _chains(

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.choosing import LISTED, Candidate
-from kgsparql.exploration import NeighbourGroup, predicates
+from kgsparql.evidence import Cut
+from kgsparql.exploration import NeighbourGroup
+from kgsparql.exploration.mediators import hop_of
 from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers._beam import Chain, Trail
+from kgsparql.retrievers._walking import counted, linked_classes
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term, Triple, printable
 from kgsparql.verbalising import arrow, path_text
@@ -26,8 +29,9 @@ __all__ = ["NOISE", "Offer", "Pair", "Thinning", "candidates_of", "expanded", "o
 STAND_INS = 150
 """Siblings of a beam that its predicates are asked of too."""
 
-COMPARED = 100
-"""Names of neighbours that are compared with the question by their meaning, at one depth."""
+COMPARED = 500
+"""Names of neighbours that are compared with the question by their meaning, at one depth; of more, those that share
+words with it."""
 
 _AGAIN = 0.3
 """What is taken off the score of a predicate that was walked from the same term before: seldom what is asked, but on
@@ -95,17 +99,16 @@ class Pair:
 def offers(
     beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
 ) -> list[Offer]:
-    """What every chain of the beam may go on with: one query for all of them.
+    """What every chain of the beam may go on with: one query for all of them, one more where it begins at a class.
 
     A step with nothing at its end but the term just left leads nowhere. Where a sibling of a chain has a predicate that
     no chain of its trail has, it stands in for them. Of identifiers nothing is offered, unless the question asks.
     """
     stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
-    found = predicates(session.graph, ends, direction=session.direction, skip=skip)
-    session.note_cuts(found.cuts)
+    begins = all(not chain.path.hops for chain in beam)
     counts: dict[Term, list[tuple[Step, int, bool]]] = {}
-    for own in found.items:
+    for own in counted(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
         counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
     made: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()
@@ -173,8 +176,7 @@ def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     ways: list[tuple[Hop, ...]] = []
     for far in group.neighbours:
         if not isinstance(far, BlankNode | Triple):
-            near, end = (group.entity, far) if group.step.direction == "forward" else (far, group.entity)
-            ways.append((Hop(Triple(near, group.step.predicate, end), group.step.direction),))  # type: ignore[arg-type]
+            ways.append((hop_of(group.entity, group.step.predicate, far, group.step.direction),))
     ways += [way.hops for way in group.mediated if not isinstance(way.end, BlankNode | Triple)]
     for hops in dict.fromkeys(ways):
         if not path.hops or may_follow(path.hops[-1], hops[0]):
@@ -203,11 +205,14 @@ def thinned(
 def _most_alike(siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session) -> list[list[int]]:
     """For each group of paths its places, those whose ends are most like the question first.
 
-    By words first, and of those that share most words by meaning: to embed all the names around a hub takes seconds.
+    Of very many those are compared by meaning that share most words with it: to embed all the names around a hub takes
+    seconds.
     """
     texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
-    compared = max(1, COMPARED // max(1, len(texts)))
-    kept = [_best(BM25Ranker().rank(session.question, own))[:compared] for own in texts]
+    rooms = _rooms([len(own) for own in texts])
+    if sum(rooms) < sum(map(len, texts)):
+        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(map(len, texts)))])
+    kept = [_most_words(own, room, session) for own, room in zip(texts, rooms, strict=True)]
     flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
     alike = iter(session.ranker.rank(session.question, flat))
     ordered = []
@@ -215,6 +220,27 @@ def _most_alike(siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], 
         scores = np.array([next(alike) for _ in places])
         ordered.append([places[j] for j in _best(scores)])
     return ordered
+
+
+def _rooms(sizes: Sequence[int]) -> list[int]:
+    """How many of each group are compared by meaning: all, or of the largest as many of each.
+
+    >>> _rooms([30, 400]), _rooms([400, 30, 900])
+    ([30, 400], [235, 30, 235])
+    """
+    rooms = [0] * len(sizes)
+    left = COMPARED
+    for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
+        rooms[i] = min(size, max(1, left // (len(sizes) - place)))
+        left -= rooms[i]
+    return rooms
+
+
+def _most_words(texts: Sequence[str], room: int, session: Session) -> list[int]:
+    """The places of those that share most words with the question, as many as there is room for."""
+    if len(texts) <= room:
+        return list(range(len(texts)))
+    return _best(BM25Ranker().rank(session.question, texts))[:room]
 
 
 def _best(scores: NDArray[np.float64]) -> list[int]:

@@ -139,7 +139,8 @@ class MindMap(Retriever):
                 paths += self._best_lines(beyond, self.paths_kept, "two-hop paths", session)
         if session.complete:
             with session.within_budget():
-                paths, lines = self._completed(paths, session), self._completed(lines, session)
+                done = self._completed([*paths, *lines], session)
+                paths, lines = done[: len(paths)], done[len(paths) :]
         evidence = Evidence(_in_order(paths, lines, session))
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         return Retrieval(
@@ -218,12 +219,12 @@ class MindMap(Retriever):
         A line of which nothing was cut keeps its wording.
         """
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
-        walks = [_walk(*scored[i]) for i in lines]
+        walks = [Walk(_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
         made = list(scored)
         for i, whole in zip(lines, completed(walks, session, shown=self.ends_per_line), strict=True):
             item, candidate = scored[i]
             if whole is not None:
-                as_shown = not item.cuts and {cited.hop.end for cited in item.triples} >= set(whole.ends)
+                as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
                 found = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
                 made[i] = replace(found, kind=item.kind), candidate
         return made
@@ -239,6 +240,7 @@ class MindMap(Retriever):
             triples=tuple(cited),
             query=_line_query(shown, whole=whole),
             cuts=() if whole else (_line_cut(shown, labels),),
+            ways=shown.ways,
         )
 
 
@@ -259,13 +261,6 @@ def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session
         *sorted(scored[: len(paths)], key=lambda item: -item.score),
         *sorted(scored[len(paths) :], key=lambda item: -item.score),
     ]
-
-
-def _walk(item: EvidenceItem, candidate: Candidate) -> Walk:
-    """The walk that a line was met on."""
-    if candidate.path is None:
-        raise TypeError("a line without a property path")
-    return Walk(_iri(item.triples[0].hop.start), candidate.path)
 
 
 def _line_query(line: Line, *, whole: bool) -> Query:

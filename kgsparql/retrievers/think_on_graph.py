@@ -20,7 +20,7 @@ from kgsparql.paths import Path, Step, Walk
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
-from kgsparql.retrievers._think_on_graph_choosing import Scored, chosen_pairs, chosen_with, is_last_call, scored
+from kgsparql.retrievers._think_on_graph_choosing import Scored, chosen_pairs, chosen_with, scored
 from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
 from kgsparql.retrievers._think_on_graph_steps import (
     NOISE,
@@ -33,6 +33,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     sampled,
     thinned,
 )
+from kgsparql.retrievers._walking import composed
 from kgsparql.session import Session
 from kgsparql.side_by_side import side_by_side
 from kgsparql.terms import IRI, Term, iri
@@ -145,6 +146,10 @@ class ThinkOnGraph(Retriever):
                 self._go_on(walked, session)
         return self._found(walked, session)
 
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
+        return composed(retrieval, session)
+
     def _go_on(self, walked: _Walked, session: Session) -> None:
         """One depth: predicates, and meanwhile whether there is enough already; then what they lead to."""
         skip = NOISE | {iri(name) for name in self.skip}
@@ -170,7 +175,7 @@ class ThinkOnGraph(Retriever):
         so_far = chains_only(walked.depths, session) if walked.depths else None
 
         def enough(branch: Session) -> list[Choice]:
-            if so_far is not None and not is_last_call(branch):
+            if so_far is not None and branch.can_spare_call("enough"):
                 with branch.within_budget():
                     heard.append(judged(so_far, branch))
             return []
@@ -185,7 +190,7 @@ class ThinkOnGraph(Retriever):
 
         lists = self._lists(made, candidates_of(made, session))
         try:
-            _, *chosen = side_by_side(session, [enough, *map(choosing, lists)])
+            _, *chosen = self._at_once([enough, *map(choosing, lists)], session)
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
@@ -193,6 +198,14 @@ class ThinkOnGraph(Retriever):
             return []
         self._hear(heard, walked, session)
         return chosen
+
+    @staticmethod
+    def _at_once(steps: Sequence[Callable[[Session], list[Choice]]], session: Session) -> list[list[Choice]]:
+        """The steps side by side; one after the other where that could take the call that the answer needs."""
+        left = session.usage.calls_left
+        if left is not None and left <= len(steps):
+            return [step(session) for step in steps]
+        return side_by_side(session, steps)
 
     def _hear(self, heard: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
         """Stop where the evidence is enough; count what nobody can understand, which is taken for a no."""

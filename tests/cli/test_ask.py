@@ -52,7 +52,11 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
         solutions = list(store.query(item["query"]))
         found = {str(term) for solution in solutions for term in solution}  # type: ignore[union-attr]
         cited = {t[role] for t in item["triples"] for role in ("subject", "object")}
-        assert cited <= found, item["marker"]
+        if "?answer" in item["query"]:
+            assert found, item["marker"]
+            assert found <= cited, f"{item['marker']}: nothing was cut here, so every answer is cited"
+        else:
+            assert cited <= found, item["marker"]
 
 
 def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:

@@ -138,6 +138,26 @@ def test_a_blank_node_is_passed_but_is_no_end(graph_of: Graph) -> None:
     assert only is None
 
 
+def test_the_query_leaves_out_blank_nodes_where_the_answers_do(graph_of: Graph) -> None:
+    graph = graph_of(
+        ":ann :employer :acme , :bolt , [ :country :land ] ; :knows :ann , [ :knows :ann ] . :acme :country :land . "
+        ":a :at :u . :b :at :u . [] :at :u ."
+    )
+    walks = [
+        Walk(ex("ann"), path("employer")),
+        Walk(ex("ann"), path("employer", "country")),
+        Walk(ex("ann"), path("knows")),
+        Walk(ex("a"), path("at", "^at")),
+    ]
+    items = completed(walks, session_of(graph))
+    assert [item and item.ends for item in items] == [(ex("acme"), ex("bolt")), (ex("land"),), (ex("ann"),), (ex("b"),)]
+    for item in items:
+        assert item is not None
+        assert again(graph, item.query) == set(item.ends)
+    filtered = [item is not None and "isBlank" in item.query.text for item in items]
+    assert filtered == [True, False, True, True], "only where there is one to leave out"
+
+
 def test_a_spent_budget_is_an_error_for_the_caller_to_catch(graph_of: Graph) -> None:
     session = session_of(graph_of(COLLEAGUES), budget=Budget(max_queries=1))
     with pytest.raises(BudgetExceededError):

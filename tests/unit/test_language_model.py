@@ -160,14 +160,23 @@ def test_M01_an_empty_reply_is_asked_for_once_more(first: Any) -> None:
         assert len(server.requests) == 2
 
 
-def test_M01_only_one_empty_reply_in_a_question_is_asked_for_again() -> None:
+def test_M01_every_call_may_be_made_once_more_whatever_became_of_the_others() -> None:
+    """Were there one repeat for all, calls side by side would get it by luck."""
     usage = Usage()
-    with ModelServer([Text(""), Text("Paris"), Text("")]) as server:
+    with ModelServer([Text(""), Text("Paris"), Text(""), Text("Rome"), Text("")]) as server:
         asked = model(server)
         assert ask(asked, usage=usage) == "Paris"
+        assert ask(asked, usage=usage, text="And now?") == "Rome"
         with pytest.raises(ModelReplyError):
-            ask(asked, usage=usage, text="And now?")
-    assert usage.model_calls == 3
+            ask(asked, usage=usage, text="And then?")
+        assert len(server.requests) == usage.model_calls == 6
+
+
+def test_an_empty_reply_is_not_asked_for_again_where_the_budget_does_not_hold_it() -> None:
+    usage = Usage(Budget(max_calls=1))
+    with ModelServer([Text("")]) as server, pytest.raises(BudgetExceededError):
+        ask(model(server), usage=usage)
+    assert len(server.requests) == usage.model_calls == 1
 
 
 @pytest.mark.parametrize(

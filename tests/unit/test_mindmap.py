@@ -12,6 +12,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, LimitReached, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.linking import LinkedEntity, Mention
 from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
 from kgsparql.ranking import BM25Ranker
@@ -251,11 +252,53 @@ def test_the_same_bytes_twice(graph_of: Graph) -> None:
 
 
 def test_each_query_shown_finds_its_item(graph_of: Graph) -> None:
-    graph = graph_of(CHAIN + ":a :r :z . :z :r :b .")
-    for entities in ("abc", "a", "b"):
-        for item in retrieve(graph, entities).evidence:
+    """With every answer on a line just these, otherwise everything that is cited."""
+    graph = graph_of(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
+    for entities, complete in product(("abc", "a", "b"), (True, False)):
+        for item in retrieve(graph, entities, complete=complete).evidence:
             seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
-            assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
+            if complete and item.path is None:
+                assert seen == set(item.ends) == {way.end for way in item.ways}
+            else:
+                assert item.ends == ()
+                assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
+
+
+def test_a_line_keeps_its_wording_when_it_is_completed(graph_of: Graph) -> None:
+    graph = graph_of(":a :p :b , :c . :b :q :d , :e . :c :q :d .")
+    done, met = (retrieve(graph, "a", complete=complete) for complete in (True, False))
+    assert [item.text for item in done.evidence] == [item.text for item in met.evidence]
+    assert [item.triples for item in done.evidence] == [item.triples for item in met.evidence]
+    assert done.tree == met.tree
+    assert [item.ends for item in done.evidence] == [ex("d", "e"), ex("b", "c")]
+
+
+def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer(graph_of: Graph) -> None:
+    """A walk does not go on from an entity of the question, but the query that is shown does."""
+    graph = graph_of(":a :p :b . :b :q :d . :a :p :c . :c :q :e .")
+    found = retrieve(graph, "ab", two_hop_when_single=True, max_hops=1, neighbour_lines=0)
+    for item in found.evidence:
+        if item.ends:
+            assert {s["answer"] for s in graph.select(item.query)} == set(item.ends)
+            assert {way.end for way in item.ways} == set(item.ends)
+
+
+def test_the_members_of_a_class_are_met_only_where_inverse_steps_are_walked(graph_of: Graph) -> None:
+    graph = graph_of(":i a :Kind . :Kind rdfs:label \"kind\" .")
+    usage, events = Usage(), list[Event]()
+    for direction, walked in (("forward", set()), ("inverse", {"inverse"}), ("both", {"inverse"})):
+        session = Session(
+            question="Which kind is there?", graph=MeteredGraph(graph, usage, events.append), linker=None,
+            ranker=BM25Ranker(), usage=usage, emit=events.append, direction=direction,
+        )  # fmt: skip
+        session._links = (
+            LinkedEntity(
+                term=IRI(EX + "Kind"), label="kind", score=1.0, kind="class", matched="exact",
+                mention=Mention("kind", 6, 10),
+            ),
+        )  # fmt: skip
+        found = load("mindmap", {}).retrieve(session)
+        assert {c.direction for item in found.evidence for c in item.triples} == walked
 
 
 @pytest.mark.parametrize("entities", ["a", "ab", "abc", "axbyc"])
