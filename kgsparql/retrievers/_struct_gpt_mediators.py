@@ -6,16 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration import labels as labels_in
 from kgsparql.exploration import neighbours, types
+from kgsparql.exploration.mediators import hop_of
 from kgsparql.language_model import Call, object_schema
 from kgsparql.paths import Constraint, Hop, Path, Step, may_follow
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.replies import Numbers, numbers
 from kgsparql.retrievers._struct_gpt_facts import likeliest
 from kgsparql.retrievers._struct_gpt_moves import Followed, Known, Near, Unit
+from kgsparql.retrievers._walking import is_opaque
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
+from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
 
 __all__ = ["behind", "constrained"]
 
@@ -38,7 +39,7 @@ them, reply {"choices": []}."""
 _SCHEMA = object_schema(choices={"type": "array", "items": {"type": "integer"}})
 
 
-def behind(near: Known, session: Session, *, classes: Collection[IRI], topics: Iterable[IRI]) -> Known:
+def behind(near: Known, session: Session, *, classes: Collection[IRI], topics: Collection[IRI]) -> Known:
     """The neighbours, those that only join other terms with what lies behind them.
 
     These are instances of the given classes, and terms without a label whose IRI says nothing either, in a graph that
@@ -55,7 +56,9 @@ def behind(near: Known, session: Session, *, classes: Collection[IRI], topics: I
     session.note_cuts(beyond.cuts)
     hops: dict[Term, list[Hop]] = {}
     for group in beyond.items:
-        hops.setdefault(group.entity, []).extend(_hop(group.entity, group.step, far) for far in group.neighbours)
+        hops.setdefault(group.entity, []).extend(
+            hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours
+        )
     return {key: _with(key, own, hops) for key, own in near.items()}
 
 
@@ -66,27 +69,12 @@ def _of_classes(ends: Sequence[IRI], session: Session, classes: Collection[IRI])
     return [end for end in ends if frozenset(classes).intersection(found.get(end, ()))]
 
 
-def _nameless(ends: Sequence[IRI], session: Session, topics: Iterable[IRI]) -> list[IRI]:
-    """Those without a label whose local name has a digit, such as ``Q7186-a1b2``; none if the topics are such too."""
-    named = session.labels([*topics, *ends])
-    likely = [end for end in ends if _is_opaque(end, named)]
-    if not likely:
+def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:
+    """Those without a label whose IRI says nothing, such as ``Q7186-a1b2``; none if the topics are such too."""
+    session.labels([*topics, *ends])
+    if any(is_opaque(topic, session) for topic in topics):
         return []
-    doubted = [topic for topic in topics if _is_opaque(topic, named)]
-    known = labels_in(session.graph, [*likely, *doubted], languages=session.languages)
-    if any(known[topic].derived for topic in doubted):
-        return []
-    return [end for end in likely if known[end].derived]
-
-
-def _is_opaque(term: IRI, named: Mapping[Term, str]) -> bool:
-    name = local_name(term)
-    return named[term] == name and any(char.isdigit() for char in name)
-
-
-def _hop(near: Term, step: Step, far: Term) -> Hop:
-    subject, object_ = (near, far) if step.direction == "forward" else (far, near)
-    return Hop(Triple(subject, step.predicate, object_), step.direction)  # type: ignore[arg-type]
+    return [end for end in ends if is_opaque(end, session)]
 
 
 def _with(key: tuple[IRI, Step], own: Near, hops: Mapping[Term, Sequence[Hop]]) -> Near:
@@ -96,7 +84,7 @@ def _with(key: tuple[IRI, Step], own: Near, hops: Mapping[Term, Sequence[Hop]]) 
     mediated = list(own.mediated)
     cuts = list(own.cuts)
     for end in own.ends:
-        first = _hop(entity, step, end)
+        first = hop_of(entity, step.predicate, end, step.direction)
         onward = [hop for hop in hops.get(end, ()) if may_follow(first, hop)]
         if any(isinstance(hop.end, BlankNode) for hop in onward):
             cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
@@ -120,6 +108,8 @@ def constrained(followed: Sequence[Followed], session: Session) -> list[Followed
     if len(pairs) > _LISTED:
         listed = sorted(likeliest(texts, session)[:_LISTED])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
+    if not session.can_spare_call("constraints"):
+        return list(followed)
     reply = session.ask_model(_call(session.question, texts, [labels[value] for _, value in pairs]))
     if reply is None:
         return list(followed)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import PredicateCount, neighbours, walk_ways
-from kgsparql.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
+from kgsparql.exploration.mediators import hop_of
+from kgsparql.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, Triple
+from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import arrow
 
 __all__ = [
@@ -262,8 +263,7 @@ def _of_others(keys: Sequence[tuple[IRI, Step]], session: Session, limit: int) -
 
 def _plain(way: Path, step: Step, ends: Iterable[Term]) -> Iterator[Unit]:
     for end in ends:
-        subject, object_ = (way.end, end) if step.direction == "forward" else (end, way.end)
-        hop = Hop(Triple(subject, step.predicate, object_), step.direction)  # type: ignore[arg-type]
+        hop = hop_of(way.end, step.predicate, end, step.direction)
         if not isinstance(end, BlankNode) and (not way.hops or may_follow(way.hops[-1], hop)):
             yield (way.then(Path(way.end, (hop,))),)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from kgsparql.answer import Draft, Retrieval
 from kgsparql.composing import compose
@@ -18,8 +17,8 @@ __all__ = ["composed", "counted", "is_opaque", "linked_classes"]
 
 _INSTANCES = Step(RDF_TYPE, "inverse")
 
-_WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}(?![^\W_])")
-"""A word, and no part of a number in hexadecimal digits."""
+_WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W_])|[^\W\d_\u0000-\u024f]")
+"""A word, with a number or without, but no number in hexadecimal digits; or what is not written in Latin letters."""
 
 
 def linked_classes(session: Session) -> frozenset[IRI]:
@@ -51,12 +50,12 @@ def counted(
 def is_opaque(term: Term, session: Session) -> bool:
     """Whether a term has no label and its IRI says nothing either, such as ``Q7186-a1b2``; its label was asked for.
 
-    ``IBM`` and ``1984_Olympics`` say something, and so does whatever is not written in Latin letters.
+    ``IBM``, ``1984_Olympics`` and ``paper7`` say something.
     """
     if not isinstance(term, IRI) or session.has_label(term):
         return False
     name = local_name(term)
-    return any(map(str.isdigit, name)) and not _WORD.search(name) and not any(c.isalpha() and c > "\u024f" for c in name)
+    return any(map(str.isdigit, name)) and not _WORD.search(name)
 
 
 def composed(retrieval: Retrieval, session: Session) -> Draft:

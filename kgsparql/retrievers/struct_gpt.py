@@ -6,7 +6,7 @@ Structured Data", EMNLP 2023 (arXiv 2305.09645), the interfaces for knowledge gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
@@ -17,7 +17,6 @@ from kgsparql.completion import answers_at_ends, completed
 from kgsparql.composing import judged
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
 from kgsparql.evidence import Cut, Evidence, EvidenceItem
-from kgsparql.exploration import PredicateCount, predicates
 from kgsparql.paths import Path, Walk
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
@@ -33,9 +32,10 @@ from kgsparql.retrievers._struct_gpt_moves import (
     move_text,
     moves_of,
 )
+from kgsparql.retrievers._walking import composed, counted, linked_classes
 from kgsparql.session import Session
 from kgsparql.terms import IRI, iri
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.vocabulary import UNWALKED
 
 __all__ = ["StructGPT"]
 
@@ -109,7 +109,7 @@ class StructGPT(Retriever):
                     break
                 with session.within_budget():
                     seen = _as_found(found, session, latest_first=True)
-                    draft = judged(seen, session)
+                    draft = judged(seen, session) if session.can_spare_call("enough") else None
                     if draft is not None and draft.sufficient and draft.text:
                         return _answered(seen, found, draft, session)
                     fronts = self._onward(step, session)
@@ -124,10 +124,16 @@ class StructGPT(Retriever):
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _exhausted(found, session)
 
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
+        return composed(retrieval, session)
+
     def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
         """The facts of the predicates chosen at these fronts; none where there is nothing to choose."""
         entities = dict.fromkeys(entity for front in fronts for entity in front.ways)
-        moves = moves_of(fronts, _counted(entities, session))
+        begins = all(not front.walk.path.steps for front in fronts)
+        classes = linked_classes(session) if begins else ()
+        moves = moves_of(fronts, counted(entities, session, skip=UNWALKED, classes=classes))
         chosen = self._chosen(moves, session)
         limit = self.neighbours_per_predicate
         taken = [moves[choice.candidate.number] for choice in chosen]
@@ -163,6 +169,8 @@ class StructGPT(Retriever):
         if not moves:
             return []
         listed = _candidates(moves, session)
+        if session.chooser is None and not session.can_spare_call("predicates"):
+            return session.ranked.choose(session.question, listed, "predicates", self.predicates_per_step)
         chosen: list[Choice] = []
         with session.within_budget():
             chosen = session.choose.choose(session.question, listed, "predicates", self.predicates_per_step)
@@ -184,18 +192,6 @@ class StructGPT(Retriever):
             Front(own.walk, {end: own.ways[end] for end in ends if end in own.ways}, one.oracle) for one, own in reached
         ]
         return [front for front in fronts if front.ways]
-
-
-def _counted(entities: Iterable[IRI], session: Session) -> list[PredicateCount]:
-    """The predicates at these entities; from a class its instances are a step away, too."""
-    classes = {link.term for link in session.link() if link.kind == "class"}.intersection(entities)
-    others = [entity for entity in entities if entity not in classes]
-    found = [predicates(session.graph, others, direction=session.direction)]
-    if classes:
-        skip = UNWALKED - {RDF_TYPE}
-        found.append(predicates(session.graph, sorted(classes, key=str), direction=session.direction, skip=skip))
-    session.note_cuts(cut for some in found for cut in some.cuts)
-    return [count for some in found for count in some.items]
 
 
 def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
@@ -248,9 +244,12 @@ def _answered(seen: Retrieval, found: Sequence[Shown], draft: Draft, session: Se
     read = {way.end for _, one in used for way in one.ways}
     if all(item is None or read.issuperset(item.ends) for item in made):
         whole = {walk: item for walk, item in zip(walks, made, strict=True) if item is not None}
-        evidence = Evidence([*(_whole(item, one, whole) for item, one in used), *others])
+        evidence = Evidence([*_whole(used, whole, first=len(seen.evidence) + 1), *others])
         left = (replace(c, markers=tuple(m for m in c.markers if m in evidence)) for c in seen.candidates)
         return replace(seen, evidence=evidence, candidates=tuple(c for c in left if c.markers))
+    if session.usage.calls_left == 0:
+        session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
+        return seen
     items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, made, strict=True) if item is not None]
     evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
@@ -267,10 +266,28 @@ def _walks_to(used: Sequence[Shown], draft: Draft) -> dict[Walk, float]:
     return dict(list(walks.items())[:_COMPLETED])
 
 
-def _whole(item: EvidenceItem, one: Shown, whole: Mapping[Walk, EvidenceItem]) -> EvidenceItem:
-    """An item that a model has read, with the query that gives just its ends."""
-    made = None if one.followed.mediated else whole.get(one.followed.walk)
-    return item if made is None else replace(item, query=made.query, ends=made.ends)
+def _whole(
+    used: Iterable[tuple[EvidenceItem, Shown]], whole: Mapping[Walk, EvidenceItem], *, first: int
+) -> Iterator[EvidenceItem]:
+    """The items that a model has read, each with the query that gives just its ends.
+
+    What was read of a mediator leads on by several predicates. The item has the ends of the first of those that lead to
+    an answer; those of the others are at items of their own, after all that were read.
+
+    :param first: the number of the first of these.
+    """
+    more: dict[Walk, EvidenceItem] = {}
+    given: set[Walk] = set()
+    for item, one in used:
+        own = [(reached.walk, whole[reached.walk]) for reached in one.followed.reached() if reached.walk in whole]
+        for walk, made in own[:1]:
+            given.add(walk)
+            yield replace(item, query=made.query, ends=made.ends)
+        if not own:
+            yield item
+        more |= {walk: replace(made, score=item.score) for walk, made in own[1:]}
+    others = [made for walk, made in more.items() if walk not in given]
+    yield from (replace(made, marker=f"P{number}") for number, made in enumerate(others, first))
 
 
 def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:

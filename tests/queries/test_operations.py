@@ -143,6 +143,16 @@ def test_answers_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[s
     assert short == values(graph, Query.walk(path(*steps), [ex("marie")], limit=100), "end")
 
 
+@pytest.mark.parametrize("steps", [("award",), ("award", "^award", "award")])
+def test_answers_may_leave_out_blank_nodes(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
+    everything, named = (
+        {s["answer"] for s in graph.select(Query.answers(path(*steps), ex("marie"), without_blank=without))}
+        for without in (False, True)
+    )
+    assert any(isinstance(term, BlankNode) for term in everything)
+    assert named == {term for term in everything if not isinstance(term, BlankNode)}
+
+
 def test_Q17_values_in_chunks_equal_one_shot(graph: KnowledgeGraph) -> None:
     """100,000 terms; rdflib, which is slower by three orders, gets 2,000."""
     number, size = (100_000, 1_000) if graph.name == "oxigraph" else (2_000, 100)

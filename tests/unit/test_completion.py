@@ -158,6 +158,19 @@ def test_the_query_leaves_out_blank_nodes_where_the_answers_do(graph_of: Graph) 
     assert filtered == [True, False, True, True], "only where there is one to leave out"
 
 
+def test_no_query_names_more_ends_at_a_time_than_the_graph_takes(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
+    events: list[Event] = []
+    session = session_of(graph, events)
+    session.graph.chunk_size = 20
+    (item,) = completed([Walk(ex("a"), path("p"))], session, shown=70)
+    assert item is not None
+    assert [way.end for way in item.ways] == list(item.ends)
+    (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
+    blocks = [block.split("}")[0].count("<") for block in sent.split("VALUES ?n1 {")[1:]]
+    assert blocks == [20, 20, 20, 10]
+
+
 def test_a_spent_budget_is_an_error_for_the_caller_to_catch(graph_of: Graph) -> None:
     session = session_of(graph_of(COLLEAGUES), budget=Budget(max_queries=1))
     with pytest.raises(BudgetExceededError):

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import InputError
-from kgsparql.events import Event, FallbackUsed
+from kgsparql.choosing import Candidate, OracleChooser
+from kgsparql.errors import BudgetExceededError, InputError
+from kgsparql.events import CandidatesChosen, Event, FallbackUsed, ModelCalled
+from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.language_model import Call, LanguageModel, object_schema
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.prompting import Message
 from kgsparql.ranking import BM25Ranker
 from kgsparql.session import Session
 from kgsparql.side_by_side import side_by_side
+from tests.model_server import ModelServer, Reply, Text
 
 
 def session_of(graph: OxigraphGraph, events: list[Event], budget: Budget | None = None) -> Session:
@@ -48,7 +58,86 @@ def test_results_and_what_is_told_come_in_the_order_of_the_steps(graph_of: Calla
     assert [fallback.purpose for fallback in session.fallbacks] == ["first", "second"]
 
 
-@pytest.mark.parametrize("budget", [Budget(max_calls=1), Budget(max_tokens=10_000)])
+def test_a_budget_that_ended_one_of_them_ended_the_question_early(graph_of: Callable[..., OxigraphGraph]) -> None:
+    session = session_of(graph_of(":a :p :b ."), [])
+
+    def spent(own: Session) -> None:
+        with own.within_budget():
+            raise BudgetExceededError("budget reached: 1 query", limit="queries")
+
+    side_by_side(session, [lambda own: None, spent, lambda own: None])
+    assert session.partial
+    assert [note for note in session.notes if "budget reached" in note] == [
+        "budget reached: 1 query: some steps were left out"
+    ]
+    whole = session_of(graph_of(":a :p :b ."), [])
+    side_by_side(whole, [lambda own: None] * 2)
+    assert not whole.partial
+
+
+def test_with_a_chooser_of_the_callers_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph]) -> None:
+    """It tells what it does by itself, so that side by side the order would be a matter of luck."""
+    events: list[Event] = []
+    session = session_of(graph_of(":a :p :b ."), events)
+    oracle = OracleChooser((), session.ranked, events.append)
+    session = replace(session, chooser=oracle)
+    threads: list[int] = []
+
+    def step(number: int) -> Callable[[Session], None]:
+        def chosen(own: Session) -> None:
+            threads.append(threading.get_ident())
+            own.choose.choose("what?", [Candidate(0, "one", score=1.0)], f"step {number}", 1)
+            own.fall_back(f"step {number}", "why")
+
+        return chosen
+
+    side_by_side(session, [step(1), step(2)])
+    assert threads == [threading.get_ident()] * 2
+    told = [event.purpose for event in events if isinstance(event, CandidatesChosen | FallbackUsed)]
+    assert told == ["step 1", "step 1", "step 2", "step 2"]
+
+
+@pytest.mark.parametrize("first", ["1", "2"])
+def test_empty_replies_are_asked_for_again_whoever_gets_the_first(
+    graph_of: Callable[..., OxigraphGraph], tmp_path: Path, first: str
+) -> None:
+    """Each step's first reply is empty; the replay gives the same, whichever was the first."""
+    other_is_done = threading.Event()
+    counts: Counter[str] = Counter()
+
+    def script(body: dict[str, Any]) -> Reply:
+        step = str(body["messages"][-1]["content"])
+        counts[step] += 1
+        if step != first and counts[step] == 1:
+            assert other_is_done.wait(10)
+        if step == first and counts[step] == 2:
+            other_is_done.set()
+        return Text("" if counts[step] == 1 else f"reply {step}")
+
+    def said(model: LanguageModel) -> tuple[list[str | None], list[str], int]:
+        events: list[Event] = []
+        session = replace(session_of(graph_of(":a :p :b ."), events), model=model)
+        replies = side_by_side(session, [asking("1"), asking("2")])
+        told = [f"{event.prompt} {event.error}" for event in events if isinstance(event, ModelCalled)]
+        return replies, told, session.usage.model_calls
+
+    with ModelServer(script) as server:
+        client = OpenAIClient(server.url, timeout_s=20.0)
+        with Exchanges(tmp_path / "x.sqlite") as exchanges:
+            asked = said(LanguageModel("m", client, exchanges=exchanges))
+        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges:
+            replayed = said(LanguageModel("m", client, exchanges=exchanges))
+        client.close()
+    said_by_step = [f"user\n{step} {error}" for step in "12" for error in ("E_LLM_EMPTY", "")]
+    assert asked == replayed == (["reply 1", "reply 2"], said_by_step, 4)
+
+
+def asking(text: str) -> Callable[[Session], str | None]:
+    call = Call("step", (Message("user", text),), object_schema(), str)
+    return lambda session: session.ask_model(call)
+
+
+@pytest.mark.parametrize("budget", [Budget(max_calls=1), Budget(max_calls=3), Budget(max_tokens=10_000)])
 def test_where_the_budget_may_end_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph], budget: Budget) -> None:
     threads: list[int] = []
     session = session_of(graph_of(":a :p :b ."), [], budget)
