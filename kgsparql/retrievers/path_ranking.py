@@ -197,8 +197,7 @@ class PathRanking(Retriever):
             with_ends(own, kept[link.term], session)
             paths = [path for path in kept[link.term] if path not in own.whole or own.ends[path]]
             found += self._scored(own, paths, link, session, weights=self.weights)
-        elsewhere = [one for one in found if one.enumeration.ends[one.path] != (one.link.term,)]
-        return sorted(elsewhere or found, key=_order)
+        return sorted(found, key=_order)
 
     def _scored(
         self,
