@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import replace
 
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
-from kgsparql.composing import closed_book, compose_from_templates
+from kgsparql.composing import UNGROUNDED, closed_book, compose_from_templates
 from kgsparql.decision_tree import DecisionTree, decision_tree
 from kgsparql.errors import InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
@@ -26,6 +26,9 @@ _NOTHING: dict[Status, str] = {
     "partial": "A limit was reached before anything was found.",
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
+
+_WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
+"""What to do where no entity was found."""
 
 
 def checked_question(text: str) -> str:
@@ -68,6 +71,8 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
     status = _status(session, found.evidence, draft, failed=error is not None)
+    if status == "no_entity":
+        session.notes.append(_WAY_OUT)
     made = Answer(
         question=session.question,
         status=status,
@@ -163,6 +168,8 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
         return "partial"
     if draft.grounding != "graph" and draft.text:
         return "answered"
+    if draft.text.startswith(UNGROUNDED):
+        return "partial"
     if not session.link():
         return "no_entity"
     return "answered" if len(evidence) and draft.sufficient is not False else "not_in_graph"

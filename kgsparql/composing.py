@@ -45,7 +45,18 @@ _ECHO = 3
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
 NOT_ANSWERED = "The facts that were found do not answer the question."
+UNGROUNDED = "The model's reply rests on none of the facts; these were found:"
+NO_EVIDENCE = "what the model answered rests on no evidence of the graph, so it is not shown"
 OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
+
+_REFUSAL = re.compile(
+    r"(?:(?:I['’]?m|I am|we['’]?re|we are)\s+(?:(?:very|so|really|truly)\s+)?(?:sorry|afraid|unable|not able)\b"
+    r"|(?:very\s+|so\s+)?sorry\b|(?:my|our) apologies\b|I apologi[sz]e\b|as an? (?:ai|artificial|large language)\b"
+    r"|(?:unfortunately,?\s+)?I\s+(?:cannot|can\s?not|can['’]?t|won['’]t|will not|must decline|decline)\b"
+    r"|(?:es )?tut mir leid\b|(?:lo siento|désolée?|je suis désolée?)\b|抱歉|对不起|很抱歉|我无法|我不能)",
+    re.IGNORECASE,
+)
+"""How a reply begins that declines to answer."""
 
 _UNKNOWN = frozenset(
     {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
@@ -99,21 +110,27 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
     """What the model says to a call, as far as the evidence carries it; ranked candidates if there is no model.
 
     Where the evidence carries nothing, or the model thinks it not enough, none of the model's words are shown: its own
-    knowledge takes their place if that is allowed, else one sentence of ours above the ranked candidates.
+    knowledge takes their place if that is allowed, else one sentence of ours above the ranked candidates. A reply that
+    nothing carries is a fallback, and the answer ``partial``; only a model that says so has judged the facts.
+
+    :raises ModelReplyError: for a refusal, too.
     """
-    reply = session.ask_model(_unless_echoed(call), required=True)
+    reply = session.ask_model(_usable(call), required=True)
     if reply is None:
         return compose_from_templates(retrieval)
     draft = grounded(reply, retrieval, session)
     if draft.text:
         return draft
     if reply.sufficient is not False:
-        session.notes.append("what the model answered rests on no evidence of the graph, so it is not shown")
+        session.notes.append(NO_EVIDENCE)
+        session.fall_back(call.purpose, NO_EVIDENCE)
     known = closed_book(session) if session.allow_model_knowledge else None
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
-    text = f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip()
-    return replace(draft, text=text, sufficient=False)
+    if reply.sufficient is not False:
+        text = f"{UNGROUNDED}\n{_ranked(retrieval, SHOWN)}".strip()
+        return replace(draft, text=text, sufficient=False)
+    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip())
 
 
 def judged(retrieval: Retrieval, session: Session) -> Draft | None:
@@ -125,7 +142,7 @@ def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written)
-    reply = session.ask_model(_unless_echoed(call))
+    reply = session.ask_model(_usable(call))
     if reply is None:
         return None
     draft = grounded(reply, retrieval, session)
@@ -209,8 +226,8 @@ def _ranked(retrieval: Retrieval, shown: int) -> str:
     return candidates_text(retrieval.candidates[:shown], more=more)
 
 
-def _unless_echoed(call: Call[Written]) -> Call[Written]:
-    """The same call, of whose reply no answer comes that is only a sentence of the prompt."""
+def _usable(call: Call[Written]) -> Call[Written]:
+    """The same call, of whose reply no answer comes that is only a sentence of the prompt, or a refusal."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
     prompt = " ".join(normalised(_BRACKETS.sub(" ", text)) for text in told)
 
@@ -219,6 +236,21 @@ def _unless_echoed(call: Call[Written]) -> Call[Written]:
         said = normalised(_BRACKETS.sub(" ", reply.answer))
         if said.count(" ") >= _ECHO and f" {said} " in f" {prompt} ":
             raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
+        if _declines(reply):
+            about = f"the model declined to answer: {printable(reply.answer, 200)}"
+            raise ModelReplyError(about, code="E_LLM_REFUSED", hint="ask in other words, or another model")
         return reply
 
     return replace(call, read=read)
+
+
+def _declines(reply: Written) -> bool:
+    """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
+
+    >>> _declines(Written("I'm sorry, but I can't help with that.")), _declines(Written("Sorry, that was Bob [P1]."))
+    (True, False)
+    """
+    chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
+    if chosen or reply.sufficient is False or _BRACKETS.search(reply.answer):
+        return False
+    return _REFUSAL.match(reply.answer.lstrip(" \t\n*_\"'“")) is not None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.paths import Direction, Hop, Path
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Term, Triple
+from kgsparql.terms import IRI, Term, Triple, local_name, printable
 
 __all__ = [
     "NO_QUERY",
@@ -25,6 +26,8 @@ __all__ = [
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
+
+_PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Za-z][\w+.-]*:[^\s<>\"{}|\\^`]*)>")
 
 NO_QUERY = Query("document", "", empty=True)
 """The query of what is in no graph: there is none that would find it."""
@@ -57,10 +60,31 @@ class Cut:
     where: str = ""
 
     def __str__(self) -> str:
-        whose = f" of {self.where}" if self.where else ""
+        return self.said({})
+
+    def said(self, labels: Mapping[Term, str]) -> str:
+        """The cut as a line for a person: terms by their labels, or by the end of their IRIs, predicates as arrows.
+
+        >>> Cut("ends", 9, where="<http://e.org/Ann> ^<http://e.org/worksAt>/<http://e.org/knows>").said({})
+        'ends of Ann ←works at— —knows→: at most 9 taken, there are more'
+        """
+        whose = f" of {_readable(self.where, labels)}" if self.where else ""
         if self.known is None:
             return f"{self.what}{whose}: at most {self.limit:,} taken, there are more"
         return f"{self.what}{whose}: at most {self.limit:,} of {self.known:,} taken"
+
+
+def _readable(where: str, labels: Mapping[Term, str]) -> str:
+    """The place of a cut without IRIs: what stands before or after a dash is a term, what follows one is a step."""
+
+    def name(found: re.Match[str]) -> str:
+        term = IRI(found["iri"])
+        said = printable(labels.get(term) or local_name(term), 80)
+        if found["before"] is None or found["before"] == "– ":
+            return (found["before"] or "") + said
+        return f" ←{said}—" if found["inverse"] else f" —{said}→"
+
+    return _PLACE.sub(name, where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ _LONGEST_LIST = 2_000
 _NAMED = 5
 """Removed things that are named."""
 
+_SAID = 60
+"""Names that stand for an answer in words."""
+
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
@@ -34,7 +37,9 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     """The draft that this evidence carries; without text and answers if it carries nothing, or is said not to suffice.
 
     It carries what is cited by the text, by a claim, by the list of what was used, or by a step of inference that is in
-    it. Removed and counted are markers that are not in the evidence, wherever they stand; steps that no triple of
+    it. A candidate that was chosen by its number cites the items it was shown with, where the text cites none and no
+    marker was made up; if then nothing else is cited, a text that names no such candidate is not shown, but their names
+    are. Removed and counted are markers that are not in the evidence, wherever they stand; steps that no triple of
     their item says; claims that cite nothing; and numbers that are not on the list.
     """
     evidence = retrieval.evidence
@@ -50,8 +55,12 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     carrying = {
         *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
     }  # fmt: skip
-    ordered = tuple(marker for marker in known if marker in carrying)
     names = _removed(written, [answer, *said], len(retrieval.choices), known)
+    by_itself = not carrying & known.keys()
+    made_up = by_itself and any(name.startswith("[") for name in names)
+    if not answer.known and not made_up:
+        carrying |= _chosen_markers(written, retrieval, carrying) & known.keys()
+    ordered = tuple(marker for marker in known if marker in carrying)
     lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
     names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
     names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
@@ -62,11 +71,11 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
         return empty
     answers = _answers(written, answer.text, retrieval, ordered)
     text = answer.text
-    if not _CITATION.sub("", text).strip(" .\n"):
-        text = ", ".join(term.label for term in answers)
+    if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
+        text = _names(answers)
     if text and (text is not answer.text or not answer.known):
         text = f"{text} [{', '.join(ordered)}]"
-    _tell(answers, ordered, text, session)
+    _tell(answers, ordered if answer.known else known, text, session)
     _tell_corrections(written.steps, steps, labels, session)
     kept = [c for c in claims if c.markers and c.text] or [Claim(_said(s, labels), (s.marker,)) for s in inference]
     told = {marker for claim in kept for marker in claim.markers}
@@ -138,6 +147,33 @@ def _answers(written: Written, text: str, retrieval: Retrieval, cited: Collectio
         possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
         chosen = _listed(bare, possible) or _listed(_LEAD_IN.sub("", bare), possible)
     return tuple(replace(a, markers=tuple(m for m in a.markers if m in cited) or a.markers) for a in chosen)
+
+
+def _chosen_markers(written: Written, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
+    """The markers of each choice that was made by its number, unless some of them are cited already.
+
+    Of all at the end of an item, the markers that they have in common.
+    """
+    found: set[str] = set()
+    choices = retrieval.choices
+    for number in written.entities:
+        terms = choices[number - 1][1] if number <= len(choices) else ()
+        own = set.intersection(*(set(term.markers) for term in terms)) if terms else set()
+        if not own & set(cited):
+            found |= own
+    return found
+
+
+def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
+    """Whether a text has the name of one of these, as words of their own where the script has spaces."""
+    said = f" {normalised(text)} "
+    names = (normalised(term.label) for term in answers)
+    return any((f" {name} " if name.isascii() else name) in said for name in names if name)
+
+
+def _names(answers: Sequence[AnswerTerm]) -> str:
+    more = len(answers) - _SAID
+    return ", ".join(term.label for term in answers[:_SAID]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _listed(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:

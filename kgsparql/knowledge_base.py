@@ -124,7 +124,10 @@ class KnowledgeBase:
             asking.cancel.set()
 
     def session(self, question: str, asking: Asking) -> Session:
-        """A session for one question."""
+        """A session for one question.
+
+        :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
+        """
         text = checked_question(question)
         usage = Usage(asking.budget, cancel=asking.cancel)
         graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph) else self.graph
@@ -136,6 +139,9 @@ class KnowledgeBase:
         linker, ranker = None if asking.entities else self.linker, self.ranker
         if graph is self.graph:
             usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
+        given = tuple(self._resolved(e, graph) if isinstance(e, str) else e for e in asking.entities)
+        for term in given:
+            _check_mentioned(graph, term)
         emit = Numbering(asking.emit, lambda: usage.seconds)
         session = Session(
             question=text,
@@ -148,7 +154,7 @@ class KnowledgeBase:
             chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
             usage=usage,
             emit=emit,
-            given=tuple(self._resolved(e, graph) if isinstance(e, str) else e for e in asking.entities),
+            given=given,
             passages=self.passages,
             languages=self.languages,
             direction=asking.direction,
@@ -390,6 +396,13 @@ def open(
 def _is_empty(graph: OpenedGraph) -> bool:
     (found,) = graph.select(Query.load("any"))
     return found["count"] == Literal(0)
+
+
+def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
+    """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
+    (found,) = graph.select(Query.load("mentioned").bind(entity=[entity]))
+    if found["places"] == Literal(0):
+        raise NotFoundError(f"{entity} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
 
 
 def _plain(source: Any) -> str | Path | pyoxigraph.Store:

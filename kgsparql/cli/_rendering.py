@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kgsparql.answer import Answer, more_text
 from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
 from kgsparql.evidence import EvidenceItem
-from kgsparql.terms import printable
+from kgsparql.terms import Term, printable
 
 __all__ = ["FORMATS", "render"]
 
@@ -24,6 +24,12 @@ _LISTED = 10
 
 _WIDE = 100
 """Characters from which on the parts of a line of evidence stand below each other."""
+
+_BAR = " | "
+"""What stands between the parts of a line of evidence."""
+
+_KEPT_BAR = "\0|\0"
+"""A bar that is part of a label, for as long as a line is taken apart: no line that is shown holds this."""
 
 _RANKED = "Ranked candidates"
 
@@ -77,7 +83,7 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
         yield ""
         yield title
         for item in items:
-            yield from _item_lines(item)
+            yield from _item_lines(item, answer.labels)
             if verbose >= 1:
                 yield from (f"        {line}" for line in item.query.text.splitlines())
     if notes := [*answer.notes, *fallback_lines(answer)]:
@@ -88,14 +94,23 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
     yield cost(answer)
 
 
-def _item_lines(item: EvidenceItem) -> Iterator[str]:
+def _item_lines(item: EvidenceItem, labels: Mapping[Term, str]) -> Iterator[str]:
     """An item after its marker; what is behind each of several terms on a line of its own, if one would be long."""
     shown = printable(item.sourced_text, _LONGEST)
-    first, *others = shown.split(" | ") if item.kind != "passage" and len(shown) > _WIDE else [shown]
+    first, *others = _parts(shown, item, labels) if item.kind != "passage" and len(shown) > _WIDE else [shown]
     lines = [first, *(f"| {part}" for part in others)]
     lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
     yield f"{item.marker:>4}  {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
+
+
+def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[str]:
+    """The parts of a line of evidence, which a bar parts; one inside a label is no end of a part."""
+    terms = {term for c in item.triples for term in (c.triple.subject, c.triple.predicate, c.triple.object)}
+    names = {printable(labels.get(term) or str(term), 120) for term in terms}
+    for name in sorted((name for name in names if _BAR in name), key=len, reverse=True):
+        shown = shown.replace(name, name.replace(_BAR, _KEPT_BAR))
+    return [part.replace(_KEPT_BAR, _BAR) for part in shown.split(_BAR)]
 
 
 def _unsaid(answer: Answer) -> list[str]:

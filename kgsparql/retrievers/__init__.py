@@ -25,6 +25,8 @@ __all__ = ["find", "load", "names"]
 
 _GROUP = "kgsparql.retrievers"
 _YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_KINDS = {int: "a whole number", float: "a number", bool: "yes or no"}
+"""What a value should be, as a person says it."""
 
 
 def names() -> list[str]:
@@ -113,8 +115,9 @@ def _converted(method: str, field: Field[Any], hint: Any, value: Any) -> Any:
     try:
         return _read(kind, value)
     except (ValueError, KeyError, TypeError) as error:
-        named = getattr(kind, "__name__", str(kind))
-        raise OptionError(f"{said} is not a {named}", hint=f"default: {field.default}") from error
+        raise OptionError(
+            f"{said} is not {_KINDS.get(kind) or getattr(kind, '__name__', kind)}", hint=f"default: {field.default}"
+        ) from error
 
 
 def _read(kind: Any, text: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import shortest_paths
@@ -16,6 +16,9 @@ __all__ = ["Segment", "chained_paths", "chains", "round_robin"]
 
 Segment = tuple[Path, ...]
 """The shortest paths between two entities that follow each other, the best first."""
+
+_JOINED = 10_000
+"""Ways to join the parts of a chain that are looked at: of many entities there are more than anybody can wait for."""
 
 
 def chains(
@@ -94,7 +97,22 @@ def _says_the_same(path: Path, other: Path) -> bool:
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
-    """Whole paths through all segments, those made of better-placed parts first; each made only when asked for."""
+    """Whole paths through all segments, those made of better-placed parts first; each made only when asked for.
+
+    Two parts may meet a term twice when they are joined, which no query of ours finds: such a path is not one. Where
+    all are so, the parts stand by themselves.
+    """
+    joined = False
+    for path in islice(_joined(segments), _JOINED):
+        if len(set(path.terms)) == len(path.terms):
+            joined = True
+            yield path
+    if not joined:
+        yield from (path for turn in zip_longest(*segments) for path in turn if path is not None)
+
+
+def _joined(segments: Sequence[Segment]) -> Iterator[Path]:
+    """The parts joined in every way, the better-placed first."""
     queue = [(0, (0,) * len(segments))]
     seen = {queue[0][1]}
     while queue:

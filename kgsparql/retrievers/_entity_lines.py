@@ -182,15 +182,15 @@ def _item(ranked: RankedLine, labels: Mapping[Term, str], *, without_blank: bool
 
 def _query(line: Line, *, whole: bool) -> Query:
     """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
-    start = _iri(line.start)
+    start, limit = _iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
     if whole:
-        return Query.walk_triples(line.path, [start], limit=len(line.ways))
+        return Query.walk_triples(line.path, [start], limit=limit)
     through: dict[int, Iterable[Term]] = {}
     for place in range(1, len(line.path)):
         between = dict.fromkeys(way.terms[place] for way in line.ways)
         if not any(isinstance(term, BlankNode) for term in between):
             through[place] = between
-    return Query.walk_triples(line.path, [start], line.ends, limit=max(1000, len(line.ways)), through=through or None)
+    return Query.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)
 
 
 def _cut(line: Line, labels: Mapping[Term, str]) -> Cut:

@@ -69,7 +69,7 @@ def enumerated(
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         made.add(level)
-        paths = [found.path for found in level if found.ends != (start,)]
+        paths = [found.path for found in level if len(found.path) > 1 or found.ends != (start,)]
         predicates = {step.predicate for path in paths for step in path}
         if len(predicates) <= MANY_PREDICATES or not paths:
             return paths

@@ -20,7 +20,7 @@ from kgsparql.verbalising import Line, arrow, line_terms, line_text, path_text
 
 __all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
 
-_COMPARED = 100
+_COMPARED = 500
 """Labels that are compared with the question by meaning; of more, those that share words with it."""
 
 _CHARACTERS = 1_900
@@ -52,6 +52,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     if len(order) > _COMPARED:
         shared = [shared_words(question, text) for text in texts]
         order.sort(key=lambda i: -shared[i])
+        session.note_cuts([Cut("names compared by meaning", _COMPARED, len(texts))])
     compared, rest = order[:_COMPARED], order[_COMPARED:]
     scores = session.score([Candidate(i, texts[i]) for i in compared])
     ranked = dict(zip(compared, scores, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgsparql.choosing import Candidate, Choice, wording_scores
 from kgsparql.paths import Path
@@ -14,7 +14,7 @@ from kgsparql.session import Session
 from kgsparql.terms import Term
 from kgsparql.verbalising import path_text
 
-__all__ = ["Scored", "chosen_pairs", "chosen_with", "scored"]
+__all__ = ["Scored", "chosen_pairs", "chosen_with", "meeting", "scored", "unscored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +107,22 @@ def _chains(
                 part = values[i, path] / total * len(known) / len(own) if total > 0 else 0.0
             chains.append(Chain(path, pair.share * part, by_oracle=pair.by_oracle))
     return chains
+
+
+def unscored(pairs: Sequence[Pair]) -> Scored:
+    """The chains to all that is listed, siblings all alike."""
+    return Scored(
+        tuple(
+            Chain(path, pair.share / len(pair.listed), by_oracle=pair.by_oracle)
+            for pair in pairs
+            for path in pair.listed
+        )
+    )
+
+
+def meeting(chains: Sequence[Chain], bonus: float) -> list[Chain]:
+    """The chains, with a bonus for those that meet one from another entity of the question."""
+    topics: dict[Term, set[Term]] = {}
+    for chain in chains:
+        topics.setdefault(chain.end, set()).add(chain.path.start)
+    return [replace(c, score=c.score * (1 + bonus if len(topics[c.end]) > 1 else 1)) for c in chains]

@@ -173,10 +173,12 @@ def expanded(chosen: Sequence[Pair], groups: Mapping[tuple[Term, Step], Neighbou
 
 def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     """A path continued to each neighbour, and through blank nodes to what lies behind: these two hops are one step."""
-    ways: list[tuple[Hop, ...]] = []
-    for far in group.neighbours:
-        if not isinstance(far, BlankNode | Triple):
-            ways.append((hop_of(group.entity, group.step.predicate, far, group.step.direction),))
+    predicate, direction = group.step.predicate, group.step.direction
+    ways: list[tuple[Hop, ...]] = [
+        (hop_of(group.entity, predicate, far, direction),)
+        for far in group.neighbours
+        if not isinstance(far, BlankNode | Triple)
+    ]
     ways += [way.hops for way in group.mediated if not isinstance(way.end, BlankNode | Triple)]
     for hops in dict.fromkeys(ways):
         if not path.hops or may_follow(path.hops[-1], hops[0]):
@@ -209,9 +211,10 @@ def _most_alike(siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], 
     seconds.
     """
     texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
-    rooms = _rooms([len(own) for own in texts])
-    if sum(rooms) < sum(map(len, texts)):
-        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(map(len, texts)))])
+    sizes = [len(own) for own in texts]
+    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _rooms(sizes)
+    if sum(rooms) < sum(sizes):
+        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
     kept = [_most_words(own, room, session) for own, room in zip(texts, rooms, strict=True)]
     flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
     alike = iter(session.ranker.rank(session.question, flat))

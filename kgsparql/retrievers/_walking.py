@@ -29,7 +29,7 @@ def linked_classes(session: Session) -> frozenset[IRI]:
 
 
 def counted(
-    entities: Iterable[IRI], session: Session, *, skip: Collection[IRI], classes: Collection[IRI] = ()
+    entities: Iterable[Term], session: Session, *, skip: Collection[IRI], classes: Collection[IRI] = ()
 ) -> list[PredicateCount]:
     """The predicates at these entities, one query; one more if some are classes, whose instances are a step away.
 

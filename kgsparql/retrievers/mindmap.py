@@ -268,7 +268,7 @@ def _line_query(line: Line, *, whole: bool) -> Query:
     ends = None if whole else line.ends
     between = dict.fromkeys(way.terms[1] for way in line.ways) if len(line.path) > 1 else {}
     through = None if whole or any(isinstance(t, BlankNode) for t in between) or not between else {1: between}
-    limit = len(line.ways) if whole else max(1000, len(line.ways))
+    limit = max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
     return Query.walk_triples(line.path, [_iri(line.start)], ends, limit=limit, through=through)
 
 

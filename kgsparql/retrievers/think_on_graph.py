@@ -20,7 +20,7 @@ from kgsparql.paths import Path, Step, Walk
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
-from kgsparql.retrievers._think_on_graph_choosing import Scored, chosen_pairs, chosen_with, scored
+from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
 from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
 from kgsparql.retrievers._think_on_graph_steps import (
     NOISE,
@@ -265,10 +265,10 @@ class ThinkOnGraph(Retriever):
                 found = scored(pairs, labels, self.width, session)
             except _MODEL_FAILED as error:
                 _end(walked, error, session)
-                found = _unscored(pairs)
+                found = unscored(pairs)
         else:
             pairs = [replace(pair, listed=sampled(pair.siblings, self.width, session)) for pair in pairs]
-            found = _unscored(pairs)
+            found = unscored(pairs)
         walked.by_model |= found.told_apart
         waiting: dict[Trail, list[Path]] = {}
         for pair in () if found.told_apart else pairs:
@@ -276,7 +276,7 @@ class ThinkOnGraph(Retriever):
             for path in pair.siblings:
                 if path not in listed:
                     waiting.setdefault((path.start, path.property_path), []).append(path)
-        chains = _meeting(found.chains, self.meeting_bonus)
+        chains = meeting(found.chains, self.meeting_bonus)
         return beam_of(chains, labels, self.width, spread=not found.told_apart, waiting=waiting)
 
     def _found(self, walked: _Walked, session: Session) -> Retrieval:
@@ -316,22 +316,3 @@ def _end(walked: _Walked, error: Exception, session: Session) -> None:
     """A model that fails ends the walk; what was found until then stands."""
     session.notes.append(f"the walk ended after {len(walked.depths)} hops: {error}")
     walked.stopped = True
-
-
-def _unscored(pairs: Sequence[Pair]) -> Scored:
-    """The chains to all that is listed, siblings all alike."""
-    return Scored(
-        tuple(
-            Chain(path, pair.share / len(pair.listed), by_oracle=pair.by_oracle)
-            for pair in pairs
-            for path in pair.listed
-        )
-    )
-
-
-def _meeting(chains: Sequence[Chain], bonus: float) -> list[Chain]:
-    """The chains, with a bonus for those that meet one from another entity of the question."""
-    topics: dict[Term, set[Term]] = {}
-    for chain in chains:
-        topics.setdefault(chain.end, set()).add(chain.path.start)
-    return [replace(c, score=c.score * (1 + bonus if len(topics[c.end]) > 1 else 1)) for c in chains]

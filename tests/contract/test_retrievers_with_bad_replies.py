@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql.budget import Budget
 from kgsparql.events import CandidatesChosen, QueryRun
 from kgsparql.retrievers import names
 from kgsparql.terms import IRI
@@ -114,6 +115,66 @@ def test_M10_scores_that_are_none_are_clamped_or_dropped(ask: Ask, method: str, 
         assert all(-100 < item.score < 100 for item in asked.answer.evidence)
 
 
+def scored(score: Any) -> Callable[[dict[str, Any]], Reply]:
+    """A good model that gives the first candidate of every list this score, and the second one half."""
+
+    def script(body: dict[str, Any]) -> Reply:
+        good = Player().says(body)
+        if "choices" in good:
+            good["choices"] = [{"n": n, "score": said} for n, said in zip(numbered(body), (score, 0.5), strict=False)]
+        return Text(good)
+
+    return script
+
+
+def result(asked: Asked) -> tuple[object, ...]:
+    """What was chosen, found and answered."""
+    chosen = [(e.purpose, e.chosen_by, e.kept) for e in asked.events if isinstance(e, CandidatesChosen)]
+    found = [(item.marker, item.text, item.score) for item in asked.answer.evidence]
+    return chosen, found, asked.answer.answers, asked.answer.text, asked.answer.status
+
+
+def test_M10_a_score_beyond_the_scale_is_its_end_and_one_that_is_none_is_counted(
+    ask: Ask, method: str, small: kgsparql.KnowledgeBase
+) -> None:
+    most, least = (ask(small, COLLEAGUES, method, scored(score)) for score in (1, 0))
+    assert [stepped_in(asked) for asked in (most, least)] == [[], []]
+    for score, same in ((1e9, most), ("250%", most), (-3, least)):
+        asked = ask(small, COLLEAGUES, method, scored(score))
+        assert result(asked) == result(same), score
+        assert stepped_in(asked) == []
+    for score in ("high", "NaN"):
+        asked = ask(small, COLLEAGUES, method, scored(score))
+        assert result(asked) == result(least), score
+        reasons = [f.reason for f in asked.answer.fallbacks if f.purpose != "ranking"]
+        choices = sum("choices" in asked_for(body) for body in asked.requests)
+        assert len(reasons) == choices
+        assert all(reason.startswith("1 of the") and "unreadable" in reason for reason in reasons), reasons
+
+
+def test_M01_a_call_with_an_empty_reply_is_made_once_more_and_nothing_else_changes(
+    ask: Ask, method: str, small: kgsparql.KnowledgeBase
+) -> None:
+    """Every call, so that it does not matter whose empty reply comes first."""
+    seen: set[str] = set()
+
+    def script(body: dict[str, Any]) -> Reply:
+        said = json.dumps(body["messages"])
+        if said in seen:
+            return Player()(body)
+        seen.add(said)
+        return Text("")
+
+    good, asked = ask(small, COLLEAGUES, method, Player()), ask(small, COLLEAGUES, method, script)
+    check_honest(asked)
+    assert result(asked) == result(good)
+    assert len(asked.requests) == asked.answer.usage["model_calls"] == 2 * len(good.requests)
+    limited = ask(small, COLLEAGUES, method, USELESS["empty"], budget=Budget(max_calls=3))
+    check_honest(limited)
+    assert limited.answer.usage["model_calls"] == len(limited.requests) <= 3
+    assert limited.answer.status == "partial"
+
+
 def test_M11_code_and_markup_are_text(ask: Ask, method: str, small: kgsparql.KnowledgeBase) -> None:
     hostile = "SELECT * { ?s ?p ?o } ![x](http://evil.example/?q=1) <script>alert(1)</script>"
 
@@ -155,7 +216,7 @@ def test_M12_a_citation_that_does_not_exist_is_removed_and_counted(
     assert "P99" not in json.dumps([said[part] for part in ("text", "answers", "claims", "inference", "evidence")])
     assert any("removed" in note for note in asked.answer.notes)
     nothing = ask(small, COLLEAGUES, method, GALLERY["cited what is not there"])
-    assert nothing.answer.status == "not_in_graph"
+    assert nothing.answer.status == "partial"
     assert "So it is" not in nothing.answer.text
     assert nothing.answer.answers == ()
     assert len(nothing.answer.evidence) > 0
@@ -181,7 +242,7 @@ def test_M14_what_rests_on_nothing_is_not_shown_unless_it_is_wanted(
     ask: Ask, method: str, small: kgsparql.KnowledgeBase
 ) -> None:
     asked = ask(small, COLLEAGUES, method, GALLERY["cited nothing"])
-    assert asked.answer.status == "not_in_graph"
+    assert asked.answer.status == "partial"
     assert "Einstein" not in asked.answer.text
 
     def knowing(body: dict[str, Any]) -> Reply:

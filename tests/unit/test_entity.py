@@ -175,6 +175,28 @@ def test_longer_lines_are_found_again_and_go_back_only_to_others() -> None:
         assert all(len(set(way.terms)) == len(way.terms) for way in item.ways)
 
 
+def test_the_query_of_a_line_leaves_out_blank_nodes_where_its_ends_do() -> None:
+    kb = knowledge(
+        ":ann rdfs:label 'Ann' ; :employer :acme , :bolt , [ :country :land ] ; :likes :tea , :rum . "
+        ":acme rdfs:label 'Acme' . :bolt rdfs:label 'Bolt' ."
+    )
+    found = kb.retrieve("Who is the employer of Ann, and what likes Ann?", retriever="entity")
+    ends = {item.text: item for item in found.evidence if item.ends}
+    assert set(ends) == {"Ann —employer→ Acme; Bolt", "Ann —likes→ rum; tea"}
+    for item in ends.values():
+        assert {row["answer"] for row in kb.graph.select(item.query)} == set(item.ends)
+    assert ["isBlank" in ends[text].query.text for text in sorted(ends)] == [True, False]
+
+
+@pytest.mark.parametrize(("direction", "walked"), [("forward", {"forward"}), ("inverse", {"inverse"})])
+def test_the_members_of_a_class_are_shown_only_where_inverse_steps_are_walked(direction: str, walked: set[str]) -> None:
+    kb = knowledge(
+        ":Chemist a rdfs:Class ; rdfs:label 'chemist' ; :studies :matter . :ann a :Chemist . :ben a :Chemist ."
+    )
+    found = kb.retrieve("Which chemist is there?", retriever="entity", direction=direction)
+    assert {c.direction for item in found.evidence if item.kind != "passage" for c in item.triples} == walked
+
+
 def test_what_lies_behind_blank_nodes_is_shown_without_them() -> None:
     kb = knowledge(":ann rdfs:label 'Ann' ; :job [ :at :acme ; :as 'pilot' ] . :acme rdfs:label 'Acme' .")
     found = kb.retrieve("Where was the job of Ann at?", retriever="entity")
@@ -516,7 +538,7 @@ def test_mistake_06_a_number_is_read_however_it_is_said(ask: Ask, reply: Any, nu
         ({"answer": "a hundred and fifty", "used": ["T1"]}, "a hundred and fifty [T1]", ["answer"]),
         ({"answer": "between 10 and 20", "used": ["T1"]}, "between 10 and 20 [T1]", ["answer"]),
         ({"sufficient": False, "answer": 0, "used": []}, "The facts that were found do not answer", []),
-        ("77", "The facts that were found do not answer", []),
+        ("77", "The model's reply rests on none of the facts", ["answer"]),
     ],
 )
 def test_mistake_06_what_is_no_number_is_flagged_and_one_out_of_the_air_is_not_shown(

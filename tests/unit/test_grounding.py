@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval
 from kgsparql.answering import answer
 from kgsparql.budget import Usage
-from kgsparql.composing import NOT_ANSWERED, REPLY, RULES, answer_messages, closed_book, judged
+from kgsparql.composing import NOT_ANSWERED, REPLY, RULES, UNGROUNDED, answer_messages, closed_book, judged
 from kgsparql.errors import EndpointError
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph
@@ -179,12 +179,14 @@ def test_an_answer_without_a_marker_rests_on_what_is_cited_elsewhere(make: MakeS
         ({"inference": [step("P99", "Bob", "works at", "Lab"), step("", "Bob", "works at", "Lab")]}, 2),
         ({"used": ["P99", "X1"]}, 2),
         ({"claims": [{"text": "It was Mars.", "evidence": ["P99"]}]}, 2),
-        ({"entities": [1]}, 0),
+        ({"entities": [99]}, 1),
+        ({"entities": [1], "used": ["P99"]}, 1),
+        ({"entities": [1], "answer": "It was Bob [P99]."}, 1),
         ({}, 0),
     ],
 )
 def test_M12_nothing_that_was_made_up_carries_an_answer(make: MakeSession, reply: Any, removed: int) -> None:
-    assert ground(make, answer="It was Mars.", **reply) == Draft("", removed=removed)
+    assert ground(make, **{"answer": "It was Mars.", **reply}) == Draft("", removed=removed)
 
 
 def test_a_rejected_step_does_not_add_its_marker_to_those_of_the_text(make: MakeSession) -> None:
@@ -340,9 +342,43 @@ def test_M05_numbers_that_are_not_on_the_list_are_counted(make: MakeSession) -> 
 
 
 def test_numbers_alone_are_an_answer_where_something_is_cited(make: MakeSession) -> None:
-    assert ground(make, answer="", entities=[1, 2], used=["P1"]).text == "Bob, Cid [P1]"
     assert ground(make, answer="[P1]", entities=[1]).text == "Bob [P1]"
-    assert ground(make, answer="", entities=[1]) == Draft("")
+    assert ground(make, answer="", entities=[99]) == Draft("", removed=1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "cites"),
+    [
+        ({"answer": "", "entities": [1, 2], "used": ["P1"]}, "Bob, Cid [P1, P2]", ["P1", "P2"]),
+        ({"answer": "", "entities": [1]}, "Bob [P1]", ["P1"]),
+        ({"answer": "It was Bob.", "entities": [1]}, "It was Bob. [P1]", ["P1"]),
+        ({"answer": "It was Mars.", "entities": [1]}, "Bob [P1]", ["P1"]),
+        ({"answer": "It was Bobby.", "entities": [1]}, "Bob [P1]", ["P1"]),
+        ({"answer": "It was Bob.", "entities": [1, 4]}, "It was Bob. [P1, N1]", ["P1", "N1"]),
+        ({"answer": "It is the Lab.", "entities": [3], "used": ["P2"]}, "It is the Lab. [P2]", ["P2"]),
+        ({"answer": "It was Bob.", "entities": [1, 99]}, "It was Bob. [P1]", ["P1"]),
+    ],
+)  # fmt: skip
+def test_an_answer_that_was_chosen_by_number_cites_its_own_items(
+    make: MakeSession, reply: Any, text: str, cites: list[str]
+) -> None:
+    session = make()
+    draft = grounded(written(json.dumps(reply)), RETRIEVAL, session)
+    assert draft.text == text
+    assert [marker for claim in draft.claims for marker in claim.markers] == cites
+    assert session.notes == [], "nothing else is cited, so nothing is amiss"
+
+
+def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
+    ends = tuple(term(f"e{i}") for i in range(100))
+    evidence = Evidence(
+        [*EVIDENCE, EvidenceItem("path", "all", EVIDENCE["P1"].triples, Query("q", ""), ends=ends, marker="P3")]
+    )
+    several = (("P3", "N1"), ("P3",))
+    candidates = tuple(AnswerTerm(end, f"End {i}", 0.5, several[i % 2]) for i, end in enumerate(ends))
+    draft = grounded(written('{"answer": "", "entities": [1]}'), Retrieval(evidence, candidates), make())
+    assert draft.text.endswith("End 58, End 59 and 40 more [P3]")
+    assert len(draft.answers) == 100
 
 
 def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSession) -> None:
@@ -350,6 +386,40 @@ def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSess
     draft = grounded(written('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
     assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
     assert session.notes == ["the evidence that was cited does not mention New York"]
+
+
+@pytest.mark.parametrize(
+    "reply", ["It was Mars.", {"answer": "It was Mars."}, {"sufficient": True, "answer": "Mars [P9]"}]
+)
+def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts(make: MakeSession, reply: Any) -> None:
+    made, _ = asked(make, reply)
+    assert made.text.splitlines()[:3] == [UNGROUNDED, "Ranked candidates", " 1. Bob  [P1]"]
+    assert (made.status, made.answers, made.error) == ("partial", (), None)
+    assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
+    assert "Mars" not in made.text
+    assert any("rests on no evidence" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I cannot answer questions about people.",
+        "As an AI language model, I do not do this.",
+        {"sufficient": True, "answer": "Sorry, no.", "entities": [], "claims": []},
+    ],
+)
+def test_a_refusal_in_words_is_a_model_that_fails(make: MakeSession, reply: Any) -> None:
+    made, _ = asked(make, reply)
+    assert (made.status, made.error.code, made.error.exit_code) == ("partial", "E_LLM_REFUSED", 5)
+    assert made.text.startswith("Ranked candidates")
+    assert NOT_ANSWERED not in made.text
+    assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
+    judged_so, _ = asked(make, {"sufficient": False, "answer": "Sorry, the facts do not say."})
+    assert (judged_so.status, judged_so.error, judged_so.fallbacks) == ("not_in_graph", None, ())
+    assert judged_so.text.startswith(NOT_ANSWERED)
+    cites, _ = asked(make, "I can't say for sure, but it was Bob [P1].")
+    assert (cites.status, cites.error) == ("answered", None)
 
 
 # --- what is not enough, and what the model knows itself

@@ -284,7 +284,7 @@ def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer(gra
 
 
 def test_the_members_of_a_class_are_met_only_where_inverse_steps_are_walked(graph_of: Graph) -> None:
-    graph = graph_of(":i a :Kind . :Kind rdfs:label \"kind\" .")
+    graph = graph_of(':i a :Kind . :Kind rdfs:label "kind" .')
     usage, events = Usage(), list[Event]()
     for direction, walked in (("forward", set()), ("inverse", {"inverse"}), ("both", {"inverse"})):
         session = Session(

@@ -11,6 +11,7 @@ import pytest
 import kgsparql
 from kgsparql.answer import Answer
 from kgsparql.budget import Budget
+from kgsparql.composing import UNGROUNDED
 from kgsparql.errors import ModelError
 from kgsparql.events import Event, ModelCalled, QueryRun
 from kgsparql.exchanges import Exchanges
@@ -154,8 +155,8 @@ def test_M12_what_is_not_in_the_evidence_is_removed_and_counted(ask: Ask) -> Non
 @pytest.mark.parametrize("text", ["He worked with Einstein.", "He did [X1].", "He did [P99]."])
 def test_M12_M14_an_answer_without_evidence_is_not_shown(ask: Ask, text: str) -> None:
     answer, _ = ask(by_call(answer=wrote(text)))
-    assert answer.status == "not_in_graph"
-    assert answer.text.startswith("The facts that were found do not answer the question.\nRanked candidates\n")
+    assert answer.status == "partial"
+    assert answer.text.startswith(f"{UNGROUNDED}\nRanked candidates\n")
     assert text.split(" [", maxsplit=1)[0] not in answer.text
     assert answer.answers == ()
     assert any("rests on no evidence" in note for note in answer.notes)
@@ -198,7 +199,8 @@ def test_facts_that_are_not_enough_are_said_to_be_so(ask: Ask) -> None:
 def test_M05_M06_entities_are_numbers_of_the_list(ask: Ask) -> None:
     script = by_call(answer=Text({"answer": "So [P1].", "entities": [1, 1, 0, -1, 999, "all", "Linus Paulin"]}))
     answer, _ = ask(script)
-    assert {a.term for a in answer.answers} == set(answer.evidence["P1"].ends), "the first choice is all of them"
+    ends = set(answer.evidence["P1"].ends)
+    assert {a.term for a in answer.answers} >= ends > set(), "the first choice is all of them"
     assert answer.removed == 6
 
 

@@ -351,6 +351,16 @@ def test_another_length_of_passages_makes_them_anew(nobel: KnowledgeBase) -> Non
     assert many.passages > few.passages
 
 
+def test_other_languages_make_them_anew(nobel: KnowledgeBase) -> None:
+    """Their stop words name nothing, so that other mentions are found."""
+    directory = nobel.index_directory
+    built = [
+        build_passages(directory, FIXTURES / "texts", source="g.ttl", languages=languages).changed
+        for languages in (("en",), ("en",), ("de",), ("de",))
+    ]
+    assert built == [True, False, True, False]
+
+
 @pytest.mark.parametrize("tokens", [0, 19, 2_001])
 def test_passages_of_no_use_are_refused(nobel: KnowledgeBase, tokens: int) -> None:
     with pytest.raises(LimitError, match="passages of"):

@@ -11,10 +11,11 @@ from kgsparql.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
 from kgsparql.cli._rendering import render
 from kgsparql.composing import compose_from_templates
 from kgsparql.decision_tree import decision_tree
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple
+from kgsparql.verbalising import Line, line_text
 
 KNOWS = IRI("http://e.org/knows")
 ANN = IRI("http://e.org/ann")
@@ -137,6 +138,54 @@ def test_a_wide_line_of_evidence_has_its_parts_below_each_other() -> None:
     below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
     assert below[:2] == ["P1  Friend 0 —knows→ Somebody", "| Friend 1 —knows→ Somebody"]
     assert len(below) == 5
+
+
+def test_a_bar_inside_a_label_does_not_part_a_line() -> None:
+    odd = "Friend | of | all"
+    wide = " | ".join([f"Ann —knows→ {odd}; {odd}s", *(f"Friend {i} —knows→ Somebody" for i in range(5))])
+    made = answer(evidence=Evidence([item(0, text=wide)]), labels={friend(0): odd, ANN: "Ann"})
+    shown = section(made, "Evidence")
+    assert shown[:2] == [f"P1  Ann —knows→ {odd}; {odd}s", "| Friend 0 —knows→ Somebody"]
+    assert len(shown) == 6
+
+
+def test_a_line_starts_again_at_the_first_term_that_differs() -> None:
+    """Three hops: what is behind Princeton is not told as if it were behind MIT."""
+    named = ["feynman", "mit", "princeton", "nash", "wheeler", "neumann", "a", "b", "c"]
+    feynman, mit, princeton, nash, wheeler, neumann, *ends = (IRI(f"http://e.org/{name}") for name in named)
+    studied, worked, advisor = (IRI(f"http://e.org/{name}") for name in ("studied", "worked", "advisor"))
+    ways = tuple(
+        Path(
+            feynman,
+            (
+                Hop(Triple(feynman, studied, at)),
+                Hop(Triple(who, worked, at), "inverse"),
+                Hop(Triple(who, advisor, end)),
+            ),
+        )
+        for at, who, end in zip((mit, princeton, princeton), (nash, wheeler, neumann), ends, strict=True)
+    )
+    labels = {term: term.value.rpartition("/")[2] for way in ways for term in way.terms}
+    labels |= {step.predicate: step.predicate.value.rpartition("/")[2] for step in ways[0].property_path}
+    assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
+        "feynman —studied→ mit ←worked— nash —advisor→ a | princeton ←worked— wheeler —advisor→ b | neumann —advisor→ c"
+    )
+
+
+def test_a_cut_is_told_by_names_and_arrows() -> None:
+    ann, bob, ends = "<http://e.org/Ann_Lee>", "<http://e.org/Q7>", Cut("ends", 9, where=f"{ANN} ^{KNOWS}/{KNOWS}")
+    assert str(ends) == "ends of ann ←knows— —knows→: at most 9 taken, there are more"
+    assert ends.where == f"{ANN} ^{KNOWS}/{KNOWS}"
+    assert ends.said({ANN: "Ann", KNOWS: "is a friend of"}).startswith("ends of Ann ←is a friend of— —is a friend of→:")
+    assert str(Cut("paths", 9, 12, f"{ann} – {bob}")) == "paths of Ann Lee – Q7: at most 9 of 12 taken"
+    assert (
+        Cut("paths", 9, 12, f"{ann} – {bob}")
+        .said({IRI("http://e.org/Q7"): "Bob"})
+        .startswith("paths of Ann Lee – Bob:")
+    )
+    typed = '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    assert str(Cut("hops", 9, where=typed)) == 'hops of "7"^^integer: at most 9 taken, there are more'
+    assert str(Cut("ends", 9, where="a < b: c > d")) == "ends of a < b: c > d: at most 9 taken, there are more"
 
 
 def test_every_fallback_is_a_note_once() -> None:

@@ -196,6 +196,12 @@ def test_the_instances_of_a_class_are_a_step_away(ask: Ask, graph_of: Any) -> No
     asked = ask(knowledge, "Which city is there?")
     assert [link.kind for link in asked.answer.linked] == ["class"]
     assert asked.labels == ["Bonn", "Cork"]
+    steps = {(str(c.triple.predicate)[-5:-1], c.direction) for item in asked.answer.evidence for c in item.triples}
+    assert steps == {("type", "inverse")}
+    named = turtle + " :City a <http://www.w3.org/2000/01/rdf-schema#Class> . :b :in :d . :d a :City ."
+    asked = ask(kgsparql.KnowledgeBase(graph_of(named), embedder="none"), "List every city")
+    types = [c for item in asked.answer.evidence for c in item.triples if str(c.triple.predicate).endswith("type>")]
+    assert {(str(c.triple.object), c.direction) for c in types} == {(f"<{EX}City>", "inverse")}
     assert ask(knowledge, "Which city is there?", direction="forward").answer.status == "not_in_graph"
 
 
@@ -478,6 +484,20 @@ def test_in_a_graph_without_labels_nothing_is_nameless(ask: Ask) -> None:
     assert {str(end) for item in asked.answer.evidence for end in item.ends} == {f"<{EX}e2>"}
 
 
+@pytest.mark.parametrize("names", [("Davy Medal",), ("Davy Medal", "1911"), ("Nobel Prize in Physics", "Pierre")])
+def test_the_query_of_what_is_behind_mediators_finds_the_answers(ask: Ask, graph_of: Any, names: tuple[str]) -> None:
+    knowledge = kgsparql.KnowledgeBase(graph_of(AWARDS), embedder="none")
+    script = by_call(predicates=choosing("received"), constraints=Text({"choices": []}), facts=enough_with(*names))
+    asked = ask(knowledge, "What did Marie get?", script, entities=["marie"], options={"max_steps": 2})
+    assert set(asked.labels) == set(names)
+    ends = set()
+    for item in asked.answer.evidence:
+        assert {solution["answer"] for solution in knowledge.graph.select(item.query)} == set(item.ends)
+        ends |= set(item.ends)
+    assert {answer.term for answer in asked.answer.answers} <= ends
+    assert len(asked.answer.evidence) == len(names), "the model read one item; the others are of its other predicates"
+
+
 # -- The draft ---------------------------------------------------------------------------------------------------------
 
 
@@ -537,7 +557,36 @@ def test_a_budget_of_calls_still_finds_facts(ask: Ask) -> None:
         asked = ask(AWARDS, "What did Marie get?", script, budget=Budget(max_calls=calls))
         assert len(asked.bodies) <= calls
         assert len(asked.answer.evidence) > 0
-        assert (asked.answer.status == "partial") == (calls < 3)
+        assert (asked.answer.status == "partial") == (calls < 1)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 4, 5])
+def test_the_last_call_of_a_budget_is_for_the_answer(ask: Ask, calls: int) -> None:
+    never = by_call(predicates=choosing("first", "second", "third"), facts=enough_with("nothing"))
+    asked = ask(CHAIN, "What is first, second, third of Alpha?", never, budget=Budget(max_calls=calls))
+    assert len(asked.calls) == calls
+    assert asked.calls[-1] == "facts"
+    assert asked.answer.status == "partial", "not said to be missing from the graph"
+    assert any("--max-calls" in note for note in asked.answer.notes)
+    found = by_call(predicates=choosing("first", "second", "third"), facts=enough_with("Delta"))
+    asked = ask(CHAIN, "What is first, second, third of Alpha?", found, budget=Budget(max_calls=calls))
+    assert (asked.labels, asked.answer.status) == (["Delta"], "answered")
+    assert len(asked.calls) <= calls
+    assert ask(CHAIN, "What?", never, budget=Budget(max_calls=6)).answer.status == "not_in_graph"
+
+
+def test_a_draft_that_was_paid_for_is_kept_where_no_call_is_left(ask: Ask) -> None:
+    facts = " ".join(f':a :p :b{i} . :b{i} rdfs:label "Beta {i:02}" .' for i in range(12))
+    said = iter([Text("")])
+    enough = enough_with(*(f"Beta {i:02}" for i in range(12)))
+    script = by_call(predicates=choosing("near"), facts=lambda body: next(said, None) or enough(body))
+    turtle = f':a rdfs:label "Alpha" . :p rdfs:label "near" . {facts}'
+    options = {"neighbours_per_predicate": 5}
+    asked = ask(turtle, "What is Alpha near?", script, options=options, budget=Budget(max_calls=3))
+    assert asked.calls == ["predicates", "facts", "facts"], "the empty reply was asked for once more"
+    assert asked.answer.status == "answered"
+    assert len(asked.labels) == 5
+    assert any("rests on a sample" in note for note in asked.answer.notes)
 
 
 # -- The gallery of replies --------------------------------------------------------------------------------------------

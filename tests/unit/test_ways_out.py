@@ -1,0 +1,55 @@
+"""What a person is told who named something that is not there, and what to do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import NotFoundError, OptionError
+from kgsparql.retrievers import load
+from kgsparql.terms import IRI
+from tests.conftest import FIXTURES
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.mark.parametrize("retriever", ["mindmap", "path_ranking"])
+def test_a_given_entity_that_is_not_in_the_graph_is_an_error(nobel: kgsparql.KnowledgeBase, retriever: str) -> None:
+    there = nobel.resolve("Marie Curie")
+    with pytest.raises(NotFoundError) as caught:
+        nobel.ask("Who?", entities=(there, IRI("http://nope/x")), retriever=retriever)
+    assert (caught.value.code, caught.value.exit_code) == ("E_NOT_FOUND", 3)
+    assert caught.value.message == "<http://nope/x> is not in the graph"
+    assert "kgsparql find" in caught.value.hint
+
+
+def test_classes_predicates_and_what_is_only_an_object_may_be_given(graph_of: object) -> None:
+    made = graph_of(":a a :Thing ; :knows :b .")  # type: ignore[operator]
+    knowledge = kgsparql.KnowledgeBase(made, embedder="none")
+    for name in ("a", "b", "Thing", "knows"):
+        answer = knowledge.ask("Who?", entities=(IRI(f"http://example.org/{name}"),))
+        assert [link.term.value for link in answer.linked] == [f"http://example.org/{name}"]
+
+
+def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Why zebras?")
+    assert answer.status == "no_entity"
+    assert [note for note in answer.notes if "kgsparql find" in note and "-e IRI" in note]
+    found = nobel.ask("Who worked with Marie Curie?")
+    assert not any("kgsparql find" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("max_hops", "foo", "mindmap: max_hops='foo' is not a whole number"),
+        ("merge_inverses", "maybe", "mindmap: merge_inverses='maybe' is not yes or no"),
+    ],
+)
+def test_an_option_says_what_it_should_be(option: str, value: str, said: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        load("mindmap", {option: value})
+    assert caught.value.message == said
