@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
-from pathlib import Path as FilePath
 from typing import ClassVar
 
 from kgsparql.answer import Retrieval
 from kgsparql.choosing import Candidate, Choice
 from kgsparql.completion import ENDS, answers_at_ends, completed
 from kgsparql.decision_tree import decision_tree
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import OptionError
 from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
@@ -26,9 +24,10 @@ from kgsparql.path_scoring import Weights
 from kgsparql.paths import PropertyPath, Walk
 from kgsparql.questions import asks_how_many
 from kgsparql.retriever import Cost, Retriever
+from kgsparql.retrievers._aliases import read_aliases
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, iri, printable
+from kgsparql.terms import IRI, Term, printable
 from kgsparql.verbalising import arrow
 
 __all__ = ["Likely", "PathRanking"]
@@ -140,10 +139,7 @@ class PathRanking(Retriever):
     @property
     def _words(self) -> Mapping[Term, str]:
         """The other words for predicates, read again when their file has changed."""
-        if self.aliases is None:
-            return {}
-        file = FilePath(self.aliases)
-        return _read_words(self.aliases, file.stat().st_mtime_ns if file.exists() else 0)
+        return {} if self.aliases is None else read_aliases(self.aliases)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
@@ -219,8 +215,8 @@ class PathRanking(Retriever):
         """The best paths; where a model chooses, from the likeliest. Of a budget's last call the answer is made."""
         likely = _distinct(found, self.prompt_paths)
         listed = _listed(likely, session)
-        left = session.usage.calls_left
-        chooser = session.ranked if left is not None and left < 2 else session.choose
+        spared = session.chooser is not None or session.can_spare_call("paths")
+        chooser = session.choose if spared else session.ranked
         chosen: list[Choice] = []
         with session.within_budget():
             chosen = chooser.choose(session.question, listed, "paths", self.paths_kept)
@@ -252,28 +248,6 @@ def _tell_margin(found: Sequence[Likely], session: Session) -> None:
     own = [one for one in found if one.link.mention == found[0].link.mention]
     if len(own) > 1 and _order(own[1]) - _order(own[0]) < _UNCERTAIN:
         session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")
-
-
-@lru_cache(maxsize=8)
-def _read_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - what is kept is of that time
-    """The words that a file has for predicates.
-
-    :raises InputError: for a file that cannot be read, or a line that is not an IRI, a tab and words.
-    """
-    try:
-        lines = FilePath(aliases).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
-    found: dict[Term, str] = {}
-    for number, line in enumerate(lines, 1):
-        name, tab, words = line.partition("\t")
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not tab or not words.strip():
-            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
-        found[iri(name.strip().strip("<>"))] = words.strip()
-    return found
 
 
 def _order(found: Likely) -> float:
