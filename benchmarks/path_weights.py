@@ -34,7 +34,7 @@ NAMES = [field.name for field in fields(Weights)]
 FIXED = Weights().signed
 
 Question = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-"""Features of its paths ``(n_paths, n_weights)``, the scores of their links, and the share of their ends that is gold."""
+"""Features of its paths ``(n_paths, n_weights)``, the scores of their links, the share of their ends that is gold."""
 
 
 def main() -> None:

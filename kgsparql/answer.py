@@ -126,10 +126,10 @@ class Retrieval:
         groups = [
             (
                 f"all {len(item.ends):,} at the end of {item.marker} [{item.marker}]",
-                tuple(c for c in self.candidates if item.marker in c.markers),
+                tuple(c for c in self.candidates if c.term in ends),
             )
             for item in self.evidence
-            if len(item.ends) > 1
+            if len(ends := frozenset(item.ends)) > 1
         ]
         single = [(f"{c.label} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
         return (*(group for group in groups if group[1]), *single)
@@ -246,7 +246,8 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
     if not left:
         return ""
     shared = set(left[0].markers).intersection(*(term.markers for term in left))
-    item = next((item for item in evidence if item.marker in shared and item.ends and item.query.text), None)
+    terms = {term.term for term in left}
+    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
     return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")
 
 

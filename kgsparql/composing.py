@@ -13,7 +13,7 @@ from kgsparql.language_model import Call, object_schema
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.replies import Written, written
 from kgsparql.session import Session
-from kgsparql.terms import normalised, printable
+from kgsparql.terms import Term, normalised, printable
 
 __all__ = [
     "answer_messages",
@@ -217,8 +217,8 @@ def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft
 
 def _at_the_best_end(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:
     """The candidates beyond the first that are at the end of the best item that has ends."""
-    best = next((item.marker for item in retrieval.evidence if item.ends), None)
-    return tuple(term for term in retrieval.candidates[shown:] if best in term.markers)
+    best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
+    return tuple(term for term in retrieval.candidates[shown:] if term.term in best)
 
 
 def _ranked(retrieval: Retrieval, shown: int) -> str:

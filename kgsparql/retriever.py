@@ -21,7 +21,7 @@ class Cost:
 
     ``entities``, and any other name that is no option, is something of the question: of entities, how many were linked.
 
-    :param calls: of a model.
+    :param calls: of a model; an empty reply is asked for once more, which is one more.
     :param rounds: of model calls that wait for each other: calls at the same time are one round.
     :param queries: of the graph, those that look citations up again and ask for labels included.
 

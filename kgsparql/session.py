@@ -295,12 +295,12 @@ class Session:
         for cut in cuts:
             if cut not in self._cuts:
                 self._cuts[cut] = None
-                self.emit(LimitReached(what=cut.what, message=str(cut)))
+                self.emit(LimitReached(what=cut.what, message=cut.said(self._labels)))
 
     @property
     def told(self) -> tuple[str, ...]:
         """Everything the reader should know: the notes, then what limits left out; of very many cuts the first."""
-        messages = [str(cut) for cut in self._cuts]
+        messages = [cut.said(self._labels) for cut in self._cuts]
         more = len(messages) - _CUTS_TOLD
         rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
         return (*dict.fromkeys(self.notes), *messages[:_CUTS_TOLD], *rest)

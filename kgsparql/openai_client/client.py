@@ -143,7 +143,7 @@ class OpenAIClient:
             clock.check()
             connection = self._connection()
             try:
-                connection.start(send, limit, clock.left)
+                connection.start(send, limit, max(clock.left, 0.001))  # no time at all is no timeout that can be set
                 clock.wait(connection.done)
                 outcome = self._outcomes.of(connection, limit, number)
             except BaseException:

@@ -142,7 +142,8 @@ def _text(unit: Unit, one: Followed, labels: Mapping[Term, str]) -> str:
 def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
     """A mediator with everything behind it, under the triple that leads there."""
     *before, joining, _ = unit[0].hops
-    begun = path_text(Path(unit[0].start, tuple(before)) if lead else Path(joining.start), labels)
+    # What stands between the topic and the mediator is said again where there is much of it: it may be another way.
+    begun = path_text(Path(unit[0].start, tuple(before)) if lead or len(before) > 1 else Path(joining.start), labels)
     behind: dict[str, list[str]] = {}
     for way in unit:
         behind.setdefault(arrow(way.hops[-1].step, labels), []).append(_name(way.end, labels))

@@ -162,7 +162,7 @@ def test_nothing_of_the_question_in_the_graph(run: Run) -> None:
         (("-", "-k", "-"), 2, "stdin"),
         (("Who?", "-k", NOBEL, "-r", "nope"), 2, "mindmap"),
         (("Who?", "-k", NOBEL, "-O", "nope=1"), 2, "paths_kept"),
-        (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), 2, "not a int"),
+        (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), 2, "not a whole number"),
         (("Who?", "-k", NOBEL, "-f", "pdf"), 2, "json"),
         (("Who?", "-k", NOBEL, "--direction", "up"), 2, "forward"),
         (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), 2, "language"),
