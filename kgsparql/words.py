@@ -134,14 +134,16 @@ def _spans(text: str) -> list[tuple[int, int]]:
 def place_of(name: str, text: str) -> tuple[int, int] | None:
     """Where a text has a name in it, case aside: start and end in its characters; as a whole word if there is one.
 
+    An underscore is as good as a space, as in the names of identifiers.
+
     >>> place_of("ann", "Anna and Ann"), place_of("STRASSE", "Die Straße"), place_of("ankara", "İzmir, Ankara")
     ((9, 12), (4, 10), (7, 13))
-    >>> place_of("Bob", "Ann") is None, place_of("", "Ann") is None
-    (True, True)
+    >>> place_of("Bob", "Ann") is None, place_of("", "Ann") is None, place_of("New York", "in new_york?")
+    (True, True, (3, 11))
     """
     # Folding the case may make one character two, as with ß and İ: each folded character keeps its place.
     folded = [(char, at) for at, original in enumerate(text) for char in original.casefold()]
-    line, wanted = "".join(char for char, _ in folded), name.casefold()
+    line, wanted = "".join(char for char, _ in folded).replace("_", " "), name.casefold().replace("_", " ")
     places: list[tuple[int, int]] = []
     at = line.find(wanted) if wanted else -1
     while at >= 0:
