@@ -87,6 +87,7 @@ class Draft:
     :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
     :param removed: how many citations, choices and steps the writer made up, which are gone.
     :param removed_names: some of them, as a reader may be told.
+    :param is_ungrounded: the writer answered, but none of the evidence carries it; ``text`` says so.
     """
 
     text: str
@@ -98,6 +99,7 @@ class Draft:
     sufficient: bool | None = None
     removed: int = 0
     removed_names: tuple[str, ...] = field(default=(), compare=False)
+    is_ungrounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import replace
 
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
-from kgsparql.composing import UNGROUNDED, closed_book, compose_from_templates
+from kgsparql.composing import closed_book, compose_from_templates
 from kgsparql.decision_tree import DecisionTree, decision_tree
 from kgsparql.errors import InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
@@ -168,7 +168,7 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
         return "partial"
     if draft.grounding != "graph" and draft.text:
         return "answered"
-    if draft.text.startswith(UNGROUNDED):
+    if draft.is_ungrounded:
         return "partial"
     if not session.link():
         return "no_entity"

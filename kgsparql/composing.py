@@ -129,7 +129,7 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
     if reply.sufficient is not False:
         text = f"{UNGROUNDED}\n{_ranked(retrieval, SHOWN)}".strip()
-        return replace(draft, text=text, sufficient=False)
+        return replace(draft, text=text, sufficient=False, is_ungrounded=True)
     return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip())
 
 

@@ -1,6 +1,6 @@
 """How well predicate paths fit a question: wordings, words covered, their order, the kind of answer, the length.
 
-Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/no_model.py``.
+Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/path_weights.py``.
 """
 
 from __future__ import annotations

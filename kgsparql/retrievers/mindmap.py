@@ -151,7 +151,7 @@ class MindMap(Retriever):
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """An answer with the steps it was inferred by, and the tree of what they rest on."""
-        wanted = self.verbalise == "model" and _can_spare("sentences", session)
+        wanted = self.verbalise == "model" and session.can_spare_call("sentences")
         sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
         draft = drafted(answer_call(retrieval, sentences or {}, session), retrieval, session)
         if not draft.inference and not draft.claims:
@@ -163,7 +163,7 @@ class MindMap(Retriever):
 
     def _link(self, session: Session) -> tuple[LinkedEntity, ...]:
         """The entities of the question; where they are not given, a model may say what its names are."""
-        if self.mentions == "linker" or session.given or not _can_spare("mentions", session):
+        if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return session.link()
         with session.within_budget():
             return session.link(session.ask_model(mentions_call(session.question)))
@@ -242,14 +242,6 @@ class MindMap(Retriever):
             cuts=() if whole else (_line_cut(shown, labels),),
             ways=shown.ways,
         )
-
-
-def _can_spare(purpose: str, session: Session) -> bool:
-    """Whether a model may be called for this: the last call that the budget holds is for the answer."""
-    left = session.usage.calls_left
-    if session.model is not None and left == 1:
-        session.fall_back(purpose, "the last model call of the budget is kept for the answer")
-    return left is None or left > 1
 
 
 def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session) -> list[EvidenceItem]:

@@ -3,7 +3,7 @@
 The question names a path of predicates from an entity, in some order and in other words. Paths are few where entities
 are many: tens to hundreds are enumerated and scored as wholes, and SPARQL returns everything at the end of the best.
 
-Source: ours; the recipe and what each of its parts is worth are printed by ``benchmarks/no_model.py``.
+Source: ours; the recipe and what each of its parts is worth are printed by ``benchmarks/path_weights.py``.
 """
 
 from __future__ import annotations

@@ -18,8 +18,10 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.language_model import LanguageModel
 from kgsparql.openai_client import OpenAIClient
+from kgsparql.path_scoring import Weights
 from kgsparql.paths import PropertyPath
 from kgsparql.retrievers import load
+from kgsparql.retrievers.path_ranking import PathRanking
 from kgsparql.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
@@ -219,6 +221,11 @@ def test_two_paths_that_fit_as_well_are_said_to(graph_of: Graph) -> None:
     unclear = ask(graph_of(':a rdfs:label "Alien" ; :x "dark" ; :y "long" .'), "what about Alien?")
     assert any(told in note for note in unclear.notes)
     assert not any(told in note for note in ask(graph_of(FILMS), "who is the director of Alien?").notes)
+
+
+def test_the_weights_are_those_of_the_recipe() -> None:
+    assert PathRanking().weights == Weights()
+    assert PathRanking(order=0.1).weights == Weights(order=0.1)
 
 
 @pytest.mark.parametrize("queries", range(12))
