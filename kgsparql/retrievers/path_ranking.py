@@ -128,6 +128,8 @@ class PathRanking(Retriever):
             if value is not None and not least <= value <= most:
                 raise OptionError(f"path_ranking: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
 
+        self._words  # noqa: B018 - a file of aliases that cannot be read is said before a graph is loaded
+
     @property
     def weights(self) -> Weights:
         """The weights of a path's score."""

@@ -213,7 +213,7 @@ def test_a_line_of_aliases_that_is_none(graph_of: Graph, tmp_path: FilePath, lin
     with pytest.raises(InputError):
         ask(graph_of(FILMS), "who is the director of Alien?", options={"aliases": str(aliases)})
     with pytest.raises(InputError, match="aliases"):
-        ask(graph_of(FILMS), "who is the director of Alien?", options={"aliases": str(tmp_path / "absent")})
+        load("path_ranking", {"aliases": str(tmp_path / "absent")})
 
 
 def test_two_paths_that_fit_as_well_are_said_to(graph_of: Graph) -> None:
