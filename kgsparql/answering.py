@@ -91,7 +91,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         fallbacks=tuple(session.fallbacks),
         removed=draft.removed,
         error=error,
-        usage=session.usage.to_json(),
+        usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=status, answer=made))
     return made

@@ -56,6 +56,7 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget ended some step early.
+    :param rounds: model calls that waited for each other: the longest chain so far.
     :param random: seeded by the seed and the question.
     """
 
@@ -77,6 +78,7 @@ class Session:
     notes: list[str] = field(default_factory=list)
     fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
+    rounds: int = 0
     random: Random = field(init=False)
     ranked: RankerChooser = field(init=False)
     choose: Chooser = field(init=False)
@@ -107,6 +109,7 @@ class Session:
         """
         if self.model is None:
             return None
+        self.rounds += 1
         try:
             return self.model.ask(call, self.usage, self._heard)
         except ModelReplyError as error:

@@ -28,6 +28,7 @@ __all__ = [
     "iri",
     "local_name",
     "normalised",
+    "parsed",
     "printable",
     "validated",
 ]
@@ -56,6 +57,22 @@ def iri(text: str) -> IRI:
     except ValueError as error:
         shown = printable(bare, 80)
         raise IriError(f"not a valid IRI: {shown} ({error})", hint="write it as <http://…> or prefix:name") from error
+
+
+def parsed(text: str) -> Term:
+    """The term that a text in N-Triples syntax writes: what ``str(term)`` gave.
+
+    :raises InputError: if it writes none.
+
+    >>> parsed('"1965"^^<http://www.w3.org/2001/XMLSchema#gYear>').value
+    '1965'
+    """
+    try:
+        (quad,) = parse(f"<x:s> <x:p> {text} .", format=RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"not a term: {printable(text, 80)}", hint="write it in the syntax of N-Triples") from error
+    term: Term = quad.object
+    return term
 
 
 def validated(term: Term) -> Term:

@@ -1,0 +1,1 @@
+"""Measuring methods on questions with known answers: datasets, runs that resume, metrics, comparisons."""

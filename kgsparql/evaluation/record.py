@@ -1,0 +1,215 @@
+"""What came of one question with one method, as a line of a run's file: enough for any metric, now or later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kgsparql.answer import Answer
+from kgsparql.errors import KgsparqlError
+from kgsparql.terms import Term
+
+__all__ = ["Given", "Item", "Link", "Measured", "Record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer that was given.
+
+    :param term: in N-Triples syntax; empty for a name that a model said without a graph.
+    :param score: higher is better; comparable only within one record.
+    :param markers: of the evidence it is in, the best first.
+    :param degree: triples it is in, which orders answers of one path; ``None`` where nobody counted.
+    """
+
+    term: str
+    label: str
+    score: float = 0.0
+    markers: tuple[str, ...] = ()
+    degree: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A piece of evidence.
+
+    :param triples: each as its three terms in N-Triples syntax.
+    :param verified: for each triple, whether it was found again; ``None`` where nobody could look.
+    :param ends: everything it leads to, as terms in N-Triples syntax.
+    :param cuts: what a limit left out of it.
+    :param is_cited: whether the answer rests on it.
+    """
+
+    marker: str
+    kind: str
+    text: str
+    score: float = 0.0
+    triples: tuple[tuple[str, str, str], ...] = ()
+    verified: tuple[bool | None, ...] = ()
+    ends: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    query: str = ""
+    is_cited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entity that was found in the question, in N-Triples syntax, and what else was thought of, the best first."""
+
+    term: str
+    label: str
+    mention: str = ""
+    matched: str = ""
+    score: float = 0.0
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What it cost.
+
+    :param rounds: model calls that waited for each other: the longest chain.
+    :param cost: of all calls, those answered from the store of exchanges included; ``None`` without prices.
+    :param paid_cost: of those that were not.
+    :param seconds: wall time; ``model_seconds`` of them were spent waiting for a model.
+    """
+
+    model_calls: int = 0
+    rounds: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    paid_cost: float | None = None
+    queries: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    model_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What came of one question with one method.
+
+    :param question: its id in the dataset.
+    :param method: the label of the method in its run.
+    :param status: of :class:`Answer`, or ``error``.
+    :param error: code and message, if the question failed, or the model did when there was evidence.
+    :param ranked: nobody chose among the answers: they are candidates in order.
+    :param answers: all of them, the best first.
+    :param linked: what was found in the question.
+    :param claims: texts with the markers they cite.
+    :param removed: citations, choices and steps that the model made up.
+    :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
+    """
+
+    question: str
+    method: str
+    status: str
+    error: tuple[str, str] | None = None
+    grounding: str = "graph"
+    text: str = ""
+    ranked: bool = False
+    answers: tuple[Given, ...] = ()
+    evidence: tuple[Item, ...] = ()
+    linked: tuple[Link, ...] = ()
+    claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    removed: int = 0
+    notes: tuple[str, ...] = ()
+    fallbacks: tuple[tuple[str, str], ...] = ()
+    measured: Measured = Measured()
+
+    @classmethod
+    def of(
+        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int], model_seconds: float = 0.0
+    ) -> Record:
+        """What an answer comes to.
+
+        :param degrees: of answers, as far as somebody counted.
+        """
+        usage = answer.usage
+        return cls(
+            question=question,
+            method=method,
+            status=answer.status,
+            error=None if answer.error is None else (answer.error.code, answer.error.message),
+            grounding=answer.grounding,
+            text=answer.text,
+            ranked=not answer.model or answer.error is not None,
+            answers=tuple(
+                Given(str(a.term), a.label, round(a.score, 6), a.markers, degrees.get(a.term)) for a in answer.answers
+            ),
+            evidence=tuple(
+                Item(
+                    marker=item.marker,
+                    kind=item.kind,
+                    text=item.text,
+                    score=round(item.score, 6),
+                    triples=tuple(
+                        (str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples
+                    ),
+                    verified=tuple(c.verified for c in item.triples),
+                    ends=tuple(map(str, item.ends)),
+                    cuts=tuple(map(str, item.cuts)),
+                    query=item.query.text,
+                    is_cited=item.marker in answer.cited,
+                )
+                for item in answer.evidence
+            ),
+            linked=tuple(
+                Link(
+                    str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6),
+                    tuple(str(other.term) for other in link.candidates),
+                )
+                for link in answer.linked
+            ),
+            claims=tuple((claim.text, claim.markers) for claim in answer.claims),
+            removed=answer.removed,
+            notes=answer.notes,
+            fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
+            measured=Measured(
+                model_seconds=round(min(model_seconds, usage["seconds"]), 6),
+                **{name: usage[name] for name in _USAGE},
+            ),
+        )  # fmt: skip
+
+    @classmethod
+    def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float) -> Record:
+        """A question that has no answer because of an error: it counts as wrong, and says why."""
+        measured = Measured(seconds=round(seconds, 6))
+        return cls(
+            question=question, method=method, status="error", error=(error.code, error.message), measured=measured
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as one JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """What :meth:`to_json` gave; a file of an earlier version may lack fields, which are then as by default."""
+        return cls(**{
+            **data,
+            "error": None if data.get("error") is None else tuple(data["error"]),
+            "answers": tuple(Given(**{**a, "markers": tuple(a["markers"])}) for a in data.get("answers", ())),
+            "evidence": tuple(_item(item) for item in data.get("evidence", ())),
+            "linked": tuple(Link(**{**a, "candidates": tuple(a["candidates"])}) for a in data.get("linked", ())),
+            "claims": tuple((text, tuple(markers)) for text, markers in data.get("claims", ())),
+            "notes": tuple(data.get("notes", ())),
+            "fallbacks": _pairs(data.get("fallbacks", ())),
+            "measured": Measured(**data.get("measured", {})),
+        })  # fmt: skip
+
+
+_USAGE = (
+    "model_calls", "rounds", "prompt_tokens", "completion_tokens", "cost", "paid_cost", "queries", "rows", "seconds",
+)  # fmt: skip
+
+
+def _item(data: Mapping[str, Any]) -> Item:
+    lists = {name: tuple(data.get(name, ())) for name in ("verified", "ends", "cuts")}
+    return Item(**{**data, **lists, "triples": tuple(tuple(triple) for triple in data.get("triples", ()))})
+
+
+def _pairs(pairs: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((first, second) for first, second in pairs)

@@ -1,0 +1,210 @@
+"""A run on disk: what was asked and how, one line for each answer as it came, and the steps it took.
+
+::
+
+    RUN/
+      run.json                 configuration, versions, graph, hash of the prompts
+      questions.jsonl          the questions with their gold answers, so that a run can be scored alone
+      answers/METHOD.jsonl     a :class:`Record` a line, in the order they ended
+      events/METHOD.jsonl      the steps of each question, prompts and queries included
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.record import Record
+from kgsparql.terms import printable
+
+__all__ = ["Run", "RunDirectory", "appended", "whole_lines", "written"]
+
+FORMAT = 1
+"""Of the files of a run; one of another number is not read."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, or what there is of one: its directory is only read.
+
+    :param config: what ``run.json`` says.
+    """
+
+    path: Path
+    config: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, path: Path) -> Run:
+        """The run in a directory.
+
+        :raises InputError: if there is none.
+        :raises DataError: if its files are not as a run leaves them, or were written by another version.
+        """
+        file = path / "run.json"
+        if not file.is_file():
+            raise InputError(f"{path}: no run is here", hint="make one: kgsparql eval DATASET -o RUN")
+        try:
+            config = json.loads(file.read_text(encoding="utf-8"))
+            version = config["format"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}") from error
+        if version != FORMAT:
+            raise DataError(f"{file}: a run of another version of kgsparql ({version})", hint="run it again")
+        return cls(path, config)
+
+    @property
+    def dataset(self) -> str:
+        """The name of the dataset."""
+        return str(self.config["dataset"]["name"])
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The labels of the methods, in their order."""
+        return tuple(method["label"] for method in self.config["methods"])
+
+    @property
+    def model(self) -> str:
+        """The name of the model; ``oracle``, or empty for none."""
+        return str(self.config["model"] or "")
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions, in their order.
+
+        :raises DataError: if the file is not whole.
+        """
+        lines = whole_lines(self.path / "questions.jsonl")
+        try:
+            return tuple(Question.from_json(line) for line in lines)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
+
+    def records(self, method: str) -> dict[str, Record]:
+        """What came of the questions with one method, by their ids, in the order of the questions.
+
+        Of a question that was asked again, the last record counts.
+
+        :raises DataError: for a line that is no record.
+        """
+        file = self.path / "answers" / f"{method}.jsonl"
+        try:
+            found = {line["question"]: Record.from_json(line) for line in whole_lines(file)}
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{file}: {printable(str(error), 200)}", hint="remove that line; --resume") from error
+        return {question.id: found[question.id] for question in self.questions if question.id in found}
+
+
+class RunDirectory:
+    """A run that is being written; one process at a time.
+
+    :param path: its directory, which is made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, config: Mapping[str, Any], questions: Sequence[Question]) -> None:
+        """Write what is asked and how.
+
+        :raises InputError: if there is something else in the directory.
+        :raises StoreError: if it cannot be written.
+        """
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            is_run = (self.path / "run.json").is_file()
+            hint = "--resume goes on with it; or name another" if is_run else "name a directory that is not there yet"
+            raise InputError(f"{self.path}: {'a run' if is_run else 'something'} is there already", hint=hint)
+        with writing(self.path):
+            for folder in ("answers", "events"):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            lines = "".join(_line(question.to_json()) for question in questions)
+            written(self.path / "questions.jsonl", lines)
+            self.configured(config)  # the last: a run is there when this is
+
+    def configured(self, config: Mapping[str, Any]) -> None:
+        """Write ``run.json``, in one step."""
+        with writing(self.path):
+            text = json.dumps({"format": FORMAT, **config}, ensure_ascii=False, indent=1)
+            written(self.path / "run.json", text + "\n")
+
+    def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
+        """Write what came of a question: its steps first, so that whatever has an answer has its steps.
+
+        :raises DiskFullError: if there is no room; what was there stays whole.
+        """
+        with writing(self.path):
+            line = {"question": record.question, "events": list(events)}
+            appended(self.path / "events" / f"{record.method}.jsonl", _line(line))
+            appended(self.path / "answers" / f"{record.method}.jsonl", _line(record.to_json()))
+
+    def mend(self) -> None:
+        """Cut off the half line that a killed process left at the end of a file."""
+        with writing(self.path):
+            for file in sorted(self.path.glob("*/*.jsonl")):
+                data = file.read_bytes()
+                if data and not data.endswith(b"\n"):
+                    os.truncate(file, data.rfind(b"\n") + 1)
+
+
+def _line(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
+
+
+def appended(file: Path, line: str) -> None:
+    """Add a line to a file: all of it, or nothing."""
+    data = line.encode("utf-8", "replace")
+    with file.open("ab") as stream:
+        size = stream.tell()
+        try:
+            stream.write(data)
+            stream.flush()
+        except OSError:
+            os.truncate(file, size)
+            raise
+
+
+def written(file: Path, text: str) -> None:
+    """Write a file in one step."""
+    partial = file.with_name(f"{file.name}.partial")
+    partial.write_bytes(text.encode("utf-8", "replace"))
+    partial.replace(file)
+
+
+def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file of lines; the half line at its end that is still being written is left out.
+
+    :raises DataError: for another line that is none, with its number.
+    """
+    if not file.is_file():
+        return
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                data = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{file}:{number}: not JSON", hint="remove that line, then --resume") from error
+            yield data
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A disk that is full, or a directory that cannot be written, as our own errors.
+
+    :raises DiskFullError: what was written before stays, and the run can be resumed.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFullError(f"{path}: no space left", hint="free some, then go on with --resume") from error
+        raise StoreError(f"{path}: {error.strerror}", hint="name another directory with -o") from error
