@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 
+from kgsparql import augmenting, reranking
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.composing import closed_book, compose_from_templates
 from kgsparql.decision_tree import DecisionTree, decision_tree
@@ -52,21 +53,23 @@ def checked_question(text: str) -> str:
     return question
 
 
-def retrieve(retriever: Retriever, session: Session) -> Retrieval:
-    """Evidence for the question, verified, without an answer."""
-    return replace(_retrieved(retriever, session), notes=session.told)
+def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
+    """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
+    return replace(_retrieved(retriever, session, augment=augment, rerank=rerank), notes=session.told)
 
 
-def answer(retriever: Retriever, session: Session) -> Answer:
+def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
     """The whole way of one question.
 
     A model, or an endpoint, that fails when the evidence is there does not take it away: the answer is then ranked
     candidates, and ``error`` says what happened.
 
+    :param augment: what is ranked and chosen is so by the question as a model says it more precisely.
+    :param rerank: so many pieces of evidence are chosen to come first, after all.
     :raises ModelError: if a model fails before there is any evidence.
     :raises CancelledError: if the session was stopped.
     """
-    found = _retrieved(retriever, session)
+    found = _retrieved(retriever, session, augment=augment, rerank=rerank)
     draft, error = _composed(retriever, found, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
@@ -74,7 +77,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     if status == "no_entity":
         session.notes.append(_WAY_OUT)
     made = Answer(
-        question=session.question,
+        question=session.own_words,
         status=status,
         text=draft.text or _NOTHING[status],
         answers=draft.answers,
@@ -108,20 +111,24 @@ def _removed(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _retrieved(retriever: Retriever, session: Session) -> Retrieval:
+def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
     """What the method found, without what is not in the graph any more."""
     retrieval = Retrieval()
-    with session.within_budget():
+    with session.within_budget(), session.worded(augmenting.augmented(session) if augment else session.question):
         retrieval = retriever.retrieve(session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    return _verified(retrieval, session)
+    found = _verified(retrieval, session)
+    if rerank is not None:
+        with session.within_budget():
+            return reranking.reranked(found, session, first=rerank)
+    return found
 
 
 def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
     """The draft, and the error that kept anybody from writing it."""
     try:
         with session.within_budget():
-            if len(found.evidence):
+            if len(found.evidence) or found.draft is not None:
                 return retriever.compose(found, session), None
             return (closed_book(session) if session.allow_model_knowledge else None) or Draft(""), None
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
@@ -167,7 +174,7 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
     if session.partial or failed:
         return "partial"
     if draft.grounding != "graph" and draft.text:
-        return "answered"
+        return "answered" if draft.sufficient is not False else "not_in_graph"
     if draft.is_ungrounded:
         return "partial"
     if not session.link():

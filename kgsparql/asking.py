@@ -12,6 +12,7 @@ from kgsparql.choosing import Chooser, RankerChooser
 from kgsparql.errors import OptionError
 from kgsparql.events import Emit
 from kgsparql.paths import Directions
+from kgsparql.reranking import MOST_RERANKED
 from kgsparql.retriever import Retriever
 from kgsparql.retrievers import load
 from kgsparql.terms import IRI
@@ -33,6 +34,8 @@ class Asking:
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
+    :param augment: have the model say more precisely what is asked, for what is ranked and chosen: one call more.
+    :param rerank: so many pieces of the evidence are chosen to come first, once more: one call more with a model.
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
     """
 
@@ -42,6 +45,8 @@ class Asking:
     model: LanguageModel | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
+    augment: bool = False
+    rerank: int | None = None
     chooser: Callable[[RankerChooser], Chooser] | None = None
     direction: Directions = "both"
     seed: int = 0
@@ -52,6 +57,8 @@ class Asking:
     def __post_init__(self) -> None:
         if self.direction not in {"both", "forward", "inverse"}:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
+        if self.rerank is not None and not 1 <= self.rerank <= MOST_RERANKED:
+            raise OptionError(f"rerank={self.rerank} is out of range", hint=f"from 1 to {MOST_RERANKED}")
 
     def method(self) -> Retriever:
         """The method with its options.

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.events import CandidatesChosen, Emit
+from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.language_model import Call, object_schema
 from kgsparql.paths import PropertyPath
 from kgsparql.prompting import Message, fenced, plain
 from kgsparql.ranking import Ranker
 from kgsparql.replies import Numbers, numbers
-from kgsparql.terms import IRI, printable
+from kgsparql.terms import IRI, Triple, printable
 
 __all__ = ["Candidate", "Choice", "Chooser", "ModelChooser", "OracleChooser", "RankerChooser", "wording_scores"]
 
@@ -77,6 +78,10 @@ class Chooser(Protocol):
         """The chosen candidates, each at most once."""
         ...
 
+    def is_enough(self, evidence: Evidence) -> bool | None:
+        """Whether whoever chooses knows that no more evidence is needed; ``None`` if it cannot say."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RankerChooser:
@@ -93,6 +98,10 @@ class RankerChooser:
         order = np.argsort(-scores, kind="stable")
         ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
         return _told(_apart(ranked, at_most), purpose, self.ranker.name, len(candidates), self.emit)
+
+    def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - the words do not say it
+        """Nobody can say."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,10 @@ class ModelChooser:
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
         chosen = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
         return _told(_apart(chosen, at_most), purpose, self.model, len(candidates), self.emit)
+
+    def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - a model is asked in words
+        """It cannot say by numbers: a model that judges evidence answers the question, too."""
+        return None
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """The candidates a model is shown, in their order: a list it can still read."""
@@ -159,12 +172,14 @@ class OracleChooser:
     :param predicates: of the gold path; on it is what walks only these.
     :param paths: gold paths from an entity of the question, where they are known whole: on them is what
         begins them, the longest first.
+    :param triples: gold triples, which the evidence should hold.
     """
 
     predicates: Collection[IRI]
     second: RankerChooser
     emit: Emit
     paths: Collection[PropertyPath] = ()
+    triples: Collection[Triple] = ()
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
         """Candidates on the gold path, in their order; where there is none, as the ranker would."""
@@ -177,12 +192,24 @@ class OracleChooser:
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
         return _told(_apart(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
 
+    def is_enough(self, evidence: Evidence) -> bool | None:
+        """Whether a way of the evidence walks a whole gold path; without these, whether it holds every gold triple."""
+        if self.paths:
+            return any(walked.steps[: len(g)] == g.steps for walked in _walked(evidence) for g in self.paths)
+        return set(self.triples).issubset(evidence.triples) if self.triples else None
+
     def _is_gold(self, path: PropertyPath | None) -> bool:
         if path is None:
             return False
         if self.paths:
             return any(gold.steps[: len(path)] == path.steps for gold in self.paths)
         return frozenset(self.predicates).issuperset(step.predicate for step in path)
+
+
+def _walked(evidence: Iterable[EvidenceItem]) -> set[PropertyPath]:
+    """What the paths of the evidence walk."""
+    paths = (path for item in evidence for path in (*item.ways, *([item.path] if item.path else [])))
+    return {path.property_path for path in paths}
 
 
 def _apart(choices: Iterable[Choice], at_most: int) -> list[Choice]:

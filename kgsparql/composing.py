@@ -136,11 +136,15 @@ def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draf
 def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     """Whether a model thinks this evidence enough, and what it answers then; ``None`` if nobody can say.
 
-    An answer that the evidence does not carry is not sufficient, whatever the model thinks.
+    An answer that the evidence does not carry is not sufficient, whatever the model thinks. Where whoever chooses knows
+    what is enough, as an oracle does, no model is asked: the draft is without text then, or ``None`` if more is needed.
 
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
+    known = session.choose.is_enough(retrieval.evidence)
+    if known is not None:
+        return Draft("", sufficient=True) if known else None
     call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written)
     reply = session.ask_model(_usable(call))
     if reply is None:
@@ -154,7 +158,7 @@ def closed_book(session: Session) -> Draft | None:
 
     :raises ModelError: as :func:`compose`.
     """
-    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.question, 4000)}")
+    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.own_words, 4000)}")
     schema = object_schema(answer={"type": "string"})
     reply = session.ask_model(Call("closed book", messages, schema, written), required=True)
     if reply is None:
@@ -178,7 +182,7 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
         Message("system", rules),
         Message("user", f"The facts, and things in them that may be the answer:\n{shown}"),
         Message("assistant", "I have read them. What is the question?"),
-        Message("user", f"Question: {plain(session.question, 4000)}\n\n{reply}"),
+        Message("user", f"Question: {plain(session.own_words, 4000)}\n\n{reply}"),
     )
 
 

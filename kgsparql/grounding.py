@@ -45,7 +45,7 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)
     known = {item.marker: None for item in evidence}
-    shown = (session.question, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
+    shown = (session.own_words, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
     quoted = like_markers(shown)
     answer = cited(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
@@ -204,7 +204,7 @@ def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, sess
     aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
     if aside:
         session.notes.append(f"the evidence that was cited does not mention {'; '.join(aside[:5])}")
-    asked, used = _script(session.question), _script(text)
+    asked, used = _script(session.own_words), _script(text)
     if asked and used and asked != used:
         session.notes.append(f"the answer is in another script than the question ({used.lower()})")
 

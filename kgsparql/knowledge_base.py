@@ -86,12 +86,14 @@ class KnowledgeBase:
 
     def answer(self, question: str, asking: Asking) -> Answer:
         """As :meth:`ask`, with the options as one value."""
-        return answer(asking.method(), self.session(question, asking))
+        session = self.session(question, asking)
+        return answer(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
 
     def retrieve(self, question: str, **options: Any) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
         asking = Asking(**options)
-        return retrieve(asking.method(), self.session(question, asking))
+        session = self.session(question, asking)
+        return retrieve(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
 
     def stream(self, question: str, **options: Any) -> Iterator[Event]:
         """The steps of answering, as they happen; the last event carries the answer.

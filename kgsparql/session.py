@@ -52,6 +52,8 @@ class Session:
     :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
     :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
+    :param own_words: the question as it was asked, where :attr:`question` is another wording for a while: what is
+        linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.
     :param passages: of documents that were indexed with the graph, if any were.
     :param notes: lines for the reader of the answer, in the order they came up.
@@ -70,6 +72,7 @@ class Session:
     chooser: Chooser | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
+    own_words: str = ""
     given: tuple[IRI, ...] = ()
     passages: Passages = field(default_factory=Passages)
     languages: tuple[str, ...] = ("en",)
@@ -89,7 +92,8 @@ class Session:
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
+        self.own_words = self.own_words or self.question
+        seed = hashlib.sha256(f"{self.seed}\n{self.own_words}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
         self.ranked = RankerChooser(self.ranker, self.emit)
         if self.chooser is not None:
@@ -162,7 +166,7 @@ class Session:
                     for term in dict.fromkeys(self.given)
                 )  # fmt: skip
             else:
-                self._links = self.linker.link(self.question, mentions) if self.linker else ()
+                self._links = self.linker.link(self.own_words, mentions) if self.linker else ()
                 self._note_links(self._links)
                 self._note_missing(self._links, mentions)
             self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
@@ -189,18 +193,38 @@ class Session:
                     f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} is linked, and "
                     f"there are {others}; -e IRI takes one"
                 )
-        if not links and self.linker and (near := self.linker.suggest(self.question)):
+        if not links and self.linker and (near := self.linker.suggest(self.own_words)):
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
 
     def _note_missing(self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None) -> None:
         """The names in the question that the graph lacks, where others are linked: what was asked of them is open."""
-        for name, near in self.linker.missing(self.question, links, mentions) if self.linker and links else ():
+        for name, near in self.linker.missing(self.own_words, links, mentions) if self.linker and links else ():
             meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
             self.notes.append(f"not found in the graph: {printable(name, 80)!r}{meant}")
 
     def _mention(self, label: str) -> Mention:
-        place = place_of(label, self.question)
-        return Mention("", -1, -1) if place is None else Mention(self.question[slice(*place)], *place)
+        place = place_of(label, self.own_words)
+        return Mention("", -1, -1) if place is None else Mention(self.own_words[slice(*place)], *place)
+
+    def names(self) -> list[str]:
+        """The names that the question has, as it writes them; what they are linked to is still open."""
+        links = self.link() if self.given or self.linker is None else self.linker.link(self.own_words)
+        return [link.mention.text for link in links if link.mention.text]
+
+    @contextmanager
+    def worded(self, question: str) -> Iterator[None]:
+        """The question in other words, for what is ranked and chosen meanwhile; linked and answered are its own."""
+        before, self.question = self.question, question
+        try:
+            yield
+        finally:
+            self.question = before
+
+    def _place(self, mention: Mention) -> tuple[int, int]:
+        """Where the question, in the words it has now, says a mention; before its beginning, if nowhere."""
+        if self.question == self.own_words:
+            return mention.start, mention.end
+        return place_of(mention.text, self.question) or (-1, -1)
 
     def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
         """A label for each term, asked of the graph at most once in this session.
@@ -260,10 +284,10 @@ class Session:
 
     def asked(self, about: LinkedEntity | Term | None = None) -> Asked:
         """The question without its mentions, as one about this linked entity, or another that its mention may mean."""
-        places = {link.term: (link.mention.start, link.mention.end) for link in self.link()}
+        places = {link.term: self._place(link.mention) for link in self.link()}
         place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
         if isinstance(about, LinkedEntity) and place is None:
-            place = about.mention.start, about.mention.end
+            place = self._place(about.mention)
             places = {term: own for term, own in places.items() if own[1] <= place[0] or place[1] <= own[0]}
             places[about.term] = place
         named = tuple(own for own in places.values() if own[0] >= 0)

@@ -10,6 +10,7 @@ import typer
 from kgsparql.cli.ask import ask
 from kgsparql.cli.cache import cache
 from kgsparql.cli.doctor import doctor
+from kgsparql.cli.eval import evaluate
 from kgsparql.cli.index import index
 from kgsparql.cli.lookups import find, paths, show
 from kgsparql.cli.query import query
@@ -42,3 +43,4 @@ def _main(
 
 for command in (ask, find, show, paths, query, load, index, info, retrievers, cache, doctor):
     app.command()(command)
+app.add_typer(evaluate, name="eval")

@@ -14,6 +14,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._option_groups import with_groups
+from kgsparql.cli._preset_option import PresetOption, method_with
 from kgsparql.cli._rendering import FORMATS, render
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
 from kgsparql.terms import printable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kgsparql.events import Event
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["ask"]
+__all__ = ["ask", "options_of"]
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
 
@@ -42,7 +43,13 @@ def ask(
             "-e", "--entity", metavar="IRI", help="An entity of the question, instead of linking; repeatable."
         ),
     ] = None,
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            "-r", "--retriever", metavar="NAME", help="The method.", show_default="path_ranking, or that of --preset"
+        ),
+    ] = None,
+    preset: PresetOption = None,
     option: Annotated[
         list[str] | None,
         typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
@@ -55,6 +62,16 @@ def ask(
         bool,
         typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it."),
     ] = True,
+    augment: Annotated[
+        bool,
+        typer.Option("--augment", help="Have the model reword the question for the search: a call more. Experimental."),
+    ] = False,
+    rerank: Annotated[
+        int | None,
+        typer.Option(
+            "--rerank", metavar="N", help="Choose the N best pieces of all the evidence: a call more. Experimental."
+        ),
+    ] = None,
     embedder: Annotated[
         str,
         typer.Option(
@@ -92,10 +109,11 @@ def ask(
         raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
     if question != "-":
         checked_question(question)
+    method, options = method_with(preset, retriever, options_of(option))
     asking = Asking(
-        retriever=retriever, options=_options(option), direction=c.checked_direction(direction), seed=seed,
+        retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
         budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
-        complete=complete, model=model.opened(seed=seed),
+        complete=complete, augment=augment, rerank=rerank, model=model.opened(seed=seed),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
     with asking.model or nullcontext(), graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
@@ -143,7 +161,11 @@ def _exit_code(answer: Answer) -> int:
     return _EXIT[answer.status] if answer.error is None else answer.error.exit_code
 
 
-def _options(option: list[str] | None) -> dict[str, str]:
+def options_of(option: list[str] | None) -> dict[str, str]:
+    """Names and values from ``name=value``.
+
+    :raises OptionError: for anything else.
+    """
     options = {}
     for text in option or ():
         name, equals, value = text.partition("=")

@@ -160,12 +160,12 @@ def _line(data: Mapping[str, Any]) -> str:
 
 def appended(file: Path, line: str) -> None:
     """Add a line to a file: all of it, or nothing."""
-    data = line.encode("utf-8", "replace")
-    with file.open("ab") as stream:
+    left = memoryview(line.encode("utf-8", "replace"))
+    with file.open("ab", buffering=0) as stream:  # a buffer would be written once more when the file is closed
         size = stream.tell()
         try:
-            stream.write(data)
-            stream.flush()
+            while left:
+                left = left[stream.write(left) :]
         except OSError:
             os.truncate(file, size)
             raise
@@ -205,6 +205,6 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno == errno.ENOSPC:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise DiskFullError(f"{path}: no space left", hint="free some, then go on with --resume") from error
         raise StoreError(f"{path}: {error.strerror}", hint="name another directory with -o") from error

@@ -21,7 +21,7 @@ from kgsparql.errors import OptionError
 from kgsparql.retriever import Retriever
 from kgsparql.terms import printable
 
-__all__ = ["find", "load", "names"]
+__all__ = ["find", "load", "names", "with_options"]
 
 _GROUP = "kgsparql.retrievers"
 _YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -84,16 +84,23 @@ def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
     >>> load("mindmap", {"paths_kept": "3"}).paths_kept
     3
     """
-    method = find(name)
-    known = {field.name: field for field in fields(cast("Any", method)) if field.init}
+    return with_options(find(name), options)
+
+
+def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
+    """A method of a class with its options, as :func:`load`; fields without ``repr`` are no options.
+
+    :raises OptionError: for an option or a value that does not exist.
+    """
+    known = {field.name: field for field in fields(cast("Any", method)) if field.init and field.repr}
     hints = get_type_hints(method)
     values: dict[str, Any] = {}
     for option, value in (options or {}).items():
         if option not in known:
             raise OptionError(
-                f"{name} has no option {printable(option, 60)!r}", hint=f"it has: {', '.join(sorted(known))}"
+                f"{method.name} has no option {printable(option, 60)!r}", hint=f"it has: {', '.join(sorted(known))}"
             )
-        values[option] = _converted(name, known[option], hints[option], value)
+        values[option] = _converted(method.name, known[option], hints[option], value)
     return method(**values)
 
 

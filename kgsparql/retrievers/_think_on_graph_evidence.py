@@ -27,8 +27,8 @@ _ORACLE = 100.0
 
 
 def is_enough(draft: Draft | None) -> bool:
-    """Whether somebody judged the evidence enough, and said something that it carries."""
-    return draft is not None and draft.sufficient is True and bool(draft.text)
+    """Whether somebody judged the evidence enough: a model with an answer that it carries, or an oracle."""
+    return draft is not None and draft.sufficient is True
 
 
 def chains_only(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:

@@ -166,7 +166,7 @@ class MindMap(Retriever):
         if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return session.link()
         with session.within_budget():
-            return session.link(session.ask_model(mentions_call(session.question)))
+            return session.link(session.ask_model(mentions_call(session.own_words)))
         return session.link()
 
     def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[Scored]:

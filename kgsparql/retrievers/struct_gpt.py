@@ -105,8 +105,9 @@ class StructGPT(Retriever):
                 with session.within_budget():
                     seen = _as_found(found, session, latest_first=True)
                     draft = judged(seen, session) if session.can_spare_call("enough") else None
-                    if draft is not None and draft.sufficient and draft.text:
-                        return answered(seen, found, draft, session)
+                    if draft is not None and draft.sufficient:
+                        # An oracle writes nothing: what it chose is followed to all its ends, as at the last step.
+                        return answered(seen, found, draft, session) if draft.text else _exhausted(found, session)
                     fronts = self._onward(step, session)
             except (AuthenticationError, ModelError, RateLimitError) as error:
                 if not found:

@@ -210,10 +210,11 @@ class ThinkOnGraph(Retriever):
     def _hear(self, heard: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
         """Stop where the evidence is enough; count what nobody can understand, which is taken for a no."""
         for draft in heard:
-            walked.by_model |= draft is not None
-            if draft is not None and is_enough(draft):
-                walked.draft, walked.stopped = draft, True
-            elif draft is not None and draft.sufficient is None:
+            walked.stopped |= is_enough(draft)
+            if is_enough(draft) and draft is not None and draft.text:  # an oracle writes nothing
+                walked.draft = draft
+            walked.by_model |= draft is not None and (walked.draft is not None or not is_enough(draft))
+            if draft is not None and draft.sufficient is None:
                 session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
     def _lists(self, made: Sequence[Offer], candidates: Sequence[Candidate]) -> list[list[Candidate]]:

@@ -1,0 +1,35 @@
+"""``kgsparql eval``: the group; without the name of a command, what follows is a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from kgsparql.cli.eval.compare import compare
+from kgsparql.cli.eval.run import run
+from kgsparql.cli.eval.tune import tune
+from kgsparql.cli.eval.validate import validate
+
+__all__ = ["evaluate"]
+
+
+class _RunByDefault(TyperGroup):
+    """A group in which ``eval DATASET`` is ``eval run DATASET``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put ``run`` before what is no command and no call for help."""
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+evaluate = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    help="Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
+    pretty_exceptions_enable=False,
+)
+for command in (run, compare, validate, tune):
+    evaluate.command()(command)

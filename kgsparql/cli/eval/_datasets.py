@@ -1,0 +1,112 @@
+"""What the commands that ask a dataset share: which one, its graph, and the directory it is asked into."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.evaluation.dataset import Dataset
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["ColumnsOption", "DatasetArgument", "answerable", "check_directory", "graph_of", "opened_dataset"]
+
+_MISSING = 0.5
+"""Share of the gold terms that a graph may lack before it is taken for another graph."""
+
+_PROBLEMS = 5
+"""Unreadable lines that are told."""
+
+DatasetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV.",
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", metavar="FIELD=NAME,…", help="Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"
+    ),
+]
+
+
+def opened_dataset(dataset: str, columns: str | None, *, language: str, quiet: bool) -> Dataset:
+    """The dataset, and on stderr what whoever uses it should know.
+
+    :raises InputError: if there is none, or it is of no known format.
+    :raises DataError: if not one question can be read.
+    """
+    from kgsparql.evaluation.datasets import load
+
+    loaded = load(dataset, columns=_columns(columns), language=language)
+    licence = loaded.licence or "no licence information: check before you publish anything made with it"
+    source = f" · {loaded.source}" if loaded.source else ""
+    c.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}", quiet=quiet)
+    for problem in loaded.problems[:_PROBLEMS]:
+        c.say(f"  not read: {printable(str(problem), 300)}", quiet=quiet)
+    if len(loaded.problems) > _PROBLEMS:
+        c.say(f"  … and {len(loaded.problems) - _PROBLEMS:,} more that could not be read", quiet=quiet)
+    return loaded
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(field.strip() and equals and name.strip() for field, equals, name in pairs):
+        raise OptionError(f"--columns {printable(text, 80)}", hint="for example --columns question=q,answers=a")
+    return {field.strip(): name.strip() for field, _, name in pairs}
+
+
+def graph_of(graph: GraphOptions, dataset: Dataset) -> GraphOptions:
+    """The graph that was named, else the one beside the questions, else the one of the environment."""
+    if graph.kg or not dataset.graph:
+        return graph
+    return replace(graph, kg=[str(file) for file in dataset.graph])
+
+
+def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> None:
+    """Say what is wrong with the directory before anything long begins.
+
+    :param file: what makes the directory one of a run.
+    :raises InputError: if there is a run and nobody wants to go on with it, or none and somebody does.
+    """
+    what = Path(file).stem
+    is_there = (output / file).is_file()
+    if resume and not is_there:
+        raise InputError(f"{output}: no {what} to go on with", hint="leave out --resume to begin one")
+    if not resume and is_there:
+        raise InputError(f"{output}: a {what} is there already", hint="--resume goes on with it; or name another")
+    if not resume and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output}: not an empty directory", hint="name one that is not there yet")
+
+
+def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
+    """The dataset with its answers, on a graph that knows what it is about.
+
+    :raises DataError: if the graph lacks more than half of the gold terms.
+    """
+    from kgsparql.evaluation.validation import answered, missing_share
+
+    share = missing_share(dataset, knowledge)
+    if share > _MISSING:
+        raise DataError(
+            f"{100 * share:.0f} % of the terms in the gold answers and topics are not in {knowledge.graph.name}",
+            hint="is it the graph that the questions are about? name it with -k",
+        )
+    if share:
+        graph.say(f"{100 * share:.1f} % of the terms in the gold answers and topics are not in the graph")
+    known = answered(dataset, knowledge)
+    for problem in known.problems[len(dataset.problems) :]:
+        graph.say(f"  left out: {printable(str(problem), 300)}")
+    return known

@@ -1,0 +1,90 @@
+"""The options with which a command says which questions of a dataset are asked, and how; written once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgsparql.cli import _common as c
+from kgsparql.cli._model_options import LimitOptions, ModelOptions
+from kgsparql.errors import OptionError
+
+if TYPE_CHECKING:
+    from kgsparql.asking import Asking
+    from kgsparql.evaluation.dataset import Question
+    from kgsparql.evaluation.running import Method, Plan
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["QuestionOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Which questions, and how they are asked; each field is an option of the command line."""
+
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="In place of a model, one that knows the gold path: how far a method gets.")
+    ] = False
+    gold_topics: Annotated[
+        bool, typer.Option("--gold-topics", help="Give the entities of each question instead of linking them.")
+    ] = False
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="N", help="So many questions, equally of each number of hops."),
+    ] = None
+    sample_seed: Annotated[int, typer.Option("--sample-seed", help="Which questions --limit draws.")] = 0
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, max=64, help="Questions at the same time; 4 with a model or endpoint, else 1."
+        ),
+    ] = None
+    complete: Annotated[
+        bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
+    ] = True
+    augment: Annotated[bool, typer.Option("--augment", help="As for ask.")] = False
+    rerank: Annotated[int | None, typer.Option("--rerank", metavar="N", help="As for ask.")] = None
+    embedder: Annotated[
+        str,
+        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
+    ] = "auto"
+    direction: c.DirectionOption = "both"
+    lang: c.LangOption = "en"
+    seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0
+
+    @property
+    def more_calls(self) -> int:
+        """Model calls for each question that the options around a method take."""
+        return self.augment + (self.rerank is not None)
+
+    def asking(self, model: ModelOptions, limits: LimitOptions) -> Asking:
+        """What is the same for all questions; the model, if there is one, is to be closed.
+
+        :raises OptionError: for an oracle beside a model.
+        """
+        from kgsparql.asking import Asking
+
+        if self.oracle and model.is_named:
+            raise OptionError("--oracle together with a model", hint="leave out one of them")
+        return Asking(
+            direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
+            complete=self.complete, augment=self.augment, rerank=self.rerank, model=model.opened(seed=self.seed),
+        )  # fmt: skip
+
+    def plan(
+        self, knowledge: KnowledgeBase, asking: Asking, questions: Sequence[Question], methods: Sequence[Method]
+    ) -> Plan:
+        """What is asked, and how."""
+        from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
+        from kgsparql.evaluation.running import Plan
+
+        predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
+        is_slow = asking.model is not None or knowledge.graph.is_remote
+        return Plan(
+            questions=questions, methods=methods, asking=asking, gold_topics=self.gold_topics,
+            oracle=(lambda question: oracle_for(question, predicates)) if self.oracle else None,
+            workers=self.workers or (4 if is_slow else 1),
+        )  # fmt: skip

@@ -1,0 +1,73 @@
+"""How far a run is: one line that changes on a terminal, a line for each method elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kgsparql.cli._common import say
+
+if TYPE_CHECKING:
+    from kgsparql.evaluation.running import Tally
+
+__all__ = ["TallyLine", "tally_text"]
+
+
+def tally_text(at: Tally) -> str:
+    """What is done, how good it is so far, what it has cost, and how long it will take.
+
+    >>> from kgsparql.evaluation.running import Tally
+    >>> tally_text(Tally("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
+    'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
+    """
+    parts = [f"{at.method} {at.done:,}/{at.total:,}"]
+    if at.done:
+        parts.append(f"Hits@1 {100 * at.hits / at.done:.1f} %")
+    if at.failed:
+        parts.append(f"{at.failed:,} failed")
+    if at.cost is not None:
+        parts.append(f"cost {at.cost:.4g}")
+    if at.seconds_left is not None and at.done < at.total:
+        minutes, seconds = divmod(round(at.seconds_left), 60)
+        parts.append(f"{minutes}:{seconds:02} left")
+    return " · ".join(parts)
+
+
+class TallyLine:
+    """Shows each :class:`Tally` it is called with, on stderr."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live: Any = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> TallyLine:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, at: Tally) -> None:
+        """Show it; a method that is done stays on the screen."""
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(tally_text(at)))
+        if at.done == at.total:
+            self._say(tally_text(at))
+
+    def _say(self, text: str) -> None:
+        if self._live is not None:
+            self._live.console.print(text, highlight=False, markup=False)
+        else:
+            say(text, quiet=self._quiet)

@@ -1,0 +1,261 @@
+"""Every triple of a graph as a text, and the triples nearest to a question: by meaning, or by the words in common.
+
+Vectors are kept in the directory of the label index, below ``triples``: ``triples.jsonl`` is written first and in one
+step, vectors are added to ``vectors.f32`` as they come, so that what a kill interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.embedding import Embedder
+from kgsparql.evaluation.dataset import triple_of
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.query import Query
+from kgsparql.tables import translated
+from kgsparql.terms import IRI, Literal, Triple, normalised, printable
+from kgsparql.vocabulary import LABELS, PREDICATE_LABEL_LINKS
+from kgsparql.words import STOP_WORDS, root, words
+
+__all__ = ["NearestTriples", "TripleVectors", "TripleWords", "predicates_of", "size"]
+
+RECIPE = "triples-1"
+"""Changes whenever the triples, their order or their texts would be others."""
+
+_AT_ONCE = 256
+"""Triples that are embedded together: what a kill may cost."""
+
+_WRITTEN = 10_000
+"""Triples that are written together."""
+
+_COMPARED = 65_536
+"""Vectors that are compared at a time, some 100 MB."""
+
+_LITERAL = 200
+"""Characters of a term in a text."""
+
+_NAMING = frozenset((*LABELS, *PREDICATE_LABEL_LINKS))
+"""What these say is in the text of every other triple."""
+
+
+class NearestTriples(Protocol):
+    """What finds triples that are like a text."""
+
+    def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
+        """At most so many triples, the nearest first, with their scores; the same for the same text."""
+        ...
+
+
+def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
+    """The predicates whose triples are compared, with how many there are, in lexical order."""
+    found = {s["predicate"]: s["triples"] for s in knowledge.graph.select(Query.load("index_predicates"))}
+    counted = {p: int(n.value) for p, n in found.items() if isinstance(p, IRI) and isinstance(n, Literal)}
+    return {p: counted[p] for p in sorted(counted, key=str) if p not in _NAMING}
+
+
+def size(knowledge: KnowledgeBase) -> int:
+    """About how many triples are compared; those with blank nodes are counted here and left out there."""
+    return sum(predicates_of(knowledge).values())
+
+
+def _triples(knowledge: KnowledgeBase) -> Iterator[Triple]:
+    """The triples between terms that have names, predicate by predicate, in lexical order."""
+    query = Query.load("index_triples")
+    for predicate in predicates_of(knowledge):
+        found = knowledge.graph.select(query.bind(predicate=[predicate]))
+        triples = (Triple(s["subject"], predicate, s["object"]) for s in found if isinstance(s["subject"], IRI))
+        yield from sorted(triples, key=str)
+
+
+def _texts(triples: Sequence[Triple], knowledge: KnowledgeBase) -> list[str]:
+    """The triples in the words of their labels."""
+    terms = dict.fromkeys(term for t in triples for term in (t.subject, t.predicate, t.object))
+    labels = knowledge.labels(terms)
+    return [" ".join(printable(labels[term], _LITERAL) for term in (t.subject, t.predicate, t.object)) for t in triples]
+
+
+@dataclass(frozen=True, slots=True)
+class TripleVectors:
+    """The triples of a graph with the vectors of an embedder, on the disk.
+
+    :param begins: where in the file of triples each of them begins, shape ``(n_triples,)``.
+    """
+
+    directory: Path
+    embedder: Embedder
+    begins: NDArray[np.int64]
+
+    @classmethod
+    def opened(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleVectors | None:
+        """Those that were made of this graph; ``None`` if none were, or not all of them."""
+        directory = _directory(knowledge, embedder)
+        triples, vectors = directory / "triples.jsonl", directory / "vectors.f32"
+        if not triples.is_file() or not vectors.is_file():
+            return None
+        begins = _begins(triples)
+        whole = vectors.stat().st_size == 4 * len(begins) * embedder.dimension
+        return cls(directory, embedder, begins) if whole else None
+
+    @classmethod
+    def built(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleVectors:
+        """Those of this graph; made, or what an earlier run left unfinished made to its end.
+
+        :raises StoreLockedError: if another process is making them.
+        :raises StoreError: if they cannot be kept.
+        :raises EmbeddingError: if the embedder fails; what it did is kept.
+        """
+        directory = _directory(knowledge, embedder)
+        if (found := cls.opened(knowledge, embedder)) is not None:
+            return found
+        with writer_lock(directory):
+            with translated(directory):
+                directory.mkdir(parents=True, exist_ok=True)
+            if not (directory / "triples.jsonl").is_file():
+                _write_triples(directory / "triples.jsonl", knowledge)
+            made = cls(directory, embedder, _begins(directory / "triples.jsonl"))
+            made._embed(knowledge)
+        return made
+
+    def _embed(self, knowledge: KnowledgeBase) -> None:
+        """Make the vectors that are missing, and write them as they come."""
+        row, total = 4 * self.embedder.dimension, len(self.begins)
+        file = self.directory / "vectors.f32"
+        with translated(self.directory), file.open("ab") as stream:
+            done = min(stream.tell() // row, total)
+            stream.truncate(done * row)
+        while done < total:
+            some = self._read(range(done, min(done + _AT_ONCE, total)))
+            vectors = self.embedder.embed(_texts(some, knowledge))
+            with translated(self.directory), file.open("ab") as stream:
+                stream.write(np.ascontiguousarray(vectors, dtype="<f4").tobytes())
+            done += len(some)
+            if knowledge.progress is not None:
+                knowledge.progress("embedding triples", done, total)
+
+    def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
+        """As :meth:`NearestTriples.nearest`: by the cosine of text and triple."""
+        total = len(self.begins)
+        if not total:
+            return []
+        asked = self.embedder.embed([text])[0]
+        shape = total, self.embedder.dimension
+        vectors = np.memmap(self.directory / "vectors.f32", dtype="<f4", mode="r", shape=shape)
+        scores = np.concatenate([vectors[i : i + _COMPARED] @ asked for i in range(0, total, _COMPARED)])
+        best = _best(scores, limit)
+        return [(t, float(scores[i])) for t, i in zip(self._read(best), best, strict=True)]
+
+    def _read(self, places: Sequence[int]) -> list[Triple]:
+        found = []
+        with (self.directory / "triples.jsonl").open("rb") as stream:
+            for place in places:
+                stream.seek(int(self.begins[place]))
+                found.append(triple_of(*json.loads(stream.readline())))
+        return found
+
+
+def _directory(knowledge: KnowledgeBase, embedder: Embedder) -> Path:
+    """Where they are kept: the label index's is another for another graph, this one for another embedder, too."""
+    key = json.dumps([RECIPE, embedder.name, knowledge.languages])
+    return knowledge.index_directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
+
+
+def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
+    """All triples, one a line, in one step."""
+    partial = file.with_suffix(".partial")
+    triples = _triples(knowledge)
+    with translated(file.parent):
+        partial.write_bytes(b"")
+    while some := list(islice(triples, _WRITTEN)):
+        lines = (json.dumps([str(t.subject), str(t.predicate), str(t.object)], ensure_ascii=False) for t in some)
+        with translated(file.parent), partial.open("a", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+    with translated(file.parent):
+        partial.replace(file)
+
+
+def _begins(file: Path) -> NDArray[np.int64]:
+    """Where the lines of a file begin."""
+    begins, at = array("q"), 0
+    with file.open("rb") as stream:
+        for line in stream:
+            begins.append(at)
+            at += len(line)
+    return np.array(begins, dtype=np.int64)
+
+
+def _best(scores: NDArray[np.floating], limit: int) -> list[int]:
+    """The places of the highest scores, the best first; ties in their order.
+
+    >>> _best(np.array([0.5, 0.9, 0.5, 0.1]), 2)
+    [1, 0]
+    """
+    if limit < len(scores):
+        least = np.partition(scores, -limit)[-limit]
+        places = np.flatnonzero(scores >= least)
+    else:
+        places = np.arange(len(scores))
+    order = np.argsort(-scores[places], kind="stable")
+    return [int(place) for place in places[order][:limit]]
+
+
+@dataclass(frozen=True, slots=True)
+class TripleWords:
+    """The triples of a graph with the words of their texts, in memory: for graphs that are small.
+
+    :param postings: for each stem the triples that have it, and how often.
+    :param lengths: stems of each triple, shape ``(n_triples,)``.
+
+    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75.
+    """
+
+    triples: tuple[Triple, ...]
+    postings: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
+    lengths: NDArray[np.float64]
+
+    @classmethod
+    def built(cls, knowledge: KnowledgeBase) -> TripleWords:
+        """Those of a graph."""
+        found: list[Triple] = []
+        postings: dict[str, tuple[array[int], array[float]]] = {}
+        lengths = array("d")
+        source = _triples(knowledge)
+        while some := list(islice(source, _AT_ONCE)):
+            for text in _texts(some, knowledge):
+                counts = Counter(_stems(text))
+                for stem, count in counts.items():
+                    places, times = postings.setdefault(stem, (array("q"), array("d")))
+                    places.append(len(lengths))
+                    times.append(count)
+                lengths.append(sum(counts.values()))
+            found += some
+        numbered = {stem: (np.array(p, np.int64), np.array(t, np.float64)) for stem, (p, t) in postings.items()}
+        return cls(tuple(found), numbered, np.array(lengths, np.float64))
+
+    def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
+        """As :meth:`NearestTriples.nearest`; what has no word of the text is not among them."""
+        scores = np.zeros(len(self.triples))
+        usual = float(self.lengths.mean()) if len(self.lengths) else 1.0
+        for stem in sorted(set(_stems(text))):
+            if stem in self.postings:
+                places, counts = self.postings[stem]
+                idf = math.log(1 + (len(scores) - len(places) + 0.5) / (len(places) + 0.5))
+                norms = 1.2 * (0.25 + 0.75 * self.lengths[places] / usual)
+                scores[places] += idf * counts * 2.2 / (counts + norms)
+        return [(self.triples[i], float(scores[i])) for i in _best(scores, limit) if scores[i] > 0]
+
+
+def _stems(text: str) -> list[str]:
+    return [root(word) for word in words(normalised(text)) if word not in STOP_WORDS["en"]]

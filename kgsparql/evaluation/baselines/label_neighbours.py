@@ -1,0 +1,131 @@
+"""The nearest labels: what the label index finds for the whole question, and what lies around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.errors import OptionError
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.linking import LinkedEntity
+from kgsparql.paths import Hop, Path, PropertyPath
+from kgsparql.query import Query
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.session import Session
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.verbalising import Line, line_terms, line_text
+
+__all__ = ["LabelNeighbours"]
+
+_RANGES = {"labels": (1, 100), "lines": (1, 100), "ends_per_line": (1, 100)}
+
+Nearest = Callable[[str, int], Sequence[LinkedEntity]]
+"""The entities whose labels are most like a text, at most so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNeighbours(Retriever):
+    """The entities whose labels are most like the question are the candidates; their neighbours are the evidence.
+
+    :param labels: entities.
+    :param lines: predicates of an entity whose neighbours are shown.
+    :param ends_per_line: neighbours by each of them.
+    """
+
+    name: ClassVar[str] = "label_neighbours"
+    summary: ClassVar[str] = "the entities whose labels are most like the question, with their neighbours"
+    source: ClassVar[str] = "a baseline: nearest neighbours in the label index"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="30 + 2 * entities")
+
+    labels: int = 10
+    lines: int = 5
+    ends_per_line: int = 10
+    nearest: Nearest | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise OptionError(f"label_neighbours: {name}={value} is out of range", hint=f"from {least} to {most}")
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Neighbour lines (N) of the entities, those of the nearest first; the entities that were not linked."""
+        linked = {link.term for link in session.link()}
+        near_labels = self._near(session, self.labels + len(linked))
+        found = [entity for entity in near_labels if entity.term not in linked][: self.labels]
+        items: list[EvidenceItem] = []
+        with session.within_budget():
+            near = neighbours(
+                session.graph, [e.term for e in found], direction=session.direction, limit=self.ends_per_line
+            )
+            items += self._items(found, near.items, session)
+        evidence = Evidence(items)
+        return Retrieval(evidence=evidence, candidates=tuple(_candidates(found, evidence)))
+
+    def _near(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
+        if self.nearest is not None:
+            return self.nearest(session.question, at_most)
+        if session.linker is None:
+            return ()
+        return session.linker.similar(session.question, limit=at_most, threshold=0.0)
+
+    def _items(
+        self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
+    ) -> list[EvidenceItem]:
+        """The first lines of each entity, as far as nothing in them is a blank node."""
+        kept: list[tuple[Line, float]] = []
+        for entity in found:
+            own = [line for group in groups if group.entity == entity.term if (line := _line(group)) is not None]
+            if len(own) > self.lines:
+                session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
+            kept += [(line, entity.score) for line in own[: self.lines]]
+        labels = session.labels(line_terms(line for line, _ in kept), owed=True)
+        return [_item(line, score, labels) for line, score in kept]
+
+
+def _line(group: NeighbourGroup) -> Line | None:
+    """The neighbours that have names, as a line."""
+    ends = [end for end in group.neighbours if not isinstance(end, BlankNode)]
+    ways = tuple(Path(group.entity, (_hop(group, end),)) for end in ends)
+    count = group.count - len(group.neighbours) + len(ends)
+    return Line(PropertyPath((group.step,)), ways, count, group.exact) if ways else None
+
+
+def _hop(group: NeighbourGroup, end: Term) -> Hop:
+    if group.step.direction == "forward":
+        return Hop(Triple(group.entity, group.step.predicate, end))
+    if isinstance(end, Literal | Triple):
+        raise TypeError(f"{end} is no subject")
+    return Hop(Triple(end, group.step.predicate, group.entity), "inverse")
+
+
+def _item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
+    """A line as evidence: its query finds all that is on it, or, of a line that was cut, what is shown."""
+    whole = line.exact and line.count == len(line.ways)
+    known = line.count if line.exact else None
+    return EvidenceItem(
+        kind="neighbours",
+        text=line_text(line, labels, shown=len(line.ways)),
+        triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
+        query=Query.walk_triples(line.path, [_iri(line.start)], None if whole else line.ends, limit=1_000),
+        score=score,
+        cuts=() if whole else (Cut("ends", len(line.ways), known, f"{line.start} {line.path}"),),
+        ways=line.ways,
+    )
+
+
+def _iri(term: Term) -> IRI:
+    if not isinstance(term, IRI):
+        raise TypeError(f"a line starts at an IRI, not at {term}")
+    return term
+
+
+def _candidates(found: Sequence[LinkedEntity], evidence: Evidence) -> Iterator[AnswerTerm]:
+    """The entities that there is evidence of, the nearest first."""
+    for entity in found:
+        markers = tuple(item.marker for item in evidence if item.ways and item.ways[0].start == entity.term)
+        if markers:
+            yield AnswerTerm(entity.term, entity.label, entity.score, markers)

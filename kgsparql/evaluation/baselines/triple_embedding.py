@@ -1,0 +1,87 @@
+"""The nearest triples: every triple of the graph as a text, compared with the question; no walking, no linking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.errors import OptionError
+from kgsparql.evaluation.baselines._triples import NearestTriples
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.paths import Hop, Path, PropertyPath, Step
+from kgsparql.query import Query
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.session import Session
+from kgsparql.terms import IRI, Term, Triple, normalised
+from kgsparql.verbalising import path_text
+
+__all__ = ["TripleEmbedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class TripleEmbedding(Retriever):
+    """The triples whose texts are most like the question are the evidence; what the question does not name, answers.
+
+    :param triples: how many.
+    """
+
+    name: ClassVar[str] = "triple_embedding"
+    summary: ClassVar[str] = "the triples whose texts are most like the question"
+    source: ClassVar[str] = "a baseline: Baek et al., 2023, arXiv 2310.13481 (direct fact retrieval), without training"
+    cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="20 + 2 * entities")
+
+    triples: int = 20
+    index: NearestTriples | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.triples <= 1_000:
+            raise OptionError(f"triple_embedding: triples={self.triples} is out of range", hint="from 1 to 1,000")
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """The nearest triples (N), each an item; the terms of the best first.
+
+        :raises OptionError: if nobody made an index of the triples.
+        """
+        if self.index is None:
+            raise OptionError("triple_embedding has no index of this graph", hint="evaluation.baselines.load makes it")
+        found = self.index.nearest(session.question, self.triples)
+        terms = dict.fromkeys(term for t, _ in found for term in (t.subject, t.predicate, t.object))
+        labels = session.labels(terms, owed=True)
+        evidence = Evidence(_item(triple, score, labels) for triple, score in found)
+        return Retrieval(evidence=evidence, candidates=tuple(_candidates(evidence, labels, session)))
+
+
+def _item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
+    hop = Hop(triple)
+    path = Path(triple.subject, (hop,))
+    if not isinstance(triple.subject, IRI):
+        raise TypeError(f"{triple} has a blank node")
+    return EvidenceItem(
+        kind="neighbours",
+        text=path_text(path, labels),
+        triples=(CitedTriple(triple),),
+        query=Query.walk_triples(PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1),
+        score=score,
+        ways=(path,),
+    )
+
+
+def _candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:
+    """The subjects and objects that the question does not name, by the best triple each is in; else all of them."""
+    linked: set[Term] = {link.term for link in session.link()}
+    asked = f" {normalised(session.own_words)} "
+    markers: dict[Term, list[str]] = {}
+    for item in evidence:
+        for way in item.ways:
+            for term in dict.fromkeys((way.end, way.start)):
+                markers.setdefault(term, []).append(item.marker)
+    new = [term for term in markers if term not in linked and f" {normalised(labels[term])} " not in asked]
+    for term in new or _others(markers, linked):
+        yield AnswerTerm(term, labels[term], evidence[markers[term][0]].score, tuple(markers[term]))
+
+
+def _others(markers: Mapping[Term, Sequence[str]], linked: set[Term]) -> list[Term]:
+    """What is left where the question names everything: what was not linked, or, of that too, all."""
+    return [term for term in markers if term not in linked] or list(markers)

@@ -1,0 +1,317 @@
+"""A comparison as tables of texts, which every format shows: who is best, by how much, where, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kgsparql.evaluation.comparison import Comparison
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.scoring import ALWAYS
+from kgsparql.evaluation.standing import Row, Standing
+from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
+from kgsparql.terms import printable
+
+__all__ = ["Section", "Table", "amount", "how_tested", "p_text", "sections"]
+
+_WITH_INTERVALS = ("hits@1", "expected_hits@1")
+"""Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
+
+_QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1")
+
+_QUALITY_WIDE = (*_QUALITY, "hits@10", "mrr", "triple_precision", "triple_recall", "triple_f1", "linking_recall@1")
+
+_COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")
+
+_OF_A_MODEL = frozenset({"rounds", "tokens", "cost", "paid_cost"})
+"""Metrics that say nothing where no model was asked."""
+
+_SHARES = ("grounded", "unsupported_claims", "abstained", "partial", *ALWAYS)
+
+_KINDS = {"hops": "by hops", "type": "by type of question", "direction": "by direction of the path"}
+
+_MONEY = frozenset({"cost", "paid_cost"})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts.
+
+    :param columns: the heads; the first is that of the names of rows.
+    :param rows: as many cells as there are columns.
+    :param left: places of columns that are aligned to the left, beside the first.
+    :param captions: lines below it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[int] = frozenset()
+    captions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What there is to say of one dataset.
+
+    :param summary: sentences for a reader who reads nothing else.
+    """
+
+    dataset: str
+    heading: str
+    summary: tuple[str, ...]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+
+
+def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]:
+    """What there is to say, dataset by dataset.
+
+    :param wide: there is room for more metrics.
+    """
+    for standing in comparison.standings:
+        tables = [_quality(standing, comparison, wide=wide)]
+        if standing.versus and standing.tested:
+            tables.append(_versus(standing, comparison))
+        tables += [_sliced(standing, kind) for kind in _kinds(standing, comparison)]
+        tables += [_reliability(standing, comparison), _costs(standing, comparison)]
+        yield Section(
+            dataset=standing.dataset,
+            heading=_heading(standing),
+            summary=tuple(_summary(standing)),
+            tables=tuple(table for table in tables if table.rows and len(table.columns) > 1),
+            notes=standing.notes,
+        )
+
+
+def amount(metric: str, value: float | None) -> str:
+    """A figure in as many digits as mean something.
+
+    >>> amount("hits@1", 0.8111), amount("tokens", 12345.6), amount("queries", 3.25), amount("hits@1", None)
+    ('0.811', '12,346', '3.2', '–')
+    """
+    if value is None:
+        return "–"
+    if metric in _MONEY:
+        return f"{value:.2f}" if value >= 1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0")
+    if metric in _SHARES:
+        return f"{100 * value:.0f} %" if not 0 < value < 0.01 else "<1 %"
+    if _is_quality(metric):
+        return f"{value:.3f}"
+    digits = 0 if abs(value) >= 100 or not value else 1 if abs(value) >= 1 else 2
+    return f"{value:,.{digits}f}"
+
+
+def p_text(p: float) -> str:
+    """A probability in three digits.
+
+    >>> p_text(0.03), p_text(0.0002)
+    ('p=0.030', 'p<0.001')
+    """
+    return "p<0.001" if p < 0.001 else f"p={p:.3f}"
+
+
+def _is_quality(metric: str) -> bool:
+    return METRICS[metric].group != "cost" and metric not in _SHARES
+
+
+def _with_interval(metric: str, found: Interval | None) -> str:
+    if found is None:
+        return "–"
+    return f"{amount(metric, found.mean)} ({amount(metric, found.low)}–{amount(metric, found.high)})"
+
+
+def _heading(standing: Standing) -> str:
+    counts = sorted({row.questions for row in standing.rows})
+    asked = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    models = sorted({row.model for row in standing.rows} - {""})
+    model = f"model {printable(', '.join(models), 200)}" if models else "no model"
+    return f"{printable(standing.dataset, 100)}: {asked} questions, {model}"
+
+
+def _summary(standing: Standing) -> Iterator[str]:
+    """The best row, and who is shown to be worse than it."""
+    metric = standing.primary
+    if standing.best is None:
+        yield "No metric of quality is defined: nobody knows the right answers."
+        return
+    best = standing.rows[standing.best]
+    found = best.means[metric]
+    if found is not None:
+        yield f"Best {metric}: {best.name}, {_with_interval(metric, found)}."
+    if standing.reference is None or len(standing.rows) < 2:
+        return
+    reference = standing.rows[standing.reference]
+    for verdict, words in (("worse", "worse than"), ("better", "better than"), ("not shown", "")):
+        names = [
+            standing.rows[i].name
+            for i, by_metric in standing.versus.items()
+            if metric in by_metric and by_metric[metric].verdict == verdict
+        ]
+        if names and words:
+            yield f"Shown to be {words} {reference.name}: {', '.join(names)}."
+        elif names:
+            yield f"Not shown to differ from {reference.name}: {', '.join(names)}."
+
+
+def _label(standing: Standing, row: Row) -> str:
+    is_best = standing.best is not None and standing.rows[standing.best] is row
+    return f"{row.name} *" if is_best and len(standing.rows) > 1 else row.name
+
+
+def _asked(row: Row) -> str:
+    return f"{row.n:,}" if row.n == row.questions else f"{row.n:,} of {row.questions:,}"
+
+
+def _is_defined(standing: Standing, metric: str) -> bool:
+    return any(row.means.get(metric) is not None for row in standing.rows)
+
+
+def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table:
+    wanted = comparison.metrics if comparison.named else _QUALITY_WIDE if wide else _QUALITY
+    metrics = [
+        name for name in wanted if name in comparison.metrics and _is_quality(name) and _is_defined(standing, name)
+    ]
+    with_intervals = metrics if comparison.named and len(metrics) <= 3 else _WITH_INTERVALS
+    if not set(metrics) & set(with_intervals):
+        with_intervals = [standing.primary]
+    has_all = len({row.questions for row in standing.rows}) == 1 and all(r.n == r.questions for r in standing.rows)
+    rows = tuple(
+        (
+            _label(standing, row),
+            *([] if has_all else [_asked(row)]),
+            *(
+                _with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
+                for name in metrics
+            ),
+        )
+        for row in standing.rows
+    )
+    captions = [f"In brackets: 95 % bootstrap interval of the mean ({RESAMPLES:,} resamples, seed {comparison.seed})."]
+    if standing.best is not None and len(rows) > 1:
+        captions.insert(0, f"* best {standing.primary}")
+    return Table(
+        "Quality", ("method", *([] if has_all else ["n"]), *metrics), rows if metrics else (), captions=tuple(captions)
+    )
+
+
+def _reliability(standing: Standing, comparison: Comparison) -> Table:
+    metrics = [
+        name
+        for name in _SHARES
+        if _is_defined(standing, name) and (name in ALWAYS or name in comparison.metrics or not comparison.named)
+    ]
+    return _plain("Reliability: share of questions", standing, metrics)
+
+
+def _costs(standing: Standing, comparison: Comparison) -> Table:
+    """What it cost; where no model was asked, without what only a model costs."""
+    has_model = any((row.mean("model_calls") or 0) > 0 for row in standing.rows)
+    metrics = [
+        name
+        for name in (comparison.metrics if comparison.named else _COSTS)
+        if METRICS[name].group == "cost"
+        and name in comparison.metrics
+        and _is_defined(standing, name)
+        and (comparison.named or has_model or name not in _OF_A_MODEL)
+    ]
+    return _plain("Cost: mean of a question", standing, metrics)
+
+
+def _plain(title: str, standing: Standing, metrics: Sequence[str]) -> Table:
+    """A table of means."""
+    heads = (name.replace("_", " ") for name in metrics)
+    rows = tuple((_label(standing, row), *(amount(name, row.mean(name)) for name in metrics)) for row in standing.rows)
+    return Table(title, ("method", *heads), rows)
+
+
+def how_tested(standing: Standing) -> str:
+    """Which test is used where, in one line."""
+    tests = {
+        name: {by_metric[name].difference.test for by_metric in standing.versus.values() if name in by_metric}
+        for name in standing.tested
+    }
+    exact = [name for name, used in tests.items() if used == {"mcnemar"}]
+    other = [name for name, used in tests.items() if "bootstrap" in used]
+    parts = [
+        *([f"{', '.join(exact)}: exact McNemar test"] if exact else []),
+        *([f"{', '.join(other)}: paired bootstrap"] if other else []),
+    ]
+    count = sum(1 for by_metric in standing.versus.values() if by_metric)
+    holm = f"; p after Holm's correction for {count} comparisons" if count > 1 else ""
+    return f"{'; '.join(parts)}{holm}. Where p is 0.05 or more, no difference is shown."
+
+
+def _versus(standing: Standing, comparison: Comparison) -> Table:
+    assert standing.reference is not None  # noqa: S101 - there is no versus without it
+    reference = standing.rows[standing.reference]
+    sizes = {versus.difference.n for by_metric in standing.versus.values() for versus in by_metric.values()}
+    has_all = len(sizes) == 1 and all(standing.versus.values())
+    rows: list[tuple[str, ...]] = []
+    for i, by_metric in standing.versus.items():
+        name = standing.rows[i].name
+        if not by_metric:
+            rows.append((name, "0", "–", "–", "–", "none shared"))
+        for place, (metric, versus) in enumerate(by_metric.items()):
+            found = versus.difference
+            bounds = f"{_signed(metric, found.low)}, {_signed(metric, found.high)}"
+            rows.append((
+                "" if place else name, *([] if has_all else [f"{found.n:,}"]), metric,
+                f"{_signed(metric, found.mean)} [{bounds}]", f"{versus.won}:{versus.lost}",
+                f"{versus.verdict}, {p_text(versus.p)}",
+            ))  # fmt: skip
+    columns = ("method", *([] if has_all else ["n"]), "metric", "difference", "won:lost", "verdict")
+    left = frozenset({1, 4} if has_all else {2, 5})
+    shared = f"{min(sizes):,} questions" if has_all else "the questions that both were asked"
+    is_best = standing.reference == standing.best and not comparison.baseline
+    why = f"the best {standing.primary}" if is_best else "the baseline"
+    title = f"Against {reference.name} ({why}), on {shared}"
+    return Table(title, columns, tuple(rows), left, (how_tested(standing),))
+
+
+def _signed(metric: str, value: float) -> str:
+    """A difference with its sign.
+
+    >>> _signed("hits@1", -0.1), _signed("hits@1", 0.1), _signed("hits@1", -0.0001)
+    ('-0.100', '+0.100', '0.000')
+    """
+    shown = amount(metric, abs(value))
+    is_nothing = not shown.strip("0.,% ")
+    return shown if is_nothing else f"{'-' if value < 0 else '+'}{shown}"
+
+
+def _kinds(standing: Standing, comparison: Comparison) -> Sequence[str]:
+    """What the questions of a dataset are told apart by in tables: as asked, else hops, or types where they are few."""
+    there = [kind for kind in comparison.by if any(row.slices.get(kind) for row in standing.rows)]
+    if comparison.by_named or not there:
+        return there
+    if "hops" in there:
+        return ["hops"]
+    types = max((len(row.slices.get("type", ())) for row in standing.rows), default=0)
+    return ["type"] if 1 < types <= 8 else []
+
+
+def _sliced(standing: Standing, kind: str) -> Table:
+    metric = standing.primary
+    values = list(dict.fromkeys(value for row in standing.rows for value in row.slices[kind]))
+    heads = []
+    for value in values:
+        sizes = sorted({row.slices[kind][value].n for row in standing.rows if row.slices[kind][value].n})
+        count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "0"
+        heads.append(f"{_slice_name(kind, value)} (n {count})")
+    rows = tuple(
+        (
+            _label(standing, row),
+            *(_with_interval(metric, row.slices[kind][value].means.get(metric)) for value in values),
+        )
+        for row in standing.rows
+    )
+    small = any(0 < row.slices[kind][value].n < FEW for row in standing.rows for value in values)
+    captions = (f"Intervals of fewer than {FEW} questions are rough.",) if small else ()
+    return Table(f"{metric} {_KINDS[kind]}", ("method", *heads), rows if metric else (), captions=captions)
+
+
+def _slice_name(kind: str, value: str) -> str:
+    if kind == "hops" and value.isdecimal():
+        return f"{value} hop" if value == "1" else f"{value} hops"
+    return printable(value, 40)

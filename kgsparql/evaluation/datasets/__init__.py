@@ -1,0 +1,159 @@
+"""Questions with known answers, read from the formats that datasets come in: one file for each format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import DataError, InputError
+from kgsparql.evaluation.dataset import Dataset
+from kgsparql.evaluation.datasets import json_lines, lcquad, qald, tables, text2sparql
+from kgsparql.evaluation.datasets._answers import gold_terms
+from kgsparql.evaluation.datasets._document import Document, Reading, json_value, read_document
+from kgsparql.evaluation.datasets.sampling import sample
+from kgsparql.terms import printable
+
+__all__ = ["FORMATS", "gold_terms", "load", "sample"]
+
+FORMATS = (
+    "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
+    json_lines.TITLE, qald.TITLE, text2sparql.TITLE, lcquad.TITLE_1, lcquad.TITLE_2, tables.TITLE,
+)  # fmt: skip
+"""What can be read, for people."""
+
+_ABOUT = "dataset.json"
+_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
+
+
+def load(path_or_name: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
+    """The questions of a file, or of a folder with a graph and questions about it.
+
+    The format is recognised from what is in the file. What cannot be used of it is a problem, by line or number, and
+    the rest is read. Of a folder the graph is every RDF file that is called ``graph.*``, and the questions are in
+    ``questions.jsonl`` or ``questions.*`` in another format; ``dataset.json``, if it is there, says ``name``,
+    ``source``, ``licence`` and, where there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
+    No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself says which dataset it is.
+
+    :param columns: of CSV and TSV: which column holds what, as :func:`kgsparql.evaluation.datasets.tables.read` says.
+    :param language: of questions that are asked in several.
+    :raises InputError: if there is nothing, no format is recognised, or a column is missing.
+    :raises DataError: if no question of the file can be used, or it is not what it should be.
+
+    >>> dataset = load("fixtures/nobel_questions.jsonl")
+    >>> dataset.name, len(dataset.questions), dataset.questions[0].answers[0].label
+    ('nobel_questions', 40, 'Warsaw')
+    """
+    path = Path(path_or_name)
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{printable(str(path_or_name), 200)}: {error}", hint="name a file or a folder") from error
+    if is_folder:
+        return _folder(path, columns, language)
+    if not is_file:
+        raise InputError(f"{path}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
+    return _dataset(_read(path, columns, language))
+
+
+def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
+    names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
+    file = next((folder / name for name in names if (folder / name).is_file()), None)
+    if file is None:
+        there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
+        raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
+    about = _about(folder)
+    return _dataset(_read(file, columns, language), about, _graph(folder, about))
+
+
+def _about(folder: Path) -> Mapping[str, Any]:
+    """What ``dataset.json`` says."""
+    file = folder / _ABOUT
+    if not file.is_file():
+        return {}
+    try:
+        data = json_value(read_document(file).text)
+    except InputError as error:
+        raise DataError(f"{file}: {error.message}", hint="name, source and licence of the questions") from error
+    if not isinstance(data, Mapping):
+        raise DataError(f"{file}: no JSON object", hint="name, source and licence of the questions")
+    return data
+
+
+def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The files of the graph: ``graph.*``, else those that ``dataset.json`` names."""
+    from kgsparql.graphs.files import has_rdf_suffix
+
+    found = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
+    if found:
+        return tuple(found)
+    named = about.get("graph") or []
+    named = [named] if isinstance(named, str) else named
+    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
+        raise DataError(f"{folder / _ABOUT}: graph is no path", hint="one path or a list of them, from the folder on")
+    return tuple(folder / name for name in named)
+
+
+def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Reading:
+    """The questions of a file, in the format it is in.
+
+    :raises InputError: if that is none of :data:`FORMATS`.
+    """
+    document = read_document(path)
+    if columns is not None or document.suffix in {".csv", ".tsv"}:
+        return tables.read(document, columns)
+    if json_lines.is_ours(document):
+        return json_lines.read(document)
+    if text2sparql.looks_like_it(document):
+        return text2sparql.read(document, language)
+    why = ""
+    if document.text.lstrip().startswith(("{", "[")):
+        try:
+            return _read_json(document, language)
+        except DataError as error:
+            why = f" ({error.message.removeprefix(f'{path}: ')})"
+        except LookupError:
+            pass
+    raise InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
+
+
+def _read_json(document: Document, language: str) -> Reading:
+    """The questions of one JSON value.
+
+    :raises DataError: if it is not JSON.
+    :raises LookupError: if it is of no format that is known.
+    """
+    data = document.json
+    if qald.is_qald(data):
+        return qald.read(document, language)
+    for is_it, read in ((lcquad.is_first, lcquad.read_first), (lcquad.is_second, lcquad.read_second)):
+        if is_it(data):
+            return read(document)
+    if isinstance(data, list) and any(map(json_lines.is_entry, data)):
+        return json_lines.read_list(document)
+    raise LookupError("no known format")
+
+
+def _dataset(reading: Reading, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()) -> Dataset:
+    """The dataset of what was read.
+
+    :raises DataError: if that is nothing.
+    """
+    path = reading.document.path
+    if not reading.questions:
+        if not reading.problems:
+            raise DataError(f"{path}: no questions in it", hint="is it the right file?")
+        first = str(reading.problems[0]).removeprefix(str(path))
+        raise DataError(
+            f"{path}: none of {len(reading.problems):,} questions can be used; the first{first}",
+            hint="is it the right file, or the right --lang?",
+        )
+    said = {key: str(value) for key, value in (about or {}).items() if isinstance(value, str | int)}
+    return Dataset(
+        name=printable(said.get("name") or reading.name or reading.document.name, 60),
+        source=printable(said.get("source") or reading.source, 300),
+        licence=printable(said.get("licence") or said.get("license") or reading.licence, 100),
+        questions=tuple(reading.questions),
+        graph=graph,
+        problems=tuple(reading.problems),
+    )

@@ -1,0 +1,158 @@
+"""A file of questions as text, and what is taken from it, one question after another."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ParamSpec
+
+from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
+from kgsparql.evaluation.dataset import Problem, Question
+from kgsparql.terms import printable
+
+__all__ = ["MAX_BYTES", "Document", "Reading", "json_value", "read_document"]
+
+P = ParamSpec("P")
+
+MAX_BYTES = 2**29
+"""Of a file of questions, unpacked: the largest known have 100 MB."""
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file of questions.
+
+    :param text: all of it, without a byte order mark.
+    """
+
+    path: Path
+    text: str
+
+    @property
+    def suffix(self) -> str:
+        """The suffix in lower case, that of the packed file where it is packed: ``.jsonl`` of ``a.jsonl.gz``."""
+        suffixes = [suffix.lower() for suffix in self.path.suffixes]
+        if suffixes[-1:] == [".gz"]:
+            suffixes.pop()
+        return suffixes[-1] if suffixes else ""
+
+    @property
+    def name(self) -> str:
+        """What to call the dataset if it does not say: the file without its suffixes; its folder for ``questions``."""
+        stem = self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        return self.path.absolute().parent.name if stem == "questions" else stem
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends; the first is line 1. Only line feeds end one, as in JSON Lines."""
+        return [line.removesuffix("\r") for line in self.text.split("\n")]
+
+    @cached_property
+    def json(self) -> Any:
+        """The whole file as a JSON value.
+
+        :raises DataError: if it is none.
+        """
+        try:
+            return json_value(self.text)
+        except InputError as error:
+            raise DataError(f"{self.path}: {error.message}", hint="is the file whole?") from error
+
+
+@dataclass
+class Reading:
+    """What was taken from a document so far.
+
+    :param source: who published it and where, if the file says so or its format does.
+    """
+
+    document: Document
+    name: str = ""
+    source: str = ""
+    licence: str = ""
+    questions: list[Question] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    _ids: dict[str, int] = field(default_factory=dict)
+
+    def add(self, where: str, read: Callable[P, Question], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Take one question; what is wrong with it becomes a problem, and the rest is read.
+
+        An id that is there already gets a number, so that every question has its own.
+
+        :param where: the line or the number of the question.
+        :param read: makes the question of the arguments, or says what is wrong with them.
+        """
+        place = f"{self.document.path}:{where}" if where.isdigit() else f"{self.document.path}: {where}"
+        try:
+            question = read(*args, **kwargs)
+        except KgsparqlError as error:
+            self.problems.append(Problem(place, error.message))
+            return
+        before = self._ids.get(question.id, 0)
+        self._ids[question.id] = before + 1
+        if before:
+            new = next(name for n in range(before + 1, 10**9) if (name := f"{question.id}#{n}") not in self._ids)
+            self.problems.append(Problem(place, f"the id {question.id} is there already: called {new}"))
+            self._ids[new] = 1
+            question = replace(question, id=new)
+        self.questions.append(question)
+
+
+def read_document(path: Path) -> Document:
+    """The text of a file, unpacked if it is packed with gzip.
+
+    :raises InputError: if it cannot be read.
+    :raises DataError: if it is not UTF-8, or a packed file that is not whole.
+    :raises LimitError: if it is larger than :data:`MAX_BYTES`.
+    """
+    try:
+        with path.open("rb") as file:
+            is_packed = file.read(2) == _GZIP
+        with gzip.open(path) if is_packed else path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: a packed file that is not whole: {error}", hint="fetch it again") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
+    if len(data) > MAX_BYTES:
+        raise LimitError(f"{path}: more than {MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
+    try:
+        return Document(path, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
+
+
+def json_value(text: str) -> Any:
+    """A JSON value as the standard has it: no ``NaN``, no lone surrogate.
+
+    :raises InputError: if the text is none, with the column (and the line, if it is not the first).
+
+    >>> json_value('{"hops": 2}')
+    {'hops': 2}
+    """
+    try:
+        value = json.loads(text, parse_constant=_refused)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"not JSON: {error.msg} ({at})") from error
+    except UnicodeEncodeError as error:
+        raise InputError("half a character: a surrogate without the other") from error
+    except RecursionError as error:
+        raise InputError("not read: lists in lists in lists") from error
+    except ValueError as error:
+        raise InputError(f"not JSON: {printable(str(error), 100)}") from error
+    return value
+
+
+def _refused(constant: str) -> Any:
+    raise InputError(f"not JSON: {constant} is no value of it")

@@ -1,0 +1,204 @@
+"""Fields of a question as a file has them, each checked: never a value of another type than was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kgsparql.answering import checked_question
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import Topic
+from kgsparql.terms import IRI, Literal, Term, Triple, iri, local_name, parsed, printable
+
+__all__ = [
+    "an_id",
+    "hops_of",
+    "mapping",
+    "question_text",
+    "term_of",
+    "text_of",
+    "texts_of",
+    "topics_in",
+    "topics_of",
+    "triples_of",
+]
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
+_LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
+_ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}
+"""Namespaces in which an IRI is always an entity; their usual prefixes."""
+_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+_PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^>\s]*)>", re.IGNORECASE)
+_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
+
+
+def mapping(value: Any, what: str) -> Mapping[str, Any]:
+    """The value, which must be an object.
+
+    :raises InputError: if it is none.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} is no object but {_shown(value)}")
+    return value
+
+
+def question_text(value: Any) -> str:
+    """The question as it will be asked.
+
+    :raises InputError: if there is no text, or more than 4,000 characters.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"the question is no text but {_shown(value)}" if value is not None else "no question")
+    return checked_question(value)
+
+
+def an_id(value: Any, instead: object) -> str:
+    """The id of a question, a text or a number; ``instead`` where there is none.
+
+    :raises InputError: for anything else.
+
+    >>> an_id(7, 1), an_id(None, 12)
+    ('7', '12')
+    """
+    if value is None or value == "":
+        value = instead
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"the id is no text but {_shown(value)}")
+    return printable(str(value), 200)
+
+
+def text_of(data: Mapping[str, Any], name: str) -> str:
+    """A text; empty where there is none.
+
+    :raises InputError: for anything else.
+    """
+    value = data.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"{name} is no text but {_shown(value)}")
+    return value
+
+
+def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
+    """A list of texts, in which numbers and booleans stand for their text; ``None`` where there is no list.
+
+    :raises InputError: for anything else.
+
+    >>> texts_of({"answers": ["Bonn", 8, True]}, "answers")
+    ['Bonn', '8', 'true']
+    """
+    value = data.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise InputError(f"{name} is no list but {_shown(value)}")
+    if not all(isinstance(item, str | int | float) for item in value):
+        wrong = next(item for item in value if not isinstance(item, str | int | float))
+        raise InputError(f"{name} holds {_shown(wrong)}, which is no text")
+    return [item if isinstance(item, str) else json.dumps(item) for item in value]
+
+
+def hops_of(value: Any) -> int | None:
+    """How many hops a question has, if that is known.
+
+    :raises InputError: for anything but a number from 0 on.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(f"hops is no number from 0 on but {_shown(value)}")
+    return value
+
+
+def term_of(text: str) -> Term | None:
+    """The term that a text is: an IRI with or without brackets, or a literal in N-Triples syntax; ``None`` for a name.
+
+    :raises InputError: for a text that begins like a term and is none.
+
+    >>> term_of("http://e.org/a"), term_of('"8"^^<http://www.w3.org/2001/XMLSchema#integer>').value, term_of("Bonn")
+    (<NamedNode value=http://e.org/a>, '8', None)
+    """
+    bare = text.strip()
+    if bare.startswith("<") and bare.endswith(">"):
+        return iri(bare)
+    if _LITERAL.fullmatch(bare):
+        return parsed(bare)
+    return iri(bare) if _ABSOLUTE.fullmatch(bare) else None
+
+
+def topics_of(value: Any) -> tuple[Topic, ...]:
+    """Topics: a list of IRIs, or of objects with an IRI and a label.
+
+    :raises InputError: for anything else.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InputError(f"topic_entities is no list but {_shown(value)}")
+    found: dict[IRI, Topic] = {}
+    for item in value:
+        data = {"iri": item} if isinstance(item, str) else mapping(item, "a topic")
+        topic = Topic(iri(text_of(data, "iri")), text_of(data, "label"))
+        found.setdefault(topic.iri, topic)
+    return tuple(found.values())
+
+
+def triples_of(value: Any) -> tuple[Triple, ...]:
+    """Golden triples: objects with ``s``, ``p`` and ``o``, or lists of three; texts that are no terms are literals.
+
+    :raises InputError: for anything else.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InputError(f"golden_triples is no list but {_shown(value)}")
+    return tuple(_triple(item) for item in value)
+
+
+def _triple(item: Any) -> Triple:
+    if isinstance(item, list) and len(item) == 3:
+        item = dict(zip("spo", item, strict=True))
+    texts = [text_of(mapping(item, "a golden triple"), part) for part in "spo"]
+    subject, predicate, object_ = (term_of(text) or Literal(text) for text in texts)
+    if not isinstance(subject, IRI) or not isinstance(predicate, IRI):
+        raise InputError(f"not a triple: {printable(' '.join(texts), 120)}")
+    return Triple(subject, predicate, object_)
+
+
+def topics_in(sparql: str) -> tuple[Topic, ...]:
+    """The entities that a query over Wikidata or DBpedia names, classes that something must be an instance of aside.
+
+    In these two graphs an IRI says whether it is an entity. DBpedia's names are those of Wikipedia, so they are labels.
+
+    >>> [t.label for t in topics_in("SELECT * { ?f <http://dbpedia.org/ontology/starring> dbr:Bruce_Willis }")]
+    ['Bruce Willis']
+    >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
+    ['http://www.wikidata.org/entity/Q42']
+    """
+    text = _STRING.sub(" ", sparql)
+    prefixes = {**_ENTITIES, **dict(_PREFIX.findall(text))}
+    body = _PREFIX.sub(" ", text)
+    found: dict[str, Topic] = {}
+    for match in re.finditer(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\\.)*[^\W.,])", body):
+        whole, prefix, name = match.groups()
+        value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
+        if value.startswith(tuple(_ENTITIES.values())) and not _CLASS.search(body, 0, match.start()):
+            topic = _entity(value)
+            found.setdefault(topic.iri.value, topic)
+    return tuple(found.values())
+
+
+def _entity(value: str) -> Topic:
+    term = iri(value)
+    return Topic(term, local_name(term) if value.startswith(_ENTITIES["dbr"]) else "")
+
+
+def _shown(value: Any) -> str:
+    kinds: Iterable[tuple[type, str]] = ((bool, "a boolean"), (int, "a number"), (float, "a number"), (list, "a list"))
+    more = ((Mapping, "an object"), (str, "a text"), (type(None), "nothing"))
+    return next((name for kind, name in (*kinds, *more) if isinstance(value, kind)), type(value).__name__)

@@ -1,0 +1,115 @@
+"""kgsparql's own format: JSON Lines, a question a line; a JSON list of the same objects is read too.
+
+``id``, ``question``, ``answers`` (labels), ``answer_iris``, ``topic_entities`` (``{iri, label}``), ``hops``, ``type``,
+``path`` (names of predicates, ``^`` before one walked from object to subject), ``sparql``, ``golden_triples``
+(``{s, p, o}``), ``reference_answer``. Only ``question`` must be there, and what says or finds its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets._answers import gold_of
+from kgsparql.evaluation.datasets._document import Document, Reading, json_value
+from kgsparql.evaluation.datasets._fields import (
+    an_id,
+    hops_of,
+    mapping,
+    question_text,
+    text_of,
+    texts_of,
+    topics_of,
+    triples_of,
+)
+from kgsparql.terms import IRI, iri
+
+__all__ = ["is_ours", "question_of", "read", "read_list"]
+
+TITLE = "JSON Lines: a question a line, with answers and answer_iris"
+_LOOKED_AT = 20
+_OWN = frozenset({"answers", "answer_iris", "topic_entities", "path", "golden_triples", "reference_answer", "sparql"})
+
+
+def is_ours(document: Document) -> bool:
+    """Whether one of the first lines is a question of this format, or the file is called ``.jsonl``."""
+    if document.suffix in {".jsonl", ".ndjson"}:
+        return True
+    if not document.text.lstrip().startswith("{"):
+        return False
+    return any(map(_is_line, document.lines[:_LOOKED_AT]))
+
+
+def is_entry(data: Any) -> bool:
+    """Whether a JSON value is a question of this format."""
+    return isinstance(data, Mapping) and isinstance(data.get("question"), str) and not _OWN.isdisjoint(data)
+
+
+def _is_line(line: str) -> bool:
+    try:
+        return is_entry(json_value(line))
+    except InputError:
+        return False
+
+
+def read(document: Document) -> Reading:
+    """The questions of the lines."""
+    reading = Reading(document)
+    for number, line in enumerate(document.lines, 1):
+        if line.strip():
+            reading.add(str(number), _question_of_line, line, number)
+    return reading
+
+
+def _question_of_line(line: str, number: int) -> Question:
+    return question_of(json_value(line), number)
+
+
+def read_list(document: Document) -> Reading:
+    """The questions of one JSON list."""
+    reading = Reading(document)
+    for number, data in enumerate(document.json, 1):
+        reading.add(f"question {number}", question_of, data, number)
+    return reading
+
+
+def question_of(value: Any, number: int) -> Question:
+    """The question of one object.
+
+    :param number: its id, if it has none.
+    :raises InputError: if it cannot be used, with the reason.
+    """
+    data = mapping(value, "the line")
+    text = question_text(data.get("question"))
+    topics = topics_of(data.get("topic_entities"))
+    names = {**{topic.iri: topic.label for topic in topics if topic.label}, **_triple_labels(data)}
+    answers = gold_of(texts_of(data, "answers"), texts_of(data, "answer_iris"), names)
+    question = Question(
+        id=an_id(data.get("id"), number),
+        text=text,
+        answers=answers,
+        topics=topics,
+        hops=hops_of(data.get("hops")),
+        type=text_of(data, "type"),
+        path=tuple(texts_of(data, "path") or ()),
+        sparql=text_of(data, "sparql"),
+        golden_triples=triples_of(data.get("golden_triples")),
+        reference=text_of(data, "reference_answer") or text_of(data, "reference"),
+    )
+    if answers is None and not (question.sparql or question.path or question.golden_triples or question.reference):
+        raise InputError("no answers, and no SPARQL or path that finds them")
+    return question
+
+
+def _triple_labels(data: Mapping[str, Any]) -> dict[IRI, str]:
+    """Labels that golden triples give beside their terms."""
+    found: dict[IRI, str] = {}
+    for item in data.get("golden_triples") or ():
+        if isinstance(item, Mapping):
+            for part in "so":
+                value, label = item.get(part), item.get(f"{part}_label")
+                if isinstance(value, str) and isinstance(label, str) and label and "://" in value:
+                    found.setdefault(iri(value), label)
+    return found

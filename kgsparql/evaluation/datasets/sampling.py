@@ -1,0 +1,53 @@
+"""Some questions of many: the same every time, and as many of each number of hops."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from kgsparql.evaluation.dataset import Question
+
+__all__ = ["sample"]
+
+
+def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
+    """At most ``limit`` questions, in their order; each number of hops gets an equal share, as far as there are any.
+
+    Questions whose hops are not known count as a group of their own. Which are taken of a group depends on the seed
+    and the ids alone: a larger limit keeps what a smaller one took, and more questions elsewhere change nothing here.
+
+    >>> many = [Question(id=str(n), text="?", hops=n % 3) for n in range(300)]
+    >>> from collections import Counter
+    >>> sorted(Counter(question.hops for question in sample(many, 90)).items())
+    [(0, 30), (1, 30), (2, 30)]
+    """
+    if limit is None or limit >= len(questions):
+        return tuple(questions)
+    groups: dict[int | None, list[Question]] = {}
+    for question in sorted(questions, key=lambda question: _place(question, seed)):
+        groups.setdefault(question.hops, []).append(question)
+    ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
+    shares = _shares([len(group) for _, group in ordered], limit)
+    taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
+    return tuple(question for question in questions if question.id in taken)
+
+
+def _place(question: Question, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\0{question.id}".encode("utf-8", "replace")).digest()
+
+
+def _shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """How many of each group: equal, but for groups that have fewer; what is left over goes to the first ones.
+
+    >>> _shares([300, 300, 10], 90), _shares([5, 5, 5], 7)
+    ([40, 40, 10], [3, 2, 2])
+    """
+    shares = [0] * len(sizes)
+    left = max(0, limit)
+    while left and (open_ := [i for i, size in enumerate(sizes) if shares[i] < size]):
+        each, more = divmod(left, len(open_))
+        for place, i in enumerate(open_):
+            added = min(sizes[i] - shares[i], each + (place < more))
+            shares[i] += added
+            left -= added
+    return shares

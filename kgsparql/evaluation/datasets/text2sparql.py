@@ -1,0 +1,85 @@
+"""TEXT2SPARQL YAML: questions in several languages with the SPARQL that finds the answers, which the graph has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from kgsparql.errors import DataError, InputError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets._document import Document, Reading
+from kgsparql.evaluation.datasets._fields import an_id, mapping, question_text, text_of
+from kgsparql.evaluation.datasets.qald import chosen
+from kgsparql.terms import printable
+
+__all__ = ["looks_like_it", "read"]
+
+TITLE = "TEXT2SPARQL YAML: questions[].question.en and query.sparql"
+
+_KNOWN = {
+    "https://text2sparql.aksw.org/2025/corporate/": (
+        "CK25, https://github.com/eccenca/ck25-dataset (TEXT2SPARQL challenge 2025)", "CC BY 4.0",
+    ),
+}  # fmt: skip
+"""Source and licence of files that say which they are."""
+
+_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
+
+
+def looks_like_it(document: Document) -> bool:
+    """Whether a text may be a file of this format, without parsing it."""
+    return not document.text.lstrip().startswith(("{", "[")) and _QUESTIONS.search(document.text) is not None
+
+
+def read(document: Document, language: str) -> Reading:
+    """The questions in one language.
+
+    :raises DataError: if it is not YAML, with the line, or its questions are no list.
+    """
+    data = _parsed(document)
+    entries = data.get("questions") if isinstance(data, Mapping) else None
+    if not isinstance(entries, list):
+        raise DataError(f"{document.path}: questions is no list", hint="each begins with - id: …")
+    about = data.get("dataset")
+    about = about if isinstance(about, Mapping) else {}
+    named, prefix = (str(about.get(key) or "") for key in ("id", "prefix"))
+    source, licence = _KNOWN.get(named, (printable(named, 200), ""))
+    reading = Reading(document, printable(prefix, 60), source, licence)
+    for number, entry in enumerate(entries, 1):
+        reading.add(f"question {number}", _question, entry, number, prefix, language)
+    return reading
+
+
+def _parsed(document: Document) -> Any:
+    try:
+        return yaml.safe_load(document.text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise DataError(
+            f"{document.path}:{line}: not YAML: {printable(error.problem or '', 100)}", hint="look at that line"
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
+        raise DataError(f"{document.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
+
+
+def _question(value: Any, number: int, prefix: str, language: str) -> Question:
+    data = mapping(value, "the question")
+    asked = data.get("question")
+    if isinstance(asked, Mapping):
+        texts = {str(tag).lower(): text for tag, text in asked.items() if isinstance(text, str) and text.strip()}
+        asked = chosen(texts, language)
+    query = data.get("query")
+    sparql = text_of(query, "sparql") if isinstance(query, Mapping) else query if isinstance(query, str) else ""
+    if not sparql.strip():
+        raise InputError("no answers, and no SPARQL that finds them")
+    own = an_id(data.get("id"), number)
+    features = data.get("features")
+    return Question(
+        id=f"{prefix}-{own}" if prefix else own,
+        text=question_text(asked),
+        type=",".join(str(feature) for feature in features) if isinstance(features, list) else "",
+        sparql=sparql.strip(),
+    )

@@ -1,0 +1,238 @@
+"""Questions on which methods differ, with what each of them found: to see whether finding or choosing went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from kgsparql.evaluation.comparison import Comparison
+from kgsparql.evaluation.comparison_formats import escaped
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.evaluation.matching import name as name_key
+from kgsparql.evaluation.record import Item, Record
+from kgsparql.evaluation.run_directory import Run, whole_lines
+from kgsparql.evaluation.scoring import key
+from kgsparql.evaluation.standing import Standing
+from kgsparql.terms import printable
+
+__all__ = [
+    "Differing", "Outcome", "differing", "failures_markdown", "failures_text", "outcome_lines", "outcome_title",
+    "question_lines", "question_title",
+]  # fmt: skip
+
+_ANSWERS = 5
+_EVIDENCE = 3
+_GOLD = 5
+"""Of each, so many are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a question with one method.
+
+    :param name: of the row.
+    :param value: of the metric in which they differ.
+    :param why: in a sentence, what went wrong; empty where nothing did.
+    :param answers: the first ones, each with whether it is right; ``more`` were given.
+    :param evidence: markers and texts of the first items, with whether a right answer is in them.
+    :param cost: calls and queries, in words.
+    """
+
+    name: str
+    value: float
+    status: str
+    why: str
+    answers: tuple[tuple[str, bool], ...]
+    more: int
+    evidence: tuple[tuple[str, str, bool], ...]
+    cost: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differing:
+    """A question on which methods differ."""
+
+    dataset: str
+    metric: str
+    question: Question
+    outcomes: tuple[Outcome, ...]
+
+
+def differing(comparison: Comparison, limit: int = 10) -> list[Differing]:
+    """Of each dataset the questions on which methods differ most: those that about half of them got right first.
+
+    :param limit: questions of each dataset.
+    :raises DataError: for a line that is no record.
+    """
+    return [one for standing in comparison.standings for one in _of_dataset(standing, limit)]
+
+
+def _of_dataset(standing: Standing, limit: int) -> Iterator[Differing]:
+    if not standing.primary:
+        return
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    questions: dict[tuple[str, str], Question] = {}
+    for i, one in enumerate(standing.scored):
+        for question, value in zip(one.questions, one.values[standing.primary], strict=True):
+            if not np.isnan(value):
+                values.setdefault(key(question), {})[i] = float(value)
+                questions.setdefault(key(question), question)
+    spread = {k: max(own.values()) - min(own.values()) for k, own in values.items()}
+    chosen = sorted((k for k in values if spread[k] > 0), key=lambda k: (-spread[k], _unevenness(values[k])))[:limit]
+    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(standing.scored))}
+    records = {i: _records(one.run, one.method, wanted[i]) for i, one in enumerate(standing.scored) if wanted[i]}
+    for k in chosen:
+        question = questions[k]
+        yield Differing(
+            dataset=standing.dataset,
+            metric=standing.primary,
+            question=question,
+            outcomes=tuple(
+                _outcome(standing.rows[i].name, value, question, records[i][question.id])
+                for i, value in values[k].items()
+            ),
+        )
+
+
+def _unevenness(values: Mapping[int, float]) -> float:
+    """How far the mean is from the middle: what half of the methods get right tells most about them."""
+    return round(abs(sum(values.values()) / len(values) - 0.5), 9)
+
+
+def _records(run: Run, method: str, ids: Collection[str]) -> dict[str, Record]:
+    """Some records of a run; the others are not even taken apart."""
+    lines: dict[str, Any] = {
+        line["question"]: line
+        for line in whole_lines(run.path / "answers" / f"{method}.jsonl")
+        if line["question"] in ids
+    }
+    return {id_: Record.from_json(line) for id_, line in lines.items()}
+
+
+def _outcome(name: str, value: float, question: Question, record: Record) -> Outcome:
+    gold = GoldAnswers(question.answers or ())
+    names = {name_key(answer.label) for answer in question.answers or () if answer.term is None} - {""}
+    right = [bool(gold.found(answer.term, answer.label)) for answer in record.answers]
+    holds = [_holds(item, gold, names) for item in record.evidence]
+    measured = record.measured
+    calls = f"{measured.model_calls} model calls, " if measured.model_calls else ""
+    return Outcome(
+        name=name,
+        value=value,
+        status=record.status,
+        why="" if value >= 1 else _why(question, record, right, holds),
+        answers=tuple(
+            (printable(answer.label or answer.term, 80), is_right)
+            for answer, is_right in islice(zip(record.answers, right, strict=True), _ANSWERS)
+        ),
+        more=max(0, len(record.answers) - _ANSWERS),
+        evidence=tuple(
+            (item.marker, printable(item.text, 160), has_gold)
+            for item, has_gold in islice(zip(record.evidence, holds, strict=True), _EVIDENCE)
+        ),
+        cost=f"{calls}{measured.queries} queries",
+    )
+
+
+def _holds(item: Item, gold: GoldAnswers, names: Collection[str]) -> bool:
+    """Whether a right answer is in a piece of evidence; where only its name is known, whether the text has that."""
+    terms = dict.fromkeys([*item.ends, *(term for triple in item.triples for term in (triple[0], triple[2]))])
+    text = name_key(item.text) if names else ""
+    return any(gold.found(term) for term in terms) or any(name in text for name in names)
+
+
+def _why(question: Question, record: Record, right: Sequence[bool], holds: Sequence[bool]) -> str:
+    """Where it went wrong: the call, the linking, the retrieval, or the choice."""
+    if record.status == "error":
+        code, message = record.error or ("E_INTERNAL", "")
+        return f"failed: {printable(message, 160)} [{code}]"
+    if not question.answers:
+        return "there is no answer, and one was given" if record.answers else ""
+    if any(right):
+        place = right.index(True) + 1
+        return f"a right answer is number {place} of {len(right)}" if place > 1 else "not all that counts is right"
+    if any(holds):
+        markers = [item.marker for item, has_gold in zip(record.evidence, holds, strict=True) if has_gold]
+        return f"found, not chosen: a right answer is in the evidence ({', '.join(markers[:_EVIDENCE])})"
+    topics = {str(topic.iri) for topic in question.topics}
+    linked = [link.label or link.term for link in record.linked]
+    if topics and not topics & {link.term for link in record.linked}:
+        taken = f"linked to {printable(', '.join(linked), 120)}" if linked else "nothing was linked"
+        return f"not found: {taken}, not to what the question is about"
+    return "not found: no right answer is in the evidence"
+
+
+def question_lines(one: Differing) -> list[str]:
+    """Right answers and topics of a question."""
+    question = one.question
+    answers = question.answers or ()
+    gold = [printable(answer.label or str(answer.term), 80) for answer in answers[:_GOLD]]
+    more = f" … {len(answers) - _GOLD} more" if len(answers) > _GOLD else ""
+    topics = [printable(f"{topic.label} <{topic.iri.value}>".strip(), 120) for topic in question.topics[:_GOLD]]
+    path = [printable(name, 80) for name in question.path]
+    return [
+        f"right: {', '.join(gold) + more if gold else 'there is no answer'}",
+        *([f"about: {', '.join(topics)}"] if topics else []),
+        *([f"path: {'/'.join(path)}"] if path else []),
+    ]
+
+
+def outcome_lines(outcome: Outcome, *, tick: str = "✓") -> list[str]:
+    """What a method gave and found, line by line."""
+    given = ", ".join(f"{label} {tick}" if is_right else label for label, is_right in outcome.answers)
+    more = f" … {outcome.more} more" if outcome.more else ""
+    return [
+        *([outcome.why] if outcome.why else []),
+        *([f"given: {given}{more}"] if given else [] if outcome.status == "error" else ["given: nothing"]),
+        *(f"{marker}{f' {tick}' if has_gold else ''}: {text}" for marker, text, has_gold in outcome.evidence),
+    ]
+
+
+def outcome_title(outcome: Outcome) -> str:
+    """Whose it is, whether it is right, and what it cost."""
+    is_right = {1.0: "right", 0.0: "wrong"}.get(outcome.value, f"{outcome.value:.2f}")
+    return f"{outcome.name}: {is_right}, {outcome.status}, {outcome.cost}"
+
+
+def question_title(one: Differing) -> str:
+    """The question, and which one it is."""
+    hops = "" if one.question.hops is None else f", {one.question.hops} hop{'' if one.question.hops == 1 else 's'}"
+    return f"{printable(one.question.text, 300)} ({printable(one.dataset, 60)} {printable(one.question.id, 60)}{hops})"
+
+
+_NONE = "Methods do not differ on any question."
+
+
+def failures_text(found: Sequence[Differing]) -> str:
+    """The questions for a terminal; a right answer has a tick."""
+    if not found:
+        return f"{_NONE}\n"
+    lines = [f"Where methods differ in {found[0].metric} ({len(found)} questions; ✓ is right)"]
+    for one in found:
+        lines += ["", question_title(one), *(f"  {line}" for line in question_lines(one))]
+        for outcome in one.outcomes:
+            lines += [f"  {outcome_title(outcome)}", *(f"      {line}" for line in outcome_lines(outcome))]
+    return "\n".join(lines) + "\n"
+
+
+def failures_markdown(found: Sequence[Differing]) -> str:
+    """The questions as Markdown."""
+    if not found:
+        return f"## Where methods differ\n\n{_NONE}\n"
+    lines = ["## Where methods differ"]
+    for one in found:
+        lines += [
+            "",
+            f"### {escaped(question_title(one))}",
+            "",
+            *(f"- {escaped(line)}" for line in question_lines(one)),
+        ]
+        for outcome in one.outcomes:
+            lines.append(f"- **{escaped(outcome_title(outcome))}**")
+            lines += [f"  - {escaped(line)}" for line in outcome_lines(outcome)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,311 @@
+"""When an answer that was given is a right one: terms strictly, names only where there is no term.
+
+- IRIs are equal code point by code point.
+- Literals are equal by value: ``"1"^^xsd:integer``, ``"+1"^^xsd:int`` and ``"1.0"^^xsd:decimal`` are one number;
+  ``true`` is ``1``; dates and times are compared as instants, and one with a time zone is never equal to one without.
+  A date is no dateTime, and a year (``xsd:gYear``) is no number.
+- A string without a type stands for whatever it writes, since datasets have bare strings: ``"8"`` is equal to a typed
+  8, ``"1965"`` to the year and to the number, but ``"1.0"`` not to ``"1"``: two strings are equal as strings.
+- Strings are equal in Unicode's NFC form, case kept. A language tag counts only where both have one.
+- A literal that is not as its datatype wants, or of another datatype, is equal to one that is written the same.
+- Where a side has a name only, names are compared: NFC, case folded, white space as one space, and nothing else. A part
+  of a name is another name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import GoldAnswer
+from kgsparql.terms import Literal, parsed
+
+__all__ = ["GoldAnswers", "identity", "name"]
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_FLOATS = frozenset({f"{_XSD}float", f"{_XSD}double"})
+
+_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?:[eE](?P<power>[+-]?[0-9]{1,18}))?")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_INTEGERS = (
+    "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
+    "unsignedLong unsignedInt unsignedShort unsignedByte"
+)
+_WRITTEN = {f"{_XSD}decimal": _DECIMAL, **{f"{_XSD}{kind}": _INTEGER for kind in _INTEGERS.split()}}
+_DATES = {f"{_XSD}date": "date ", f"{_XSD}dateTime": "dateTime ", f"{_XSD}dateTimeStamp": "dateTime "}
+_SPECIAL = {"NaN": "NaN", "INF": "INF", "+INF": "INF", "-INF": "-INF"}
+_BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+_ZONE = r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?"
+_DATE = re.compile(
+    r"(?P<year>-?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+    r"(?P<time>T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]+))?)?" + _ZONE
+)
+_YEAR = re.compile(r"(?P<year>-?[0-9]{4,9})" + _ZONE)
+
+
+def name(text: str) -> str:
+    r"""The key under which names are compared.
+
+    >>> name("  Sa\u0303o   Paulo ") == name("são paulo")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
+
+
+def identity(term: str) -> str:
+    """A text that equal terms have in common.
+
+    :param term: in N-Triples syntax.
+
+    >>> identity('"+1"^^<http://www.w3.org/2001/XMLSchema#int>')
+    'number 1e0'
+    >>> identity("<http://example.org/a>")
+    '<http://example.org/a>'
+    """
+    return _read(term).value if term.startswith('"') else term
+
+
+class GoldAnswers:
+    """The right answers of a question, made so that asking for one takes no time, however many there are.
+
+    >>> from kgsparql.terms import IRI
+    >>> gold = GoldAnswers([GoldAnswer(IRI("http://e.org/p"), "Paris"), GoldAnswer(None, "8")])
+    >>> gold.found("<http://e.org/p>"), gold.found("", "PARIS"), gold.found("", "Pari"), len(gold)
+    ((0,), (0,), (), 2)
+    >>> gold.found('"8"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    (1,)
+    """
+
+    def __init__(self, answers: Iterable[GoldAnswer]) -> None:
+        distinct: dict[str, GoldAnswer] = {}
+        for answer in answers:
+            distinct.setdefault(_identity(answer), answer)
+        self._numbers: dict[str, tuple[int, ...]] = {}
+        for number, answer in enumerate(distinct.values()):
+            for key in dict.fromkeys(_offered(answer)):
+                self._numbers[key] = (*self._numbers.get(key, ()), number)
+        self._size = len(distinct)
+        self._has_names = any(answer.term is None for answer in distinct.values())
+
+    def __len__(self) -> int:
+        """How many different ones there are."""
+        return self._size
+
+    def found(self, term: str, label: str = "") -> tuple[int, ...]:
+        """The numbers of the right answers that one given answer is equal to; a name may be that of several.
+
+        :param term: in N-Triples syntax; empty for an answer that is a name only.
+        """
+        if term and not term.startswith('"') and not self._has_names:  # most answers
+            return self._numbers.get(term, ())
+        met = (self._numbers.get(key, ()) for key in _asked(term, label))
+        return tuple(dict.fromkeys(number for numbers in met for number in numbers))
+
+
+def _identity(answer: GoldAnswer) -> str:
+    return f"name {name(answer.label)}" if answer.term is None else identity(str(answer.term))
+
+
+class _Read(NamedTuple):
+    """A literal, read.
+
+    :param value: a text that equal literals have in common.
+    :param text: what it writes, in NFC.
+    :param is_plain: a string without a type and a language.
+    """
+
+    value: str
+    text: str
+    is_plain: bool
+
+
+# Each key says who may meet whom: a gold answer offers keys, a given one asks for keys, and one in common is enough.
+_VALUE, _STRING = "value ", "string "  # both typed; both bare strings
+_TYPED, _TYPED_TEXT = "typed ", "typed text "  # the gold answer typed, the given one a bare string or a name
+_BARE, _BARE_TEXT = "bare ", "bare text "  # the other way round
+_OF_NAME, _IS_NAME = "of name ", "is name "  # the given answer a name; the gold answer a name
+
+
+def _offered(answer: GoldAnswer) -> Iterator[str]:
+    """The keys under which a gold answer is found."""
+    if answer.term is None:
+        yield from _named(_OF_NAME, answer.label)
+        yield from _named(_IS_NAME, answer.label)
+        yield from (_BARE + value for value in _values(answer.label))
+        return
+    term = str(answer.term)
+    if not term.startswith('"'):
+        yield term
+        yield from _named(_OF_NAME, answer.label)
+        return
+    literal = _read(term)
+    yield from _named(_OF_NAME, literal.text)
+    if literal.is_plain:
+        yield _STRING + literal.text
+        yield _BARE_TEXT + literal.text
+        yield from (_BARE + value for value in _values(literal.text))
+    else:
+        yield _VALUE + literal.value
+        yield _TYPED + literal.value
+        yield _TYPED_TEXT + literal.text
+
+
+def _asked(term: str, label: str) -> Iterator[str]:
+    """The keys by which a given answer finds its gold answers."""
+    if not term:
+        yield from _named(_OF_NAME, label)
+        yield from (_TYPED + value for value in _values(label))
+        return
+    if not term.startswith('"'):
+        yield term
+        yield from _named(_IS_NAME, label)
+        return
+    literal = _read(term)
+    yield from _named(_IS_NAME, literal.text)
+    if literal.is_plain:
+        yield _STRING + literal.text
+        yield _TYPED_TEXT + literal.text
+        yield from (_TYPED + value for value in _values(literal.text))
+    else:
+        yield _VALUE + literal.value
+        yield _BARE + literal.value
+        yield _BARE_TEXT + literal.text
+
+
+def _named(role: str, text: str) -> Iterator[str]:
+    """The key of a name; an empty one is nobody's."""
+    if key := name(text):
+        yield role + key
+
+
+@lru_cache(maxsize=1 << 16)
+def _read(term: str) -> _Read:
+    """A literal in N-Triples syntax; a text that is none is equal to itself alone."""
+    try:
+        literal = parsed(term)
+    except InputError:
+        literal = None
+    if not isinstance(literal, Literal):
+        return _Read(f"no literal {term}", term, is_plain=False)
+    text = unicodedata.normalize("NFC", literal.value)
+    if literal.language is not None:
+        return _Read(f"@{literal.language.lower()} {text}", text, is_plain=False)
+    datatype = literal.datatype.value
+    if datatype == f"{_XSD}string":
+        return _Read(f"string {text}", text, is_plain=True)
+    value = _typed(datatype, text.strip(" \t\r\n"))
+    return _Read(value or f"^^{datatype} {text}", text, is_plain=False)
+
+
+def _typed(datatype: str, text: str) -> str | None:
+    """The value of a typed literal; ``None`` if its datatype is not read here, or its text is not as that wants."""
+    if datatype in _FLOATS:
+        return _float(text)
+    if datatype in _WRITTEN:
+        return _number(text) if _WRITTEN[datatype].fullmatch(text) else None
+    if datatype == f"{_XSD}boolean":
+        return f"boolean {_BOOLEANS[text]}" if text in _BOOLEANS else None
+    if datatype == f"{_XSD}gYear":
+        return _year(text)
+    found = _date(text) if datatype in _DATES else None
+    return found if found is not None and found.startswith(_DATES[datatype]) else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _values(text: str) -> tuple[str, ...]:
+    """Every value that a bare string may write."""
+    bare = text.strip(" \t\r\n")
+    boolean = f"boolean {bare}" if bare in {"true", "false"} else None
+    special = f"number {_SPECIAL[bare]}" if bare in _SPECIAL else None
+    found = (_number(bare), special, boolean, _date(bare), _year(bare))
+    return tuple(value for value in found if value is not None)
+
+
+def _number(text: str) -> str | None:
+    """A number as its digits and the power of ten behind them: no size is too large, and nothing is rounded.
+
+    >>> _number("+1.50"), _number("0.0015e3"), _number("-0"), _number("1e"), _number(".")
+    ('number 15e-1', 'number 15e-1', 'number 0', None, None)
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None or not (found["whole"] or found["part"]):
+        return None
+    part = found["part"] or ""
+    digits = (found["whole"] + part).lstrip("0")
+    power = int(found["power"] or 0) - len(part)
+    short = digits.rstrip("0")
+    if not short:
+        return "number 0"
+    sign = "-" if found["sign"] == "-" else ""
+    return f"number {sign}{short}e{power + len(digits) - len(short)}"
+
+
+def _float(text: str) -> str | None:
+    """A number in binary, by the shortest decimal that it is the nearest to; too large for one is infinite."""
+    if text in _SPECIAL:
+        return f"number {_SPECIAL[text]}"
+    if not _NUMBER.fullmatch(text) or _number(text) is None:
+        return None
+    value = repr(float(text))
+    return _number(value) or f"number {'-' if value.startswith('-') else ''}INF"
+
+
+def _year(text: str) -> str | None:
+    found = _YEAR.fullmatch(text)
+    zone = None if found is None else _zone(found["zone"])
+    return None if found is None or zone is None else f"year {int(found['year'])}{zone and f' {zone}'}"
+
+
+def _date(text: str) -> str | None:
+    """A date or a date and time as seconds on one clock; ``None`` for a day that is in no calendar.
+
+    Years may have more digits than a ``datetime`` takes, and be before our era.
+
+    >>> _date("2000-01-01T00:00:00Z") == _date("1999-12-31T19:00:00.0-05:00")
+    True
+    >>> _date("2020-02-31"), _date("99999999-01-01") is None
+    (None, False)
+    """
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    fraction = (found["fraction"] or "").rstrip("0")
+    zone = _zone(found["zone"])
+    is_midnight = hour == 24 and not (minute or second or fraction)
+    if zone is None or not 1 <= month <= 12 or not 1 <= day <= _days(year, month):
+        return None
+    if not (hour < 24 or is_midnight) or minute > 59 or second > 59:
+        return None
+    seconds = ((_day_number(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    kind = "dateTime" if found["time"] else "date"
+    return f"{kind} {seconds - 60 * int(zone or 0)}{fraction and f'.{fraction}'}{' UTC' if zone else ''}"
+
+
+def _zone(text: str | None) -> str | None:
+    """Minutes ahead of UTC as a text, empty for no time zone; ``None`` for one that is not on Earth."""
+    if text is None:
+        return ""
+    if text == "Z":
+        return "0"
+    minutes = int(text[1:3]) * 60 + int(text[4:])
+    return None if minutes > 14 * 60 or text[4] > "5" else str(-minutes if text[0] == "-" else minutes)
+
+
+def _days(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in {4, 6, 9, 11} else 31
+
+
+def _day_number(year: int, month: int, day: int) -> int:
+    """Days since 1 March of the year 0, which makes the day of a leap year the last of its year."""
+    year -= month < 3
+    months = (month + 9) % 12
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * months + 2) // 5 + day - 1

@@ -1,0 +1,111 @@
+"""Which methods a run asks: names and groups of them, with their options, as somebody typed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, cast
+
+from kgsparql import retrievers
+from kgsparql.errors import OptionError
+from kgsparql.evaluation import baselines
+from kgsparql.evaluation.running import Method
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.retriever import Retriever
+from kgsparql.terms import printable
+
+__all__ = ["DEFAULT", "NO_MODEL", "checked_names", "load_methods", "options_by_method"]
+
+DEFAULT = "path_ranking"
+"""The method that is also asked without the model of a run, to see what the model is worth."""
+
+NO_MODEL = "+no_model"
+"""Ends the label of a method that is asked without the model."""
+
+GROUPS = ("all", "methods", "baselines")
+
+
+def checked_names(text: str) -> tuple[str, ...]:
+    """The names of methods from ``mindmap,entity``; ``all``, ``methods`` and ``baselines`` stand for many.
+
+    :raises OptionError: for a name that is none.
+
+    >>> checked_names("mindmap,mindmap,path_ranking+no_model")
+    ('mindmap', 'path_ranking+no_model')
+    """
+    known = {*retrievers.names(), *baselines.names()}
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in names:
+        if name not in GROUPS and name.removesuffix(NO_MODEL) not in known:
+            there = ", ".join([*GROUPS, *sorted(known)])
+            raise OptionError(f"no method {printable(name, 60)!r}", hint=f"there are: {there}")
+    if not names:
+        raise OptionError("no method", hint="-r all, or the names of some")
+    return names
+
+
+def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The options of each method, from ``method.option=value``; without the method where only one is asked.
+
+    >>> options_by_method({"mindmap.paths_kept": "3"}, ["mindmap", "entity"])
+    {'mindmap': {'paths_kept': '3'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, value in options.items():
+        method, dot, option = name.rpartition(".")
+        if not dot and (len(names) != 1 or names[0] in GROUPS):
+            raise OptionError(
+                f"-O {printable(name, 60)}: of which method?", hint=f"for example -O mindmap.{printable(name, 60)}=…"
+            )
+        found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
+    return found
+
+
+def load_methods(
+    names: Sequence[str],
+    options: Mapping[str, Mapping[str, Any]],
+    knowledge: KnowledgeBase,
+    *,
+    model: bool,
+    chosen: bool,
+) -> tuple[list[Method], list[str]]:
+    """The methods that names stand for, and lines that say what was left out of a group, and why.
+
+    :param model: there is a language model.
+    :param chosen: somebody chooses: a model or an oracle; then a method without either is a baseline.
+    :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
+    """
+    wanted: dict[str, bool] = {}
+    for name in names:
+        if name in {"all", "methods"}:
+            wanted |= {one: True for one in retrievers.names() if one not in wanted}
+        if name in {"all", "baselines"}:
+            more = [*([DEFAULT + NO_MODEL] if chosen else []), *baselines.names()]
+            wanted |= {one: False for one in more if one not in wanted}
+        if name not in GROUPS:
+            wanted[name] = True
+    for name in options:
+        if name not in {one.removesuffix(NO_MODEL) for one in wanted}:
+            raise OptionError(f"-O {printable(name, 60)}.…: this method is not asked", hint="name it with -r")
+    methods, notes = [], []
+    for label, is_named in wanted.items():
+        name = label.removesuffix(NO_MODEL)
+        own = options.get(name, {})
+        if name in baselines.names():
+            why_not = baselines.why_not(name, knowledge, model=model)
+            if why_not and not is_named:
+                notes.append(f"{name} is left out: {why_not}")
+                continue
+            retriever = baselines.load(name, knowledge, own)
+        else:
+            retriever = retrievers.load(name, own)
+        methods.append(
+            Method(label=label, retriever=retriever, options=_all_options(retriever), with_model=label == name)
+        )
+    return methods, notes
+
+
+def _all_options(retriever: Retriever) -> dict[str, Any]:
+    """The options as they are, those by default included: what a run must say of itself."""
+    values = {f.name: getattr(retriever, f.name) for f in fields(cast("Any", retriever)) if f.init and f.repr}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

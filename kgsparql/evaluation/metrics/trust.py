@@ -1,0 +1,111 @@
+"""Whether an answer can be relied on: its citations, what it says when there is no answer, what was cut or failed."""
+
+from __future__ import annotations
+
+import re
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics.judging import is_silent
+from kgsparql.evaluation.metrics.metric import Metric, defined
+from kgsparql.evaluation.record import Item, Record
+
+__all__ = ["GROUNDING_METRICS"]
+
+_CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: some steps were left out")
+"""What a limit says in the notes of an answer: a cut, or the end of the budget."""
+
+
+def _grounded(_question: Question, record: Record) -> float | None:
+    """Whether every citation of the answer holds.
+
+    1 if the answer is from the graph alone, cites something, every marker it cites is in the evidence, every triple of
+    these items was looked up again and found, and the model made up no citation or choice; else 0. A triple that nobody
+    could look up (a blank node of an endpoint) does not hold. A failed question: 0. Not defined where nothing was
+    answered.
+    """
+    if record.status == "error":
+        return 0.0
+    if is_silent(record):
+        return None
+    cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
+    return float(record.grounding == "graph" and not record.removed and bool(cited) and cited <= _holding(record))
+
+
+def _unsupported(_question: Question, record: Record) -> float | None:
+    """Claims that cite nothing that holds / claims.
+
+    A text that is from a model's memory is one claim without support. Not defined where nothing was claimed, and for a
+    failed question.
+    """
+    if record.status == "error" or (is_silent(record) and not record.claims):
+        return None
+    if not record.claims:
+        return 1.0 if record.grounding == "model" else None
+    holding = _holding(record)
+    return sum(1 for _, markers in record.claims if not holding.intersection(markers)) / len(record.claims)
+
+
+def _holding(record: Record) -> set[str]:
+    """The markers of the items whose triples were all found again; a passage holds as it is."""
+    return {item.marker for item in record.evidence if _holds(item)}
+
+
+def _holds(item: Item) -> bool:
+    return len(item.verified) >= len(item.triples) and all(item.verified)
+
+
+def _abstained(_question: Question, record: Record) -> float | None:
+    """Share of questions to which nothing was answered: no term, no name, and no model says in words that it knows.
+
+    A failed question is no abstention.
+    """
+    return float(is_silent(record))
+
+
+def _abstention_precision(question: Question, record: Record) -> float | None:
+    """Of the questions to which nothing was answered, the share that has no answer.
+
+    Not defined for any other question, and while nobody knows the right answers.
+    """
+    return None if question.answers is None or not is_silent(record) else float(not question.answers)
+
+
+def _abstention_recall(question: Question, record: Record) -> float | None:
+    """Of the questions that have no answer, the share to which nothing was answered.
+
+    A failed question: 0. Not defined for a question that has one, and while nobody knows.
+    """
+    return None if question.answers is None or question.answers else float(is_silent(record))
+
+
+def _fallbacks(_question: Question, record: Record) -> float | None:
+    """Share of questions where something was done in the second-best way: a reply of a model that could not be used."""
+    return float(bool(record.fallbacks))
+
+
+def _truncated(_question: Question, record: Record) -> float | None:
+    """Share of questions where a limit cut something off: an item of the evidence, a list on the way, or the budget."""
+    return float(any(item.cuts for item in record.evidence) or any(_CUT.search(note) for note in record.notes))
+
+
+def _partial(_question: Question, record: Record) -> float | None:
+    """Share of questions with an answer that is marked as not whole: a limit, a lost model, words without evidence."""
+    return float(record.status == "partial")
+
+
+def _failed(_question: Question, record: Record) -> float | None:
+    """Share of questions that an error left without an answer."""
+    return float(record.status == "error")
+
+
+GROUNDING_METRICS: tuple[Metric, ...] = (
+    defined("grounded", "grounding", "grounded", "higher")(_grounded),
+    defined("unsupported_claims", "grounding", "unsupported", "lower")(_unsupported),
+    defined("abstained", "grounding", "abstained", "")(_abstained),
+    defined("abstention_precision", "grounding", "abst. P", "higher")(_abstention_precision),
+    defined("abstention_recall", "grounding", "abst. R", "higher")(_abstention_recall),
+    defined("fallbacks", "grounding", "fallbacks", "lower")(_fallbacks),
+    defined("truncated", "grounding", "truncated", "lower")(_truncated),
+    defined("partial", "grounding", "partial", "lower")(_partial),
+    defined("failed", "grounding", "failed", "lower")(_failed),
+)

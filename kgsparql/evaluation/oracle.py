@@ -1,0 +1,83 @@
+"""An oracle in the place of a model: it chooses what the gold path walks, and says when that is enough.
+
+With it, a method's figures are a ceiling: what the rest of the method allows whoever chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, product
+from urllib.parse import unquote
+
+from kgsparql.choosing import Chooser, OracleChooser, RankerChooser
+from kgsparql.errors import IriError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import PropertyPath, Step
+from kgsparql.query import Query
+from kgsparql.terms import IRI, iri
+
+__all__ = ["gold_paths", "named", "oracle_for", "predicates_by_name"]
+
+_PATHS = 64
+"""Property paths that one list of names may stand for, where several predicates have the same name."""
+
+
+def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
+    """The predicates of a graph by their local names, the commonest of a name first; one query."""
+    found = graph.select(Query.load("index_predicates"))
+    counted = [(s["predicate"], int(getattr(s["triples"], "value", "0"))) for s in found]
+    return named(p for p, _ in sorted(counted, key=lambda own: (-own[1], str(own[0]))) if isinstance(p, IRI))
+
+
+def named(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:
+    """These predicates by what their IRIs end with.
+
+    >>> named([IRI("http://a.org/made%20by"), IRI("http://b.org/x#made%20by")])["made by"][1]
+    <NamedNode value=http://b.org/x#made%20by>
+    """
+    found: dict[str, tuple[IRI, ...]] = {}
+    for predicate in predicates:
+        name = unquote(predicate.value.rstrip("/#").replace("#", "/").rpartition("/")[2])
+        found[name] = (*found.get(name, ()), predicate)
+    return found
+
+
+def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tuple[PropertyPath, ...]:
+    """The property paths that the path of a question may stand for; none if the graph lacks one of its predicates.
+
+    >>> question = Question(id="1", text="?", path=("^at", "http://e.org/of"))
+    >>> [str(path) for path in gold_paths(question, {"at": (IRI("http://e.org/at"), IRI("http://f.org/at"))})]
+    ['^<http://e.org/at>/<http://e.org/of>', '^<http://f.org/at>/<http://e.org/of>']
+    """
+    if not question.path:
+        return ()
+    steps = [_steps(name, names) for name in question.path]
+    return tuple(PropertyPath(own) for own in islice(product(*steps), _PATHS))
+
+
+def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
+    """What one name of a path stands for."""
+    plain = name.removeprefix("^").removeprefix("<").removesuffix(">")
+    found = names.get(plain, ())
+    if not found and ":" in plain:
+        try:
+            found = (iri(plain),)
+        except IriError:
+            found = ()
+    return [Step(predicate, "inverse" if name.startswith("^") else "forward") for predicate in found]
+
+
+def oracle_for(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> Callable[[RankerChooser], Chooser] | None:
+    """What makes the oracle of a question; ``None`` if nothing is known of the way to its answers.
+
+    Where the path is known, what begins it is chosen, and it is enough when it has been walked. Else the predicates of
+    the golden triples are chosen, in either direction, and it is enough when the evidence holds all of these triples.
+
+    :param names: of predicates, from :func:`predicates_by_name`.
+    """
+    paths, triples = gold_paths(question, names), question.golden_triples
+    if not paths and not triples:
+        return None
+    predicates = {step.predicate for path in paths for step in path} or {triple.predicate for triple in triples}
+    return lambda ranked: OracleChooser(frozenset(predicates), ranked, ranked.emit, paths, triples)

@@ -1,0 +1,201 @@
+"""The frequent property paths of a graph, and where each of them starts: what questions can be made of."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from kgsparql.errors import NotFoundError
+from kgsparql.exploration import neighbours
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import PropertyPath, Step
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.terms import IRI, Literal, Term, local_name
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+
+__all__ = ["Cell", "Patterns", "Starts", "drawn", "patterns_of", "sampled_starts"]
+
+Cell = tuple[int, str]
+"""Hops and direction: what questions are balanced by."""
+
+_PREDICATES = 150
+"""The commonest predicates, of which questions are made."""
+
+_TRIPLES = 150_000
+"""Triples that are looked at to draw starts from, of all predicates together."""
+
+_STARTS = 1_000
+_FRONTIER = 2_000
+"""Entities that are walked on from at each hop."""
+
+_AHEAD = 4
+"""Ways that are walked on from one start at each hop."""
+
+_WIDE = 200
+"""A step that leads to more than so many is not walked on from: no person would ask about the sum of it."""
+
+_INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
+TYPES = (RDF_TYPE, _INSTANCE_OF)
+"""Predicates that say what something is: no question is made of them, but they name what is asked for."""
+
+_NOT_ASKED = re.compile(
+    r"^http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2002/07/owl)#|^http://www\.w3\.org/2000/01/rdf-schema#(?!subClassOf)"
+    r"|^http://wikiba\.se/ontology#|^http://www\.w3\.org/2004/02/skos/core#(?:exactMatch|inScheme|notation|example)$"
+)
+_NAMES = frozenset({"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"})
+
+T = TypeVar("T")
+
+
+def drawn(items: Iterable[T], seed: int, *, key: Callable[[T], Hashable] = str) -> list[T]:
+    """The items in an order that the seed decides, whatever order they came in.
+
+    >>> drawn("abc", 1) == drawn("cab", 1), sorted(drawn("abc", 1))
+    (True, ['a', 'b', 'c'])
+    """
+    return sorted(items, key=lambda item: hashlib.sha256(f"{seed}\0{key(item)}".encode("utf-8", "replace")).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """Entities that questions may be about.
+
+    :param entities: in the order they are to be used.
+    :param near: terms that a step of each predicate was seen to lead to, by step.
+    :param skip: predicates that are not walked.
+    """
+
+    entities: tuple[IRI, ...]
+    near: Mapping[Step, tuple[Term, ...]]
+    skip: frozenset[IRI]
+
+
+@dataclass(slots=True)
+class Patterns:
+    """Property paths by hops and direction, each with starts that it leads somewhere from."""
+
+    cells: dict[Cell, dict[PropertyPath, list[IRI]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def add(self, path: PropertyPath, start: IRI) -> None:
+        """One more start of a path."""
+        ways = {step.direction for step in path}
+        cell = (len(path), ways.pop() if len(ways) == 1 else "mixed")
+        starts = self.cells[cell].setdefault(path, [])
+        if start not in starts[-1:]:
+            starts.append(start)
+
+
+def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
+    """Entities at the commonest predicates of a graph, as many of each, on either side.
+
+    :raises NotFoundError: for a graph that has nothing to ask about.
+    """
+    kind = "_distinct" if getattr(graph, "may_repeat_triples", True) else ""
+    counted: Counter[IRI] = Counter()
+    for solution in graph.select(Query.load(f"index_predicates{kind}")):
+        predicate, count = solution["predicate"], solution["triples"]
+        if isinstance(predicate, IRI) and isinstance(count, Literal):
+            counted[predicate] = int(count.value)
+    skip = UNWALKED | set(TYPES) | {p for p in counted if not _is_asked(p)}
+    common = [p for p in sorted(counted, key=lambda p: (-counted[p], str(p))) if p not in skip][:_PREDICATES]
+    if not common:
+        raise NotFoundError(
+            f"{graph.name} holds no triples that a question could be about", code="E_EMPTY_GRAPH",
+            hint="is it the right file? labels and types alone are not enough",
+        )  # fmt: skip
+    near: dict[Step, list[Term]] = defaultdict(list)
+    sides: dict[Step, dict[IRI, None]] = defaultdict(dict)
+    for predicate, subject, object_ in _triples(graph, common):
+        forward, inverse = Step(predicate), Step(predicate, "inverse")
+        near[forward].append(object_)
+        near[inverse].append(subject)
+        if isinstance(subject, IRI):
+            sides[forward][subject] = None
+        if isinstance(object_, IRI):
+            sides[inverse][object_] = None
+    return Starts(
+        tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], _STARTS)),
+        {step: tuple(drawn(dict.fromkeys(terms), seed)[:60]) for step, terms in near.items()},
+        frozenset(skip),
+    )
+
+
+def _is_asked(predicate: IRI) -> bool:
+    return not _NOT_ASKED.search(predicate.value) and local_name(predicate).casefold() not in _NAMES
+
+
+def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> list[tuple[IRI, Term, Term]]:
+    """Some triples of each predicate."""
+    query, each = Query.load("predicate_triples"), max(50, _TRIPLES // len(predicates))
+    found: list[tuple[IRI, Term, Term]] = []
+    for at in range(0, len(predicates), MAX_ARMS):
+        arms = [query.bind(predicate=[p]).limit(each) for p in predicates[at : at + MAX_ARMS]]
+        found += [
+            (predicate, s["subject"], s["object"])
+            for s in graph.select(Query.union(arms))
+            if isinstance(predicate := s["predicate"], IRI)
+        ]
+    return found
+
+
+def _in_turn(lists: Sequence[Sequence[T]], at_most: int) -> list[T]:
+    """The first of each list, then the second of each …; each item once."""
+    found: dict[T, None] = {}
+    for place in range(max(map(len, lists), default=0)):
+        for own in lists:
+            if place < len(own):
+                found[own[place]] = None
+                if len(found) == at_most:
+                    return list(found)
+    return list(found)
+
+
+def patterns_of(
+    graph: KnowledgeGraph,
+    starts: Starts,
+    *,
+    max_hops: int,
+    seed: int,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Patterns:
+    """The property paths that lead somewhere from these starts; a few queries for each hop.
+
+    From each start a few ways are walked on, drawn by the seed. Paths through blank nodes are not among them.
+    """
+    patterns = Patterns()
+    level: list[tuple[IRI, PropertyPath, Term, Term | None]] = [
+        (start, PropertyPath(()), start, None) for start in starts.entities
+    ]
+    for hops in range(1, max_hops + 1):
+        if progress is not None:
+            progress("looking for paths", hops - 1, max_hops)
+        ends = sorted({end for _, _, end, _ in level if isinstance(end, IRI)}, key=str)
+        groups: dict[Term, list[tuple[Step, tuple[Term, ...], int]]] = defaultdict(list)
+        for group in neighbours(graph, ends, skip=starts.skip, limit=_AHEAD).items:
+            groups[group.entity].append((group.step, group.neighbours, group.count))
+        grown: list[tuple[IRI, PropertyPath, Term, Term | None]] = []
+        for start, path, end, before in level:
+            ways = []
+            for step, far, count in groups.get(end, ()):
+                is_back = bool(path.steps) and step.inverts(path.steps[-1])
+                onward = [term for term in far if not (is_back and term == before) and term != start]
+                if not onward or (is_back and count < 2):
+                    continue
+                longer = PropertyPath((*path.steps, step))
+                patterns.add(longer, start)
+                if count <= _WIDE:
+                    ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
+            grown += _one_of_each(drawn(ways, seed, key=lambda way: f"{way[0]} {way[1]} {way[2]}"))[:_AHEAD]
+        level = drawn(grown, seed, key=lambda way: f"{way[0]} {way[1]} {way[2]}")[:_FRONTIER]
+    return patterns
+
+
+def _one_of_each(
+    ways: Iterable[tuple[IRI, PropertyPath, Term, Term | None]],
+) -> list[tuple[IRI, PropertyPath, Term, Term | None]]:
+    """One way along each path."""
+    return list({way[1]: way for way in ways}.values())

@@ -1,0 +1,44 @@
+"""Asking what a run still lacks, whether it begins here or was begun before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kgsparql.asking import ignore
+from kgsparql.evaluation import configuration
+from kgsparql.evaluation.run_directory import Run, RunDirectory
+from kgsparql.evaluation.running import Plan, Tally, run
+from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["ask_all"]
+
+
+def ask_all(
+    knowledge: KnowledgeBase,
+    plan: Plan,
+    path: Path,
+    wanted: Mapping[str, Any],
+    *,
+    tell: Callable[[Tally], None] = ignore,
+) -> Run:
+    """The whole run in a directory: what is there is kept, the rest is asked.
+
+    :param wanted: its configuration, from :func:`kgsparql.evaluation.configuration.configuration`.
+    :raises InputError: if what is there is a run of something else, or no run.
+    """
+    directory = RunDirectory(path)
+    done = {}
+    config = dict(wanted)
+    if (path / "run.json").is_file():
+        directory.mend()
+        there = Run.open(path)
+        configuration.check_same(there.config, wanted, path)
+        done = {label: there.records(label) for label in there.methods}
+        config["began"] = there.config["began"]
+    else:
+        directory.begin(wanted, plan.questions)
+    run(knowledge, plan, directory, done, tell=tell)
+    directory.configured({**config, "ended": configuration.now()})
+    return Run.open(path)

@@ -1,0 +1,267 @@
+"""Asking every question with every method: bounded, one line for each answer as it comes, to be gone on with later."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kgsparql.answer import Answer
+from kgsparql.asking import Asking, ignore
+from kgsparql.choosing import Chooser, RankerChooser
+from kgsparql.errors import CancelledError, KgsparqlError, UnreachableError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.run_directory import RunDirectory
+from kgsparql.events import Event, Finished, ModelCalled, QueryRun
+from kgsparql.exploration import predicates
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.retriever import Retriever
+from kgsparql.terms import IRI, Term
+
+__all__ = ["Method", "Plan", "Tally", "run"]
+
+UNREACHABLE = 3
+"""Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
+
+_DEGREES = 200
+"""Answers whose triples are counted, so that those of one path have an order that means something."""
+
+_QUERY = 2_000
+"""Characters of a query that are kept with the steps of a question."""
+
+Oracles = Callable[[Question], "Callable[[RankerChooser], Chooser] | None"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A method as a run asks it.
+
+    :param label: what it is called in the run; the name of its files.
+    :param with_model: it may ask the model of the run.
+    """
+
+    label: str
+    retriever: Retriever
+    options: Mapping[str, Any]
+    with_model: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run asks, and how.
+
+    :param asking: everything that is the same for all questions and methods.
+    :param gold_topics: the entities are given, not linked.
+    :param oracle: who chooses in the place of a model, for each question; ``None`` for nobody.
+    :param workers: questions that are asked at the same time.
+    """
+
+    questions: Sequence[Question]
+    methods: Sequence[Method]
+    asking: Asking
+    gold_topics: bool = False
+    oracle: Oracles | None = None
+    workers: int = 1
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a method is, for whoever waits.
+
+    :param hits: sum of ``hits@1`` of what is done.
+    :param cost: of what is done; ``None`` without prices.
+    :param seconds_left: for this method; ``None`` while nobody can say.
+    """
+
+    method: str
+    done: int
+    total: int
+    hits: float = 0.0
+    failed: int = 0
+    cost: float | None = None
+    seconds_left: float | None = None
+
+    def add(self, question: Question, record: Record) -> None:
+        """Count one more answer."""
+        self.done += 1
+        self.hits += scores(question, record)["hits@1"] or 0.0
+        self.failed += record.status == "error"
+        if record.measured.cost is not None:
+            self.cost = (self.cost or 0.0) + record.measured.cost
+
+
+def run(
+    knowledge: KnowledgeBase,
+    plan: Plan,
+    directory: RunDirectory,
+    done: Mapping[str, Mapping[str, Record]],
+    *,
+    tell: Callable[[Tally], None] = ignore,
+) -> None:
+    """Ask what is not answered yet, method by method.
+
+    A question that fails is recorded with its error. One that an endpoint or a model server did not answer is asked
+    again when the run goes on.
+
+    :param done: records that are there, by method and question.
+    :raises UnreachableError: after three such questions in a row; what is done is kept.
+    :raises DiskFullError: if a line cannot be written.
+    :raises CancelledError: if ``plan.asking.cancel`` was set.
+    """
+    for method in plan.methods:
+        there = {q.id: r for q in plan.questions if (r := done.get(method.label, {}).get(q.id)) and not _is_open(r)}
+        tally = Tally(method.label, 0, len(plan.questions))
+        for question in plan.questions:
+            if question.id in there:
+                tally.add(question, there[question.id])
+        tell(tally)
+        left = [question for question in plan.questions if question.id not in there]
+        began, before, lost = time.monotonic(), tally.done, 0
+        for question, record, events, error in _asked(knowledge, plan, method, left):
+            directory.add(record, events)
+            tally.add(question, record)
+            per_question = (time.monotonic() - began) / (tally.done - before)
+            tally.seconds_left = per_question * (tally.total - tally.done)
+            tell(tally)
+            lost = lost + 1 if isinstance(error, UnreachableError) else 0
+            if lost >= UNREACHABLE and error is not None:
+                raise _stopped(error, lost)
+
+
+def _is_open(record: Record) -> bool:
+    """Whether a question is asked again when the run goes on: nobody was there to answer it."""
+    return record.error is not None and record.error[0] in _unreachable_codes()
+
+
+def _unreachable_codes() -> frozenset[str]:
+    """The codes of everything that is a server's fault and may be over tomorrow."""
+
+    def codes(kind: type[UnreachableError]) -> Iterator[str]:
+        yield kind.code
+        for below in kind.__subclasses__():
+            yield from codes(below)
+
+    return frozenset(codes(UnreachableError)) - {"E_LLM_FORMAT"}
+
+
+def _stopped(error: KgsparqlError, lost: int) -> KgsparqlError:
+    error.hint = f"{lost} questions in a row: the run stops; --resume goes on with it. {error.hint or ''}".strip()
+    return error
+
+
+_Asked = tuple[Question, Record, list[dict[str, Any]], KgsparqlError | None]
+
+
+def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]) -> Iterator[_Asked]:
+    """What comes of the questions, as it comes; at most ``plan.workers`` are asked at the same time."""
+    waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
+    ended: queue.SimpleQueue[_Asked | BaseException] = queue.SimpleQueue()
+    for question in questions:
+        waiting.put(question)
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                question = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                ended.put(_ask(knowledge, plan, method, question))
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+                ended.put(error)
+                return
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(plan.workers, len(questions)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in questions:
+            yield _raised(ended.get())
+    except BaseException:
+        plan.asking.cancel.set()
+        raise
+    finally:
+        stop.set()
+
+
+def _raised(one: _Asked | BaseException) -> _Asked:
+    if isinstance(one, BaseException):
+        raise one
+    return one
+
+
+def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> _Asked:
+    """One question with one method.
+
+    :raises CancelledError: if the run was stopped: there is nothing to record then.
+    """
+    events: list[Event] = []
+    asking = _asking(plan, method, question, events.append)
+    began = time.monotonic()
+    try:
+        answer = knowledge.answer(question.text, asking)
+        record = Record.of(
+            answer,
+            question=question.id,
+            method=method.label,
+            degrees=_degrees(knowledge, answer),
+            model_seconds=_model_seconds(events),
+        )
+        return question, record, _kept(events), answer.error if isinstance(answer.error, KgsparqlError) else None
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
+        known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
+        seconds = time.monotonic() - began
+        record = Record.failed(known, question=question.id, method=method.label, seconds=seconds)
+        return question, record, _kept(events), known
+
+
+def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> Asking:
+    asking = replace(plan.asking, retriever=method.retriever, options={}, emit=emit)
+    if plan.gold_topics:
+        asking = asking.about(topic.iri for topic in question.topics)
+    if not method.with_model:
+        return replace(asking, model=None)
+    if plan.oracle is not None and (chooser := plan.oracle(question)) is not None:
+        return replace(asking, chooser=chooser)
+    return asking
+
+
+def _degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
+    """How many triples each of the first answers is in, where several share a place; nobody asks an endpoint that."""
+    tied = [a.term for a in answer.answers[:_DEGREES] if isinstance(a.term, IRI)]
+    if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in answer.answers[:_DEGREES]}) == len(tied):
+        return {}
+    degrees: dict[Term, int] = dict.fromkeys(tied, 0)
+    for count in predicates(knowledge.graph, degrees, skip=()).items:
+        degrees[count.entity] += count.count
+    return degrees
+
+
+def _model_seconds(events: Iterable[Event]) -> float:
+    """How long anybody waited for a model: calls at the same time count once."""
+    calls = sorted((e.at_s - e.seconds, e.at_s) for e in events if isinstance(e, ModelCalled))
+    waited, until = 0.0, 0.0
+    for began, ended in calls:
+        waited += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return waited
+
+
+def _kept(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """The steps as they are written: a long query by its beginning; the answer has a file of its own."""
+    kept = []
+    for event in events:
+        if isinstance(event, QueryRun) and len(event.text) > _QUERY:
+            event = replace(event, text=f"{event.text[:_QUERY]} … ({len(event.text):,} characters)")  # noqa: PLW2901
+        if isinstance(event, Finished):
+            event = replace(event, answer=None)  # noqa: PLW2901
+        kept.append(event.to_json())
+    return kept

@@ -1,0 +1,122 @@
+"""The scores of a run: every metric of every record, from the files of the run alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kgsparql.errors import InputError, OptionError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.statistics import Places, Values
+from kgsparql.terms import printable
+
+__all__ = ["ALWAYS", "SLICES", "UNKNOWN", "VARYING", "Scored", "chosen_metrics", "key", "opened", "scored"]
+
+SLICES: Mapping[str, Callable[[Question], str]] = {
+    "hops": lambda question: "" if question.hops is None else str(question.hops),
+    "type": lambda question: question.type,
+    "direction": lambda question: question.direction,
+}
+"""What questions are told apart by; an empty text where the dataset does not say."""
+
+UNKNOWN = "unknown"
+"""The slice of questions whose dataset does not say, where it says so of others."""
+
+ALWAYS = ("fallbacks", "truncated", "failed")
+"""Shares of questions that are told whatever else is asked for: figures mean little without them."""
+
+VARYING = ("seconds", "seconds_without_model", "paid_cost")
+"""Metrics that differ when the same is run again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Every metric of every question that a method of a run was asked.
+
+    :param questions: those that were asked, in the order of the run.
+    :param values: for each metric an array of shape (questions,), NaN where it is not defined.
+    :param errors: how often a question failed, by code.
+    """
+
+    run: Run
+    method: str
+    model: str
+    questions: tuple[Question, ...]
+    values: Mapping[str, Values]
+    errors: Mapping[str, int]
+
+    def defined(self, metric: str, among: Places | None = None) -> Values:
+        """The values that there are.
+
+        :param among: which questions, as an array of their places.
+        """
+        values = self.values[metric] if among is None else self.values[metric][among]
+        return values[~np.isnan(values)]
+
+
+def opened(paths: Sequence[Path]) -> list[Run]:
+    """The runs in directories.
+
+    :raises InputError: if one holds none, or is named twice.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"{path}: named twice", hint="each run once")
+        seen.add(path.resolve())
+    return [Run.open(path) for path in paths]
+
+
+def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = False) -> tuple[str, ...]:
+    """The names of metrics from ``hits@1,f1``; all of them for ``all`` or nothing.
+
+    :param reproducible: without those that differ when the same is run again.
+    :param text: with those that compare sentences, which take a model of their own.
+    :raises OptionError: for a name that is none.
+    """
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    for name in wanted:
+        if name not in METRICS and name != "all":
+            raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
+    if not wanted or "all" in wanted:
+        wanted = [name for name, metric in METRICS.items() if text or metric.group != "text"]
+    kept = tuple(dict.fromkeys(name for name in wanted if not (reproducible and name in VARYING)))
+    if not kept:
+        raise OptionError(f"{', '.join(wanted)}: differs from run to run", hint="name others, or leave --reproducible")
+    return kept
+
+
+def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
+    """What a method of a run comes to, each record scored once.
+
+    :raises DataError: for a line that is no record.
+    """
+    records = run.records(method)
+    asked = tuple(question for question in run.questions if question.id in records)
+    of = {name: METRICS[name].of for name in metrics}
+    values = {name: np.full(len(asked), np.nan) for name in metrics}
+    errors: Counter[str] = Counter()
+    for i, question in enumerate(asked):
+        record = records[question.id]
+        if record.status == "error":
+            errors[record.error[0] if record.error else "E_INTERNAL"] += 1
+        for name, function in of.items():
+            value = function(question, record)
+            if value is not None:
+                values[name][i] = value
+    config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
+    model = run.model if config.get("with_model", True) else ""
+    return Scored(
+        run=run, method=method, model=model, questions=asked, values=values, errors=dict(sorted(errors.items()))
+    )
+
+
+def key(question: Question) -> tuple[str, str]:
+    """What makes a question of two runs the same one."""
+    return question.id, question.text

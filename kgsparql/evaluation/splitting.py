@@ -1,0 +1,240 @@
+"""Development and held-out questions: options are chosen on the first, what they are worth is seen on the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import Question
+
+__all__ = ["Split", "checked_share", "split"]
+
+_FEWEST = 4
+"""Questions: of fewer no two halves can be made that say anything."""
+
+_OFF = 0.1
+"""How far the share of questions, or of those of a number of hops, may be from what was wanted, so that questions that
+are alike are kept together; or one question, where that is more."""
+
+_PASSES = 20
+
+_NOTHING = 1e-9
+"""Gains below it are what rounding leaves."""
+
+_Sharing: TypeAlias = Callable[[Question], Iterator[Hashable]]
+_Counts: TypeAlias = "Counter[tuple[Hashable, ...]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Two parts of the questions, each in their order.
+
+    :param apart: what the parts do not share: ``topics`` and ``paths``, as far as that could be had.
+    :param shared_topics: topic entities that questions of both parts are about.
+    :param shared_paths: path templates that questions of both parts have.
+    :param topics: topic entities there are; ``paths``: path templates.
+    """
+
+    development: tuple[Question, ...]
+    held_out: tuple[Question, ...]
+    apart: tuple[str, ...]
+    shared_topics: int
+    shared_paths: int
+    topics: int
+    paths: int
+
+    def __str__(self) -> str:
+        sizes = f"{len(self.development)} development and {len(self.held_out)} held-out questions"
+        return f"{sizes}; {self.overlap}"
+
+    @property
+    def overlap(self) -> str:
+        """What the parts share, in words.
+
+        >>> questions = [Question(id=str(n), text="?", hops=1, path=("at",)) for n in range(4)]
+        >>> split(questions, 0.5, seed=0).overlap
+        '1 of 1 paths is in both'
+        """
+        parts = []
+        for what, shared, there in (
+            ("topic entities", self.shared_topics, self.topics),
+            ("paths", self.shared_paths, self.paths),
+        ):
+            if there:
+                verb = "is" if shared == 1 else "are"
+                parts.append(f"{shared} of {there} {what} {verb} in both" if shared else f"no {what} in both")
+        return ", ".join(parts) or "nothing is known of topics and paths"
+
+    def to_json(self) -> dict[str, object]:
+        """The split as a JSON object, questions by their ids."""
+        return {
+            "development": [question.id for question in self.development],
+            "held_out": [question.id for question in self.held_out],
+            "shared_topics": self.shared_topics,
+            "topics": self.topics,
+            "shared_paths": self.shared_paths,
+            "paths": self.paths,
+        }
+
+
+def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
+    """Two parts with as many of each number of hops, and of each type, as the share says.
+
+    Options that fit one question fit another about the same entity or along the same path. So questions that share a
+    topic entity or a path template (the predicates and directions of the path; where none is known, the predicates of
+    the golden triples) are kept on one side, as far as both parts then still have the wanted share of the
+    questions of each number of hops, give or take a tenth of them, or one question. If they do not, only those
+    that share a path are kept together: options weigh kinds of paths, so a path on both sides tells more than an entity
+    does. Else only those that share a topic, else none. What is shared all the same is counted.
+
+    Where a type is a path template, as in MetaQA, keeping templates apart and having types on both sides exclude each
+    other, and the first wins.
+
+    :param share: of the questions that are for development, from 0.1 to 0.9.
+    :raises InputError: for a share out of range, or fewer than four questions.
+
+    >>> questions = [
+    ...     Question(id=str(n), text="?", hops=n % 2 + 1, path=(f"p{n % 8}",)) for n in range(40)
+    ... ]
+    >>> parts = split(questions, 0.5, seed=0)
+    >>> len(parts.development), parts.apart, sum(question.hops == 1 for question in parts.development)
+    (20, ('paths',), 10)
+    """
+    checked_share(share)
+    if len(questions) < _FEWEST:
+        raise InputError(f"{len(questions)} questions cannot be split", hint=f"it takes {_FEWEST}, better 50 or more")
+    ladder: tuple[tuple[_Sharing, ...], ...] = ((_topics, _paths), (_paths,), (_topics,), ())
+    places: set[int] = set()
+    for sharing in ladder:
+        groups = _ordered(_groups(questions, sharing), questions, seed)
+        places = _development(groups, questions, share)
+        if not sharing or _is_even(places, questions, share):
+            break
+    development = tuple(question for i, question in enumerate(questions) if i in places)
+    held_out = tuple(question for i, question in enumerate(questions) if i not in places)
+    topics, paths = (_shared(development, held_out, of) for of in (_topics, _paths))
+    return Split(
+        development=development,
+        held_out=held_out,
+        apart=tuple(name for name, own in (("topics", topics), ("paths", paths)) if own[1] and not own[0]),
+        shared_topics=topics[0],
+        shared_paths=paths[0],
+        topics=topics[1],
+        paths=paths[1],
+    )
+
+
+def checked_share(share: float) -> float:
+    """The share of the questions that are for development.
+
+    :raises InputError: if it leaves too few for one of the parts.
+    """
+    if not 0.1 <= share <= 0.9:
+        raise InputError(f"a split of {share:g}: out of range", hint="the share for development, from 0.1 to 0.9")
+    return share
+
+
+def _topics(question: Question) -> Iterator[Hashable]:
+    for topic in question.topics:
+        yield "topic", topic.iri
+
+
+def _paths(question: Question) -> Iterator[Hashable]:
+    if question.path:
+        yield "path", question.path
+    elif question.golden_triples:
+        yield "path", tuple(sorted({triple.predicate.value for triple in question.golden_triples}))
+
+
+def _shared(first: Sequence[Question], second: Sequence[Question], of: _Sharing) -> tuple[int, int]:
+    """How many of what questions share are on both sides, and how many there are."""
+    one, other = ({what for question in part for what in of(question)} for part in (first, second))
+    return len(one & other), len(one | other)
+
+
+def _groups(questions: Sequence[Question], sharing: Sequence[_Sharing]) -> list[list[int]]:
+    """The places of questions that are kept together: those that share something, directly or through others."""
+    parent = list(range(len(questions)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first: dict[Hashable, int] = {}
+    for i, question in enumerate(questions):
+        for of in sharing:
+            for what in of(question):
+                parent[root(i)] = root(first.setdefault(what, i))
+    found: dict[int, list[int]] = {}
+    for i in range(len(questions)):
+        found.setdefault(root(i), []).append(i)
+    return list(found.values())
+
+
+def _ordered(groups: list[list[int]], questions: Sequence[Question], seed: int) -> list[list[int]]:
+    """The largest first, those of one size as the seed says."""
+
+    def draw(group: Sequence[int]) -> bytes:
+        name = min(questions[i].id for i in group)
+        return hashlib.sha256(f"split {seed}\0{name}".encode("utf-8", "replace")).digest()
+
+    return sorted(groups, key=lambda group: (-len(group), draw(group)))
+
+
+def _strata(question: Question) -> tuple[tuple[Hashable, ...], ...]:
+    """What should be on both sides: questions as such, of each number of hops, and of each type with that number."""
+    return ("all",), ("hops", question.hops), ("type", question.hops, question.type)
+
+
+def _development(groups: Sequence[Sequence[int]], questions: Sequence[Question], share: float) -> set[int]:
+    """The places for development: each group goes where more is wanting, then groups move as long as that helps."""
+    counts: list[_Counts] = [Counter(stratum for i in group for stratum in _strata(questions[i])) for group in groups]
+    total: _Counts = sum(counts, Counter())
+    spread = Counter(stratum for count in counts for stratum in count)
+
+    def weight(stratum: tuple[Hashable, ...]) -> float:
+        """Sizes first; a type in one group is on one side whatever is done, and must not draw that group to a side."""
+        return 1.0 if stratum[0] != "type" else 0.5 / total[stratum] if spread[stratum] > 1 else 0.0
+
+    weights = {stratum: weight(stratum) for stratum in total}
+    there: _Counts = Counter()  # of each stratum, in development
+    placed: _Counts = Counter()
+
+    def gain(count: _Counts, sign: int, among: _Counts) -> float:
+        """How much nearer to the share of what is there the strata are with this group more, or less."""
+        off = {stratum: there[stratum] - share * among[stratum] for stratum in count}
+        return sum(weights[s] * (off[s] ** 2 - (off[s] + sign * n) ** 2) for s, n in count.items())
+
+    inside = [False] * len(groups)
+    for g, count in enumerate(counts):
+        placed.update(count)
+        if gain(count, 1, placed) > 0:
+            inside[g] = True
+            there.update(count)
+    for _ in range(_PASSES):
+        moved = False
+        for g, count in enumerate(counts):
+            sign = -1 if inside[g] else 1
+            if gain(count, sign, total) > _NOTHING:
+                inside[g] = not inside[g]
+                there.update({stratum: sign * n for stratum, n in count.items()})
+                moved = True
+        if not moved:
+            break
+    return {i for g, group in enumerate(groups) if inside[g] for i in group}
+
+
+def _is_even(places: set[int], questions: Sequence[Question], share: float) -> bool:
+    """Whether development has its share of all questions and of each number of hops, and both parts have questions."""
+    if not 0 < len(places) < len(questions):
+        return False
+    total: Counter[int | None] = Counter(question.hops for question in questions)
+    there = Counter(question.hops for i, question in enumerate(questions) if i in places)
+    pairs = [(len(places), len(questions)), *((there[hops], n) for hops, n in total.items())]
+    return all(abs(own - share * n) <= max(1.0, _OFF * n) for own, n in pairs)

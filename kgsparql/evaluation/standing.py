@@ -1,0 +1,231 @@
+"""The rows of one dataset: which is best, which differences from a reference are real, what a reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kgsparql.errors import OptionError
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.scoring import Scored, key
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm
+from kgsparql.terms import printable
+
+__all__ = ["Row", "Slice", "Standing", "Versus", "named_rows", "standing"]
+
+_COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
+"""Metrics in which methods are tested against the best, as far as they are defined; the first makes one the best."""
+
+_TESTED = 3
+"""Metrics that are tested, unless they are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Some of the questions of a row.
+
+    :param means: by metric; ``None`` where it is not defined for any of them.
+    """
+
+    n: int
+    means: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One method on one dataset.
+
+    :param name: tells it from the other rows of its dataset: the method, with model or run where it takes that.
+    :param run: the name of the run's directory, as short as tells runs apart.
+    :param n: questions that were asked, of ``questions`` in the run.
+    :param slices: by what questions are told apart by, then by its values in their order.
+    """
+
+    dataset: str
+    method: str
+    model: str
+    run: str
+    name: str
+    n: int
+    questions: int
+    means: Mapping[str, Interval | None]
+    slices: Mapping[str, Mapping[str, Slice]]
+    errors: Mapping[str, int]
+
+    def mean(self, metric: str) -> float | None:
+        """The mean of a metric; ``None`` where it is not defined."""
+        found = self.means.get(metric)
+        return None if found is None else found.mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versus:
+    """A row against the reference of its dataset in one metric.
+
+    :param won: questions on which the row is better; on ``lost`` it is worse.
+    :param p: after Holm's correction for the rows that are compared with the reference in this metric.
+    :param verdict: ``better``, ``worse``, or ``not shown`` to differ.
+    """
+
+    difference: Difference
+    won: int
+    lost: int
+    p: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The rows of one dataset, the best first.
+
+    :param scored: what each of the rows is made of.
+    :param primary: the metric that makes a row the best; empty if no row has one.
+    :param best: its place among the rows; ``None`` if there is none.
+    :param reference: of the row that the others are compared with.
+    :param tested: the metrics they are compared in.
+    :param versus: by the place of a row, then by metric.
+    :param notes: what a reader must know about the figures.
+    """
+
+    dataset: str
+    rows: tuple[Row, ...]
+    scored: tuple[Scored, ...] = field(repr=False)
+    primary: str
+    best: int | None
+    reference: int | None
+    tested: tuple[str, ...]
+    versus: Mapping[int, Mapping[str, Versus]]
+    notes: tuple[str, ...]
+
+
+def standing(
+    group: Sequence[Scored], rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int
+) -> Standing:
+    """What the rows of a dataset come to.
+
+    :param named: the metrics that somebody asked for; they are all tested.
+    :raises OptionError: for a baseline that may be one of several rows.
+    """
+    candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
+    defined = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
+    tested = tuple(defined if named else defined[:_TESTED])
+    if defined:
+        rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
+    best = _best(group, rows, defined)
+    reference = _reference(baseline, rows, best)
+    versus = {} if reference is None else _versus(group, reference, tested, seed)
+    notes = tuple(_notes(group, rows, tested, baseline))
+    return Standing(
+        dataset=rows[0].dataset, rows=tuple(rows), scored=tuple(group), primary=defined[0] if defined else "",
+        best=best, reference=reference, tested=tested, versus=versus, notes=notes,
+    )  # fmt: skip
+
+
+def _order(row: Row, metric: str) -> float:
+    """The better, the less; rows without the metric last, equals in the order of their run."""
+    mean = row.mean(metric)
+    return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
+
+
+def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
+    """The row with the best mean of the first metric, over questions that all were asked; ties go to the next metric.
+
+    A row that was asked less than half as many questions as another is left out: it may have had the easy ones.
+    """
+    most = max(row.n for row in rows)
+    able = [i for i, row in enumerate(rows) if 2 * row.n >= most]
+    common = set.intersection(*({key(q) for q in group[i].questions} for i in able))
+
+    def rank(i: int) -> list[float]:
+        found: list[float] = []
+        for name in [*metrics, *(name for name in ("model_calls", "queries") if name in group[i].values)]:
+            among = np.array([not common or key(q) in common for q in group[i].questions], bool)
+            values = group[i].defined(name, among)
+            sign = 1.0 if METRICS[name].better == "higher" else -1.0
+            found.append(sign * float(values.mean()) if len(values) else -np.inf)
+        return found
+
+    ranked = max(able, key=rank) if metrics else None  # the first of equals
+    return ranked if ranked is not None and rows[ranked].mean(metrics[0]) is not None else None
+
+
+def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> int | None:
+    """The row that others are compared with.
+
+    :raises OptionError: if a name means several.
+    """
+    if not baseline:
+        return best
+    found = named_rows(baseline, rows)
+    if len(found) > 1:
+        which = "; ".join(rows[i].name for i in found)
+        raise OptionError(f"--baseline {printable(baseline, 60)} may be {which}", hint="name one of these")
+    return found[0] if found else best
+
+
+def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
+    """The places of the row of this name, else of the rows of this method."""
+    return [i for i, row in enumerate(rows) if row.name == name] or [
+        i for i, row in enumerate(rows) if row.method == name
+    ]
+
+
+def _versus(group: Sequence[Scored], reference: int, metrics: Sequence[str], seed: int) -> dict[int, dict[str, Versus]]:
+    """Every other row against the reference, on the questions that both were asked."""
+    places = {key(question): i for i, question in enumerate(group[reference].questions)}
+    found: dict[int, dict[str, Versus]] = {i: {} for i in range(len(group)) if i != reference}
+    for name in metrics:
+        pairs = {}
+        for i in found:
+            shared = [(j, places[key(q)]) for j, q in enumerate(group[i].questions) if key(q) in places]
+            own, other = np.array(shared, dtype=np.intp).reshape(-1, 2).T
+            first, second = group[i].values[name][own], group[reference].values[name][other]
+            both = ~(np.isnan(first) | np.isnan(second))
+            pairs[i] = first[both], second[both]
+        drawn = zip(pairs, differences(list(pairs.values()), seed=seed), strict=True)
+        tests = {i: difference for i, difference in drawn if difference is not None}
+        for (i, difference), p in zip(tests.items(), holm([d.p for d in tests.values()]), strict=True):
+            found[i][name] = _judged(difference, p, is_higher_better=METRICS[name].better == "higher")
+    return found
+
+
+def _judged(difference: Difference, p: float, *, is_higher_better: bool) -> Versus:
+    counts = difference.wins, difference.losses
+    won, lost = counts if is_higher_better else counts[::-1]
+    verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
+    return Versus(difference=difference, won=won, lost=lost, p=p, verdict=verdict)
+
+
+def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
+    """What a reader must know: what is missing, and what cannot be compared as it stands."""
+    if baseline and not named_rows(baseline, rows):
+        yield f"no {printable(baseline, 60)} here: rows are compared with the best one"
+    if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
+        yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
+    if failed := [
+        f"{row.name} {sum(row.errors.values())} of {row.n} ({', '.join(f'{c} {n}' for c, n in row.errors.items())})"
+        for row in rows
+        if row.errors
+    ]:
+        yield f"questions that failed count as wrong: {'; '.join(failed)}"
+    asked = [{key(question) for question in one.questions} for one in group if one.questions]
+    if len(set(map(frozenset, asked))) > 1:
+        common = len(set.intersection(*asked))
+        yield (
+            f"the rows were not asked the same questions: {common} were asked of all; each mean is over a row's own, "
+            "each difference over those that both rows were asked"
+        )
+    golds: dict[tuple[str, str], Any] = {}
+    for one in group:
+        golds |= {key(question): question.answers for question in one.questions if key(question) not in golds}
+    if differ := {key(q) for one in group for q in one.questions if golds[key(q)] != q.answers}:
+        yield f"{len(differ)} questions have other gold answers in one run than in another: were they made again?"
+    for name in tested:
+        counts = {row.n - found.n for row in rows if (found := row.means[name]) is not None}
+        if counts - {0}:
+            yield f"{name} is not defined for every question (up to {max(counts)} are left out of its mean)"
+    if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
+        yield f"fewer than {FEW} questions: the intervals are rough, and tend to be too narrow"

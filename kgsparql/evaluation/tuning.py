@@ -1,0 +1,202 @@
+"""Choosing a method's options on one part of the questions, and saying on the other what that is worth.
+
+Every setting that is tried is a run of its own, in a directory named after its options, so that what was asked once is
+not asked again: neither when a tuning goes on nor when another search comes by the same setting::
+
+    RUN/
+      tuning.json              what is tuned on which questions, and the result
+      trials/OPTIONS/          a run on the development questions, for each setting
+      held_out/OPTIONS/        a run on the held-out questions: the default setting, and the chosen one
+      preset.toml              the chosen options
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgsparql.asking import ignore
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.evaluation.configuration import check_same, now
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.methods import load_methods
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.resuming import ask_all
+from kgsparql.evaluation.run_directory import FORMAT, writing, written
+from kgsparql.evaluation.running import Plan, Tally
+from kgsparql.evaluation.scoring import scored
+from kgsparql.evaluation.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
+from kgsparql.evaluation.splitting import Split
+from kgsparql.evaluation.statistics import Difference, differences
+from kgsparql.evaluation.tuning_results import COSTS, Search, Trial, Tuning, setting_text
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.terms import printable
+
+__all__ = ["Bench", "checked_metric", "tune"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Where settings are tried: everything that all trials share.
+
+    :param plan: how to ask; its questions and methods are those of each trial.
+    :param configuration: of a run that follows a plan.
+    :param tell: hears how far each trial is, with its setting in place of the method's name.
+    """
+
+    knowledge: KnowledgeBase
+    plan: Plan
+    path: Path
+    space: Space
+    metric: str
+    configuration: Callable[[Plan], Mapping[str, Any]]
+    tell: Callable[[Tally], None] = ignore
+    _known: dict[str, Trial] = field(default_factory=dict)
+
+    def trial(self, setting: Setting, questions: Sequence[Question], folder: str, about: str) -> Trial:
+        """Ask the questions with a setting, as far as they are not asked yet.
+
+        :param about: what whoever waits sees.
+        """
+        named = {self.space.method: setting}
+        with_model = self.plan.asking.model is not None
+        (method,), _ = load_methods([self.space.method], named, self.knowledge, model=with_model, chosen=False)
+        name = hashlib.sha256(setting_key(method.options).encode()).hexdigest()[:12]
+        path = self.path / folder / name
+        if str(path) not in self._known:
+            _clear_half_begun(path)
+            plan = replace(self.plan, questions=questions, methods=(method,))
+            run = ask_all(
+                self.knowledge, plan, path, self.configuration(plan),
+                tell=lambda tally: self.tell(replace(tally, method=about)),
+            )  # fmt: skip
+            found = scored(run, method.label, (self.metric, *COSTS))
+            self._known[str(path)] = Trial(setting=setting, name=name, metric=self.metric, scored=found)
+        return self._known[str(path)]
+
+
+def checked_metric(name: str) -> str:
+    """The name of a metric that can be made better.
+
+    :raises OptionError: for another name.
+    """
+    if name not in METRICS or not METRICS[name].better:
+        there = ", ".join(one for one, metric in METRICS.items() if metric.better)
+        raise OptionError(f"no metric {printable(name, 60)!r} to tune for", hint=f"one of: {there}")
+    return name
+
+
+def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning:
+    """Try settings on the development questions, and see the best, beside the default one, on the held-out ones.
+
+    The best has the best mean of the metric; of several, the one with the fewest calls, then queries, then the first
+    that was tried. The default setting is the first, so that nothing is changed for nothing.
+
+    :param seed: of the bootstrap.
+    :raises InputError: if the directory holds the tuning of something else.
+    :raises DataError: if the metric is not defined for any of the questions.
+    """
+    space = bench.space
+    settings, left_out = _settings(space, search)
+    begun = _begun(bench, split, search)
+    of = "" if search.kind == "one-at-a-time" else f" of {1 + len(settings)}"
+    trials: dict[str, Trial] = {}
+
+    def tried(setting: Setting) -> Trial:
+        text = setting_text(setting) if setting != space.default else f"default ({setting_text(setting)})"
+        trial = bench.trial(setting, split.development, "trials", f"trial {len(trials) + 1}{of}: {text}")
+        return trials.setdefault(trial.name, trial)
+
+    def best_of(some: Sequence[Setting]) -> Setting:
+        return max(map(tried, some), key=lambda trial: trial.rank).setting
+
+    tried(space.default)
+    if search.kind == "one-at-a-time":
+        one_at_a_time(space, best_of)
+    for setting in settings:
+        tried(setting)
+    chosen = max(trials.values(), key=lambda trial: trial.rank)
+    if np.isnan(chosen.score):
+        raise DataError(
+            f"{bench.metric} is not defined for any of the {len(split.development)} development questions",
+            hint="another --metric, or more questions",
+        )
+    default = next(iter(trials.values()))
+    held_out = [
+        bench.trial(trial.setting, split.held_out, "held_out", f"held out: {what}")
+        for trial, what in ((default, "default"), (chosen, setting_text(chosen.setting)))
+    ]
+    found = Tuning(
+        config=begun["of"], space=space, search=search, metric=bench.metric, split=split,
+        trials=tuple(trials.values()), chosen=chosen, left_out=left_out, held_out=(held_out[0], held_out[1]),
+        difference=_difference(*held_out, seed=seed),
+    )  # fmt: skip
+    _write(bench.path, {**begun, "ended": now()})
+    return found
+
+
+def _settings(space: Space, search: Search) -> tuple[list[Setting], int]:
+    """The settings, beside the default one, that are known before anything is tried; how many of a grid cannot be."""
+    settings: list[Setting] = []
+    left_out = 0
+    if search.kind == "grid":
+        settings, left_out = grid(space)
+    elif search.kind == "random":
+        settings = sampled(space, search.trials, seed=search.seed)
+    return [setting for setting in settings if setting != space.default], left_out
+
+
+def _begun(bench: Bench, split: Split, search: Search) -> dict[str, Any]:
+    """Write what is tuned, or see that it is what was tuned before; values, search and metric may be others.
+
+    :raises InputError: if it is not.
+    """
+    config = bench.configuration(replace(bench.plan, questions=(*split.development, *split.held_out), methods=()))
+    same = {name: value for name, value in config.items() if name not in {"methods", "ended", "began", "workers"}}
+    same |= {"method": bench.space.method, "split": split.to_json()}
+    file = bench.path / "tuning.json"
+    if file.is_file():
+        try:
+            there = json.loads(file.read_text(encoding="utf-8"))
+            check_same(there["of"], same, bench.path)
+            began = there["began"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise DataError(f"{file}: not what a tuning writes: {printable(str(error), 200)}") from error
+    else:
+        began = now()
+    begun = {
+        "format": FORMAT, "of": same, "metric": bench.metric, "search": search.kind, "began": began, "ended": None,
+        "values": {name: list(values) for name, values in bench.space.values.items()},
+    }  # fmt: skip
+    _write(bench.path, begun)
+    return begun
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        written(path / "tuning.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def _clear_half_begun(path: Path) -> None:
+    """Remove what a process left that was killed before its run was there: nothing has been asked then."""
+    if path.is_dir() and not (path / "run.json").is_file():
+        with writing(path):
+            shutil.rmtree(path)
+
+
+def _difference(default: Trial, chosen: Trial, *, seed: int) -> Difference | None:
+    if default.name == chosen.name:
+        return None
+    first, second = (trial.scored.values[trial.metric] for trial in (chosen, default))
+    both = ~(np.isnan(first) | np.isnan(second))
+    return differences([(first[both], second[both])], seed=seed)[0]

@@ -1,0 +1,187 @@
+"""A tuning as text or JSON: what was tried, at what cost, which of it nothing beats, and what the choice is worth."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from textwrap import wrap
+from typing import Any
+
+from kgsparql.evaluation.comparison_tables import amount
+from kgsparql.evaluation.statistics import FEW
+from kgsparql.evaluation.tuning_results import COSTS, Trial, Tuning, setting_text, value_text
+from kgsparql.terms import printable
+
+__all__ = ["as_json", "as_text"]
+
+_WIDTH = 100
+
+_HEADS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "seconds": "s"}
+
+
+def as_text(tuning: Tuning, *, reproducible: bool = False) -> str:
+    """Tables for a terminal or a pipe.
+
+    :param reproducible: without what differs when the same is run again: seconds.
+    """
+    return "\n".join(_lines(tuning, reproducible=reproducible)) + "\n"
+
+
+def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
+    """The same as one JSON object."""
+    costs = _costs(reproducible)
+    name = tuning.metric
+    found: dict[str, Any] = {
+        "dataset": tuning.config["dataset"]["name"],
+        "method": tuning.space.method,
+        "model": tuning.config["model"],
+        "metric": name,
+        "search": tuning.search.kind,
+        "left_out": tuning.left_out,
+        "split": tuning.split.to_json(),
+        "cost": tuning.cost,
+        "trials": [
+            {
+                **_trial(trial, costs),
+                "default": trial is tuning.default,
+                "chosen": trial is tuning.chosen,
+                "pareto": trial.name in tuning.pareto,
+            }
+            for trial in tuning.trials
+        ],
+        "effects": {
+            option: [
+                {
+                    "value": effect.value, name: _rounded(effect.score),
+                    **{cost: _rounded(effect.cost[cost]) for cost in costs}, "n": effect.n, "matched": effect.matched,
+                }
+                for effect in effects
+            ]
+            for option, effects in tuning.effects.items()
+        },
+        "held_out": {
+            "n": len(tuning.split.held_out),
+            "default": _trial(tuning.held_out[0], costs),
+            "chosen": _trial(tuning.held_out[1], costs),
+            "difference": None if tuning.difference is None else asdict(tuning.difference),
+            "significant": tuning.significant,
+            "verdict": tuning.verdict,
+        },
+    }  # fmt: skip
+    return json.dumps(found, ensure_ascii=False, indent=2)
+
+
+def _trial(trial: Trial, costs: Sequence[str]) -> dict[str, Any]:
+    return {
+        "options": dict(trial.setting),
+        "n": len(trial.scored.questions),
+        trial.metric: None if math.isnan(trial.score) else _rounded(trial.score),
+        **{cost: _rounded(trial.mean(cost)) for cost in costs if cost != trial.metric},
+        "failed": trial.failed,
+        "run": trial.name,
+    }
+
+
+def _rounded(value: float) -> float:
+    return round(value, 6)
+
+
+def _costs(reproducible: bool) -> list[str]:
+    return [cost for cost in COSTS if not (reproducible and cost == "seconds")]
+
+
+def _lines(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
+    config, split = tuning.config, tuning.split
+    model = printable(str(config["model"]), 60) or "no model"
+    yield f"{tuning.space.method} on {printable(str(config['dataset']['name']), 60)} · {tuning.metric} · {model}"
+    yield from _wrapped(str(split))
+    yield ""
+    yield f"Trials on the {len(split.development)} development questions, the best first"
+    yield from _trials(tuning, reproducible=reproducible)
+    if tuning.left_out:
+        yield from _wrapped(
+            f"{tuning.left_out:,} settings are left out: the method does not take their values together."
+        )
+    yield ""
+    yield "What each value comes to"
+    yield from _effects(tuning)
+    yield ""
+    yield f"On the {len(split.held_out)} held-out questions"
+    costs = _shown_costs(tuning, reproducible=reproducible)
+    rows = [
+        [what, *_figures(trial, costs), setting_text(trial.setting)]
+        for what, trial in zip(("default", "chosen"), tuning.held_out, strict=True)
+    ]
+    yield from _aligned(["", tuning.metric, *(_HEADS[cost] for cost in costs), "options"], rows)
+    yield from _wrapped(tuning.verdict)
+    if len(split.held_out) < FEW:
+        yield from _wrapped(f"Fewer than {FEW} questions: the interval is rough, and tends to be too narrow.")
+
+
+def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
+    costs = _shown_costs(tuning, reproducible=reproducible)
+    places = {trial.name: place for place, trial in enumerate(tuning.trials)}
+    ordered = sorted(tuning.trials, key=lambda trial: (*(-part for part in trial.rank), places[trial.name]))
+    names = list(tuning.space.values)
+    rows = []
+    for trial in ordered:
+        what = ["default"] if trial is tuning.default else []
+        what += ["chosen"] if trial is tuning.chosen else []
+        values = [value_text(trial.setting[name]) for name in names]
+        mark = "*" if trial.name in tuning.pareto else ""
+        rows.append([mark, *_figures(trial, costs), *values, trial.name, ", ".join(what)])
+    heads = ["", tuning.metric, *(_HEADS[cost] for cost in costs), *names, "run", ""]
+    yield from _aligned(heads, rows, left={0, len(heads) - 2, len(heads) - 1})
+    cost = "model calls" if tuning.cost == "model_calls" else "queries"
+    yield from _wrapped(
+        f"* no other trial has a better {tuning.metric} at no more {cost}, or fewer of them at no less."
+    )
+    failed = sum(trial.failed for trial in tuning.trials)
+    if failed:
+        yield from _wrapped(f"{failed:,} questions failed in the trials and count as wrong; the runs say why.")
+
+
+def _effects(tuning: Tuning) -> Iterator[str]:
+    cost = tuning.cost
+    rows = []
+    matched = True
+    for name, effects in tuning.effects.items():
+        for i, effect in enumerate(effects):
+            matched &= effect.matched
+            figures = [amount(tuning.metric, effect.score), amount(cost, effect.cost[cost]), str(effect.n)]
+            rows.append(["" if i else name, value_text(effect.value), *figures])
+    yield from _aligned(["option", "value", tuning.metric, _HEADS[cost], "trials"], rows, left={0})
+    if not matched:
+        yield from _wrapped("Means over trials that differ in other options too: no value is told from its company.")
+
+
+def _shown_costs(tuning: Tuning, *, reproducible: bool) -> list[str]:
+    """The costs of a table: what is traded, and what else there is of it."""
+    own = ["model_calls", "rounds", "queries"] if tuning.cost == "model_calls" else ["queries"]
+    return [cost for cost in [*own, *([] if reproducible else ["seconds"])] if cost != tuning.metric]
+
+
+def _figures(trial: Trial, costs: Sequence[str]) -> list[str]:
+    score = None if math.isnan(trial.score) else trial.score
+    return [amount(trial.metric, score), *(amount(cost, trial.mean(cost)) for cost in costs)]
+
+
+def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int] | None = None) -> Iterator[str]:
+    """The lines of a table; numbers to the right, the columns of ``left`` and the last one to the left."""
+    from rich.cells import cell_len
+
+    cells = [heads, *rows]
+    widths = [max(cell_len(row[i]) for row in cells) for i in range(len(heads))]
+    to_the_left = {0, len(heads) - 1} if left is None else left
+    for row in cells:
+        shown = []
+        for i, text in enumerate(row):
+            gap = " " * (widths[i] - cell_len(text))
+            shown.append(text + gap if i in to_the_left else gap + text)
+        yield f"  {'  '.join(shown)}".rstrip()
+
+
+def _wrapped(text: str) -> list[str]:
+    return [f"  {line}" for line in wrap(text, _WIDTH - 2, break_on_hyphens=False)]

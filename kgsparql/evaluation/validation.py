@@ -1,0 +1,243 @@
+"""Whether the gold answers of a dataset are what its SPARQL and its paths find on a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from kgsparql.errors import DataError
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
+from kgsparql.evaluation.gold_queries import GoldQueries, Result
+from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Literal, Term, Triple
+
+if TYPE_CHECKING:
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["OUTCOMES", "Finding", "Outcome", "Progress", "answered", "missing_share", "validate"]
+
+Outcome = OneOf["reproduced", "different", "empty", "refused", "derived", "unchecked"]
+Progress = Callable[[str, int, int | None], None]
+
+OUTCOMES: Mapping[Outcome, str] = {
+    "reproduced": "the graph gives the gold answers",
+    "derived": "no gold answers in the file; the query finds them",
+    "different": "the graph gives other answers",
+    "empty": "no gold answers in the file, and the query finds none",
+    "refused": "the query cannot be run",
+    "unchecked": "no SPARQL, no path, no golden triples: nothing to check with",
+}
+"""What may come of a question, and what it means."""
+
+_FINE = frozenset({"reproduced", "derived", "unchecked"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What came of checking one question.
+
+    :param how: ``sparql``, ``path`` or ``triples``: what was checked.
+    :param gold: gold answers, or golden triples where those were checked; ``None`` if the file has none.
+    :param found: answers that the graph gives.
+    :param missing: gold answers that it does not give, golden triples that it lacks.
+    :param extra: answers that it gives and that are not gold.
+    :param absent: IRIs of gold answers and topics that the graph mentions nowhere.
+    :param reason: why a query was refused, or what else there is to say of it.
+    """
+
+    question: str
+    text: str
+    outcome: Outcome
+    how: str = ""
+    gold: int | None = None
+    found: int = 0
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    reason: str = ""
+    hint: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nobody need look at it."""
+        return self.outcome in _FINE and not self.absent
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as a JSON object."""
+        return asdict(self)
+
+
+def validate(
+    dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
+) -> list[Finding]:
+    """Whether the graph gives the gold answers of each question: by its SPARQL, its path, or its golden triples.
+
+    Answers are compared as the metrics compare them: IRIs exactly, literals by value, names only where a gold answer
+    has no term. What a walk finds that returns to the topic counts only if the dataset says so.
+
+    :param timeout_s: for each query.
+    :raises KgsparqlError: if the graph cannot be asked at all; a query that cannot be run is a finding.
+    """
+    questions = dataset.questions
+    with GoldQueries(knowledge, timeout_s) as queries:
+        results = queries.results(questions, progress=progress)
+    known = _known(knowledge.graph, _terms(questions))
+    held = _held(knowledge.graph, (t for q in questions for t in q.golden_triples if not results[q.id].how))
+    names = _names(knowledge, questions, results)
+    return [_finding(question, results[question.id], known, held, names) for question in questions]
+
+
+def answered(
+    dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
+) -> Dataset:
+    """The dataset with answers where it had only what finds them, and with labels where it had only IRIs.
+
+    A question whose SPARQL is refused, or finds nothing, has no known answer: it is left out, and a problem.
+
+    :raises DataError: if there are such questions and none of their queries finds anything: it is another graph.
+    """
+    open_ = [q for q in dataset.questions if q.answers is None and (q.sparql or (q.path and q.topics))]
+    results: dict[str, Result] = {}
+    if open_:
+        with GoldQueries(knowledge, timeout_s) as queries:
+            results = queries.results(open_, progress=progress)
+        if not any(result.terms for result in results.values()):
+            why = next((f"; the first is refused: {r.refused}" for r in results.values() if r.refused), "")
+            raise DataError(
+                f"none of the {len(open_):,} queries of {dataset.name} finds anything in {knowledge.graph.name}{why}",
+                hint="is it the graph that the questions are about? name it with -k",
+            )
+    bare = {a.term for q in dataset.questions for a in q.answers or () if isinstance(a.term, IRI) and not a.label}
+    labels = knowledge.labels({*bare, *(term for result in results.values() for term in result.terms)})
+    questions: list[Question] = []
+    problems: list[Problem] = []
+    for question in dataset.questions:
+        result = results.get(question.id)
+        if result is None:
+            questions.append(_labelled(question, labels))
+        elif result.terms:
+            answers = tuple(GoldAnswer(term, labels[term]) for term in result.terms)
+            questions.append(replace(question, answers=answers))
+        else:
+            problems.append(Problem(question.id, _why_not(result)))
+    return replace(dataset, questions=tuple(questions), problems=(*dataset.problems, *problems))
+
+
+def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
+    """The share of the IRIs in gold answers and topics that the graph mentions nowhere; 0 where there are none."""
+    terms = _terms(dataset.questions)
+    return 1 - len(_known(knowledge.graph, terms)) / len(terms) if terms else 0.0
+
+
+def _why_not(result: Result) -> str:
+    if not result.refused:
+        return "no answer is known: its query finds nothing"
+    return f"no answer is known: its query is refused: {result.refused}" + (f" ({result.hint})" if result.hint else "")
+
+
+def _labelled(question: Question, labels: Mapping[Term, str]) -> Question:
+    if question.answers is None or all(a.label or a.term is None for a in question.answers):
+        return question
+    answers = tuple(
+        a if a.label or a.term is None else GoldAnswer(a.term, labels.get(a.term, "")) for a in question.answers
+    )
+    return replace(question, answers=answers)
+
+
+def _terms(questions: Iterable[Question]) -> list[IRI]:
+    """The IRIs in gold answers and topics, each once, in their order."""
+    terms: dict[IRI, None] = {}
+    for question in questions:
+        terms.update(dict.fromkeys(a.term for a in question.answers or () if isinstance(a.term, IRI)))
+        terms.update(dict.fromkeys(topic.iri for topic in question.topics))
+    return list(terms)
+
+
+def _known(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
+    """Those of the terms that the graph mentions."""
+    query, size = Query.load("known"), graph.chunk_size
+    known: set[Term] = set()
+    for at in range(0, len(terms), size):
+        chunk = terms[at : at + size]
+        known.update(s["entity"] for s in graph.select(query.bind(entity=chunk).limit(len(chunk))))
+    return known
+
+
+def _held(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
+    """Those of the triples that the graph has."""
+    rows = [
+        (t.subject, t.predicate, t.object)
+        for t in dict.fromkeys(triples)
+        if isinstance(t.subject, IRI) and isinstance(t.object, IRI | Literal)
+    ]
+    query, size = Query.load("verify"), max(1, graph.chunk_size // 5)
+    held: set[tuple[Term, ...]] = set()
+    for at in range(0, len(rows), size):
+        bound = query.bind_rows(("subject", "predicate", "object"), rows[at : at + size])
+        held.update((s["subject"], s["predicate"], s["object"]) for s in graph.select(bound))
+    return held
+
+
+def _names(
+    knowledge: KnowledgeBase, questions: Iterable[Question], results: Mapping[str, Result]
+) -> Mapping[Term, str]:
+    """Labels of what was found for the questions whose gold answers are names."""
+    by_name = [q for q in questions if any(answer.term is None for answer in q.answers or ())]
+    return knowledge.labels({term for question in by_name for term in results[question.id].terms})
+
+
+def _finding(
+    question: Question,
+    result: Result,
+    known: set[Term],
+    held: set[tuple[Term, ...]],
+    names: Mapping[Term, str],
+) -> Finding:
+    finding = Finding(
+        question=question.id,
+        text=question.text,
+        outcome="unchecked",
+        how=result.how,
+        gold=None if question.answers is None else len(question.answers),
+        found=len(result.terms),
+        absent=tuple(str(term) for term in _terms([question]) if term not in known),
+        reason="; ".join(result.notes),
+    )
+    if result.refused:
+        return replace(finding, outcome="refused", reason=result.refused, hint=result.hint)
+    if result.how:
+        return _compared(finding, question, result.terms, names)
+    if not question.golden_triples:
+        return finding
+    lacking = [t for t in question.golden_triples if (t.subject, t.predicate, t.object) not in held]
+    return replace(
+        finding,
+        how="triples",
+        outcome="different" if lacking else "reproduced",
+        gold=len(question.golden_triples),
+        found=len(question.golden_triples) - len(lacking),
+        missing=tuple(f"{t.subject} {t.predicate} {t.object}" for t in lacking),
+    )
+
+
+def _compared(finding: Finding, question: Question, terms: Sequence[Term], names: Mapping[Term, str]) -> Finding:
+    if question.answers is None:
+        return replace(finding, outcome="derived" if terms else "empty")
+    gold = GoldAnswers(question.answers)
+    met: set[int] = set()
+    extra: list[str] = []
+    for term in terms:
+        numbers = gold.found(str(term), names.get(term, ""))
+        met.update(numbers)
+        extra += [] if numbers else [str(term)]
+    missing = [
+        a.label if a.term is None else str(a.term)
+        for a in question.answers
+        if met.isdisjoint(gold.found("" if a.term is None else str(a.term), a.label))
+    ]
+    outcome: Outcome = "different" if missing or extra else "reproduced"
+    return replace(finding, outcome=outcome, missing=tuple(missing), extra=tuple(extra))

@@ -1,0 +1,62 @@
+"""``kgsparql ask`` with the options around any method: a question said more precisely, evidence chosen once more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgsparql.augmenting import RULES
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer, Reply, Text
+from tests.scripted import Body, by_call, reader
+
+PLAIN = ("-k", FIXTURES / "nobel.ttl", "--embedder", "none")
+QUESTION = "Who was Marie Curie hitched to?"
+PRECISE = "Which person was the spouse of Marie Curie?"
+
+
+@pytest.fixture(autouse=True)
+def cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def script(body: Body) -> Reply:
+    if body["messages"][0]["content"] == RULES:
+        return Text({"question": PRECISE})
+    return by_call(answer=reader, choices={"choices": [{"n": 2, "score": 1.0}]})(body)
+
+
+def test_both_are_a_call_more_and_the_answer_says_what_was_searched_for(run: Run) -> None:
+    with ModelServer(script) as server:
+        asked = ("ask", QUESTION, *PLAIN, "-r", "entity", "-m", "any", "--base-url", server.url, "-f", "json")
+        plain = json.loads(run(*asked).stdout)
+        augmented = json.loads(run(*asked, "--augment").stdout)
+        done = run(*asked, "--augment", "--rerank", "2")
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [one["usage"]["model_calls"] for one in (plain, augmented, answer)] == [1, 2, 3]
+    assert f"searched as: {PRECISE}" in answer["notes"]
+    assert answer["question"] == QUESTION
+    first, second, *others = [item["marker"] for item in augmented["evidence"]]
+    assert [item["marker"] for item in answer["evidence"]] == [second, first, *others]
+
+
+def test_without_a_model_they_say_that_there_is_none(run: Run) -> None:
+    done = run("ask", QUESTION, *PLAIN, "--no-model", "--augment", "--rerank", "3")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("there is no model") == 2
+
+
+def test_a_number_out_of_range_is_said_before_a_graph_is_loaded(run: Run) -> None:
+    done = run("ask", QUESTION, "-k", "no-such-file.ttl", "--no-model", "--rerank", "0")
+    assert done.exit_code == 2
+    assert "rerank" in done.stderr
+    assert "no-such-file" not in done.stderr
+
+
+def test_the_help_says_what_they_cost(run: Run) -> None:
+    told = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
+    assert told.count("a call more. Experimental") == 2

@@ -1,0 +1,222 @@
+"""``kgsparql eval DATASET`` as a user types it: what a run leaves, and what happens when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.run_directory import Run as Made
+from kgsparql.evaluation.run_directory import whole_lines
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.model_server import ModelServer, Status
+from tests.scripted import Player
+
+PLAIN = ("--embedder", "none", "-q")
+METHODS = ("entity", "mindmap", "path_ranking", "struct_gpt", "think_on_graph")
+
+
+@pytest.fixture
+def nobel(tmp_path: Path) -> Path:
+    """The bundled graph with its questions, as a folder."""
+    folder = tmp_path / "nobel"
+    folder.mkdir()
+    shutil.copy(FIXTURES / "nobel.ttl", folder / "graph.ttl")
+    shutil.copy(FIXTURES / "nobel_questions.jsonl", folder / "questions.jsonl")
+    return folder
+
+
+@pytest.fixture
+def own_replies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A cache of its own, so that no reply of another test is kept."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = run("eval", nobel, "--no-model", "-r", "methods", "--limit", "6", "-o", out, "--embedder", "none")
+    assert done.exit_code == 0, done.stderr
+    assert "no licence information" in done.stderr
+    assert f"kgsparql eval compare {out}" in done.stderr
+    for method in METHODS:
+        assert f"{method} 6/6 · Hits@1 " in done.stderr
+    made = Made.open(out)
+    assert made.methods == METHODS
+    assert Counter(question.hops for question in made.questions) == {1: 2, 2: 2, 3: 2}
+    config = made.config
+    assert len(config["graph"]["fingerprint"]) == 64
+    assert config["graph"]["triples"] > 1_000
+    assert config["ended"] >= config["began"]
+    assert {"pyoxigraph", "kgsparql"} <= config["versions"].keys()
+    for method in METHODS:
+        records = made.records(method)
+        assert list(records) == [question.id for question in made.questions]
+        assert all(record.measured.queries > 0 and record.measured.model_calls == 0 for record in records.values())
+        assert all(record.ranked for record in records.values())
+        steps = list(whole_lines(out / "events" / f"{method}.jsonl"))
+        assert all(line["events"][-1]["kind"] == "finished" for line in steps)
+
+
+def test_the_gold_answer_of_an_easy_question_is_found(run: Run, nobel: Path, tmp_path: Path) -> None:
+    assert run("eval", nobel, "--no-model", "-r", "path_ranking", "-o", tmp_path / "run", *PLAIN).exit_code == 0
+    record = Made.open(tmp_path / "run").records("path_ranking")["nobel-01"]
+    assert record.answers[0].term == "<http://dbpedia.org/resource/Warsaw>"
+    assert record.linked[0].term == "<http://dbpedia.org/resource/Marie_Curie>"
+    assert record.evidence[0].verified == (True,)
+
+
+def test_options_of_one_method(run: Run, nobel: Path, tmp_path: Path) -> None:
+    asked = ("eval", nobel, "--no-model", "--limit", "3", *PLAIN)
+    out = tmp_path / "run"
+    assert run(*asked, "-r", "mindmap,path_ranking", "-O", "path_ranking.paths_kept=2", "-o", out).exit_code == 0
+    made = Made.open(out)
+    assert {m["label"]: m["options"]["paths_kept"] for m in made.config["methods"]}["path_ranking"] == 2
+    assert all(len(record.evidence) <= 2 for record in made.records("path_ranking").values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("-r", "nobody"), "there are: all, methods, baselines"),
+        (("-O", "paths_kept=2"), "of which method?"),
+        (("-r", "mindmap", "-O", "entity.hops=2"), "not asked"),
+        (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"),
+        (("--oracle", "-m", "m"), "leave out one"),
+        (("--resume",), "no run to go on with"),
+        (("--columns", "question"), "question=q"),
+    ],
+)
+def test_wrong_use_is_said_before_anything_is_asked(
+    run: Run, nobel: Path, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    done = run("eval", nobel, "--no-model" if "-m" not in arguments else "-q", *arguments, "-o", tmp_path / "run")
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_graph_that_the_questions_are_not_about_is_refused(run: Run, tmp_path: Path) -> None:
+    questions, other = FIXTURES / "nobel_questions.jsonl", FIXTURES / "corner_cases.trig"
+    done = run("eval", questions, "-k", other, "--no-model", "-o", tmp_path / "run", *PLAIN)
+    assert done.exit_code == 4
+    assert "100 % of the terms" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_bad_line_is_told_by_its_number_and_the_rest_runs(run: Run, nobel: Path, tmp_path: Path) -> None:
+    file = nobel / "questions.jsonl"
+    lines = file.read_text().splitlines()[:4]
+    file.write_text("\n".join([lines[0], "{oops", *lines[1:]]) + "\n")
+    done = run("eval", nobel, "--no-model", "-r", "path_ranking", "-o", tmp_path / "run", "--embedder", "none")
+    assert done.exit_code == 0, done.stderr
+    assert "questions.jsonl:2" in done.stderr
+    assert len(Made.open(tmp_path / "run").records("path_ranking")) == 4
+
+
+def test_what_is_in_a_directory_is_left_alone(run: Run, nobel: Path, tmp_path: Path) -> None:
+    asked = ("eval", nobel, "--no-model", "-r", "path_ranking", "--limit", "3", "-o", tmp_path / "run", *PLAIN)
+    assert run(*asked).exit_code == 0
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    again = run(*asked)
+    assert again.exit_code == 2
+    assert "--resume" in again.stderr
+    other = run(*asked, "--resume", "--gold-topics")
+    assert other.exit_code == 2
+    assert "gold_topics: False there, True now" in other.stderr
+    assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_goes_on_and_comes_to_the_same(
+    run: Run, nobel: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    asked = ["eval", str(nobel), "--no-model", "-r", "mindmap,path_ranking", *PLAIN, "-o"]
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert run(*asked, whole).exit_code == 0
+    process = subprocess.Popen([sys.executable, "-m", "kgsparql", *asked, str(stopped)], env={**os.environ})
+    answers = stopped / "answers" / "mindmap.jsonl"
+    while process.poll() is None and (not answers.exists() or answers.read_bytes().count(b"\n") < 5):
+        time.sleep(0.01)
+    process.send_signal(how)
+    assert process.wait(20) == (130 if how == signal.SIGINT else -how)
+    there = len(Made.open(stopped).records("mindmap"))
+    assert 5 <= there < 40
+    assert run(*asked, stopped, "--resume").exit_code == 0
+    assert answers.read_bytes().count(b"\n") == 40, "nothing was asked twice"
+    for method in ("mindmap", "path_ranking"):
+        found, wanted = (
+            {i: (r.answers, r.evidence, r.linked, r.notes) for i, r in Made.open(d).records(method).items()}
+            for d in (stopped, whole)
+        )
+        assert found == wanted
+
+
+def test_a_model_is_not_paid_twice(run: Run, nobel: Path, tmp_path: Path, own_replies: None) -> None:
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "6", "-m", "m", "--prices", "1,2", *PLAIN)
+    out = tmp_path / "run"
+    with ModelServer(Player()) as server:
+        assert run(*asked, "--base-url", server.url, "-o", out).exit_code == 0
+        paid = len(server.requests)
+        (out / "answers" / "path_ranking.jsonl").unlink()
+        assert run(*asked, "--base-url", server.url, "-o", out, "--resume").exit_code == 0
+        assert len(server.requests) == paid, "the replies are kept, too"
+    records = Made.open(out).records("path_ranking").values()
+    assert len(records) == 6
+    assert sum(record.measured.model_calls for record in records) == paid
+    assert all(r.measured.rounds == 2 and not r.ranked and r.measured.paid_cost == 0 for r in records)
+
+
+def test_a_model_that_is_gone_stops_the_run_which_then_goes_on(
+    run: Run, nobel: Path, tmp_path: Path, own_replies: None
+) -> None:
+    asked = ("eval", nobel, "-r", "mindmap", "--limit", "6", "-m", "m", "--workers", "1", *PLAIN)
+    out = tmp_path / "run"
+    with ModelServer([Status(401)]) as server:
+        done = run(*asked, "--base-url", server.url, "-o", out)
+    assert done.exit_code == 5
+    assert "3 questions in a row" in done.stderr
+    assert "--resume" in done.stderr
+    assert len(Made.open(out).records("mindmap")) == 3
+    with ModelServer(Player()) as server:
+        again = run(*asked, "--base-url", server.url, "-o", out, "--resume")
+    assert again.exit_code == 0, again.stderr
+    records = Made.open(out).records("mindmap")
+    assert len(records) == 6
+    assert all(record.error is None for record in records.values())
+
+
+def test_a_lost_endpoint_leaves_a_run_that_goes_on(run: Run, tmp_path: Path, own_replies: None) -> None:
+    store = store_of(FIXTURES / "nobel.ttl", tmp_path / "store")
+    questions = FIXTURES / "nobel_questions.jsonl"
+    asked = ["eval", questions, "--no-model", "-r", "path_ranking", "--limit", "9", "--workers", "1", *PLAIN]
+    out = tmp_path / "run"
+    with oxigraph_serve(store) as url:
+        assert run(*asked, "-k", url, "-o", out).exit_code == 0
+        lines = (out / "answers" / "path_ranking.jsonl").read_bytes().splitlines(keepends=True)
+    lost = json.loads(lines[-1]) | {"status": "error", "error": ["E_ENDPOINT_DOWN", "gone"], "answers": []}
+    kept = [*lines[:-1], json.dumps(lost).encode() + b"\n"]
+    (out / "answers" / "path_ranking.jsonl").write_bytes(b"".join(kept))
+    with oxigraph_serve(store) as other:
+        elsewhere = run(*asked, "-k", other, "-o", out, "--resume")
+        assert elsewhere.exit_code == 2, "another endpoint is another graph"
+        assert "graph:" in elsewhere.stderr
+
+
+def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -> None:
+    asked = ("eval", nobel, "--oracle", "--gold-topics", "-r", "struct_gpt", "-o", tmp_path / "run", *PLAIN)
+    assert run(*asked).exit_code == 0
+    made = Made.open(tmp_path / "run")
+    assert made.model == "oracle"
+    records = made.records("struct_gpt")
+    assert [q.id for q in made.questions if scores(q, records[q.id])["hits@1"] != 1] == []

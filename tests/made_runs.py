@@ -1,0 +1,156 @@
+"""Runs made by hand: questions, records and their directory, as a real run leaves them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
+from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
+from kgsparql.evaluation.run_directory import RunDirectory
+from kgsparql.terms import IRI
+
+__all__ = ["iri", "made_run", "question", "record", "sampled_questions", "sampled_records"]
+
+WORDS = ("Nosferatu", "Metropolis", "Sunrise", "Faust", "Vampyr", "Ordet", "Gertrud", "Pickpocket", "Mouchette", "Lola")
+
+
+def iri(name: str) -> str:
+    """A term in N-Triples syntax."""
+    return f"<http://example.org/{name}>"
+
+
+def question(
+    id_: str,
+    gold: Sequence[str] = ("right",),
+    *,
+    text: str = "",
+    hops: int | None = 1,
+    type_: str = "",
+    path: Sequence[str] = (),
+) -> Question:
+    return Question(
+        id=id_,
+        text=text or f"Which film is {id_}?",
+        answers=tuple(GoldAnswer(IRI(f"http://example.org/{name}"), name) for name in gold),
+        topics=(Topic(IRI("http://example.org/topic"), "Topic"),),
+        hops=hops,
+        type=type_,
+        path=tuple(path),
+    )
+
+
+def record(
+    asked: Question,
+    method: str,
+    answers: Sequence[str] = (),
+    *,
+    error: tuple[str, str] | None = None,
+    calls: int = 0,
+    queries: int = 3,
+    seconds: float = 0.5,
+    fallbacks: Iterable[tuple[str, str]] = (),
+    text: str = "",
+    evidence: Sequence[Item] | None = None,
+    ranked: bool = True,
+) -> Record:
+    """What a method made of a question: answers of one path each, the best first."""
+    items = [
+        Item(
+            marker=f"P{i}", kind="path", text=f"Topic —film→ {name}", score=1 / i, ends=(iri(name),),
+            triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,), is_cited=i == 1,
+        )
+        for i, name in enumerate(answers, 1)
+    ]  # fmt: skip
+    return Record(
+        question=asked.id,
+        method=method,
+        status="error" if error else "answered" if answers else "not_in_graph",
+        error=error,
+        text=text or ", ".join(answers),
+        ranked=ranked,
+        answers=tuple(Given(iri(name), name, 1 / i, (f"P{i}",), 2) for i, name in enumerate(answers, 1)),
+        evidence=tuple(items if evidence is None else evidence),
+        linked=(Link(iri("topic"), "Topic", "Topic", "exact", 1.0),),
+        fallbacks=tuple(fallbacks),
+        measured=Measured(
+            model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,
+            rows=10 * queries, seconds=seconds, model_seconds=seconds / 2 if calls else 0.0,
+        ),
+    )  # fmt: skip
+
+
+def made_run(
+    path: Path,
+    questions: Sequence[Question],
+    records: Mapping[str, Sequence[Record]],
+    *,
+    dataset: str = "films",
+    model: str = "",
+    licence: str = "",
+    without_model: Sequence[str] = (),
+    began: str = "2026-01-01T00:00:00+00:00",
+) -> Path:
+    """A run with the records of each method."""
+    directory = RunDirectory(path)
+    config = {
+        "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",
+        "dataset": {"name": dataset, "source": "made by hand", "licence": licence, "questions_sha256": "0" * 64},
+        "graph": {"name": "films.ttl", "fingerprint": "f" * 16, "triples": 100},
+        "questions": len(questions), "limit": None, "sample_seed": 0,
+        "methods": [
+            {
+                "label": label, "method": label.removesuffix("+no_model"), "options": {"max_hops": 3},
+                "with_model": not label.endswith("+no_model") and label not in without_model,
+            }
+            for label in records
+        ],
+        "model": model, "gold_topics": False, "seed": 0, "embedder": "", "budget": {}, "prompts": "a" * 64,
+        "workers": 1, "began": began, "ended": None,
+    }  # fmt: skip
+    directory.begin(config, questions)
+    for own in records.values():
+        for one in own:
+            directory.add(one, [])
+    return path
+
+
+def sampled_questions(count: int, *, seed: int = 0) -> list[Question]:
+    """Questions of 1 to 3 hops with one to three right answers."""
+    drawn = random.Random(seed)  # noqa: S311
+    found = []
+    for i in range(count):
+        hops = i % 3 + 1
+        gold = drawn.sample(WORDS, drawn.randint(1, 3))
+        way = ["directed", "^directed", "starring"][:hops]
+        found.append(question(f"q{i}", gold, hops=hops, type_=f"type {hops}", path=way, text=f"Which film {i}?"))
+    return found
+
+
+def sampled_records(
+    questions: Sequence[Question], method: str, skill: float, *, calls: int = 0, seed: int = 0
+) -> list[Record]:
+    """Records of a method that is right so often, less so with each hop."""
+    drawn = random.Random(f"{method} {seed}")  # noqa: S311
+    found = []
+    for asked in questions:
+        gold = [answer.label for answer in asked.answers or ()]
+        wrong = [word for word in WORDS if word not in gold]
+        if drawn.random() < 0.02:
+            found.append(record(asked, method, error=("E_TIMEOUT", "no reply within 60 s"), calls=calls))
+            continue
+        is_right = drawn.random() < skill - 0.12 * (asked.hops or 1)
+        answers = gold + drawn.sample(wrong, 2) if is_right else drawn.sample(wrong, 3) + gold[: drawn.randint(0, 1)]
+        found.append(
+            record(
+                asked,
+                method,
+                answers,
+                calls=calls and calls + drawn.randint(0, 3),
+                queries=drawn.randint(2, 12),
+                seconds=round(0.1 + drawn.random(), 6),
+                fallbacks=[("choice", "no number in the reply")] if calls and drawn.random() < 0.1 else (),
+            )
+        )
+    return found

@@ -1,0 +1,60 @@
+"""Questions and records in a few words, for tests of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.record import Given, Item, Link, Record
+from kgsparql.terms import IRI, Triple
+
+NS = "http://example.org/"
+
+
+def asking(gold: str | None, **fields: Any) -> Question:
+    """A question whose right answers are the entities of these names; ``None`` while nobody knows."""
+    answers = None if gold is None else tuple(GoldAnswer(IRI(NS + name), name) for name in gold.split())
+    return Question(id="1", text="?", answers=answers, **fields)
+
+
+def entity(name: str, *, score: float = 1.0, marker: str = "P1", degree: int | None = None) -> Given:
+    """An entity that was given as an answer."""
+    return Given(f"<{NS}{name}>", name, score, (marker,) if marker else (), degree)
+
+
+def path(names: str, *, score: float = 1.0, marker: str = "P1") -> tuple[Given, ...]:
+    """The answers at the end of one path."""
+    return tuple(entity(name, score=score, marker=marker) for name in names.split())
+
+
+def record(*answers: Given, status: str = "answered", **fields: Any) -> Record:
+    """What a method came to."""
+    return Record(question="1", method="test", status=status, answers=answers, **fields)
+
+
+def triple(text: str) -> Triple:
+    """A triple from the names of its terms."""
+    return Triple(*(IRI(NS + name) for name in text.split()))
+
+
+def item(*triples: str, marker: str = "P1", verified: Sequence[bool | None] | None = None, **fields: Any) -> Item:
+    """A piece of evidence; its triples were found again, unless said otherwise."""
+    made = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in map(triple, triples))
+    return Item(marker, "path", "", triples=made, verified=tuple(verified or [True] * len(made)), **fields)
+
+
+def link(name: str, *candidates: str) -> Link:
+    """An entity that was found in the question, and what else was thought of."""
+    return Link(f"<{NS}{name}>", name, candidates=tuple(f"<{NS}{other}>" for other in candidates))
+
+
+def topics(names: str) -> tuple[Topic, ...]:
+    """Entities that a question is about."""
+    return tuple(Topic(IRI(NS + name), name) for name in names.split())
+
+
+def of(names: str, question: Question, made: Record) -> list[float | None]:
+    """The values of metrics, by their names."""
+    return [METRICS[name].of(question, made) for name in names.split()]

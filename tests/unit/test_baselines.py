@@ -1,0 +1,335 @@
+"""The baselines: they keep the promises of methods, and each finds what it should and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.asking import Asking
+from kgsparql.budget import Budget
+from kgsparql.cache_contents import CacheContents
+from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError, StoreLockedError
+from kgsparql.evaluation import baselines
+from kgsparql.evaluation.baselines import _triples
+from kgsparql.evaluation.baselines._triples import TripleVectors, TripleWords, predicates_of, size
+from kgsparql.evaluation.baselines.closed_book import NOT_KNOWN
+from kgsparql.events import Event, QueryRun
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.terms import IRI, Literal
+from kgsparql.vocabulary import LABELS
+from tests.conftest import FIXTURES
+from tests.model_server import ModelServer, Text
+from tests.scripted import by_call, reader
+from tests.unit.hashed_embedder import HashedEmbedder
+
+RADIUM = "Who discovered radium?"
+OF_THE_GRAPH = ("triple_embedding", "label_neighbours")
+Knowledge = kgsparql.KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def by_words() -> Knowledge:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture(scope="module")
+def by_meaning() -> Knowledge:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder())
+
+
+@pytest.fixture(params=["by_words", "by_meaning"])
+def nobel(request: pytest.FixtureRequest) -> Knowledge:
+    found: Knowledge = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def model() -> Iterator[Callable[[Any], LanguageModel]]:
+    opened: list[tuple[ModelServer, LanguageModel]] = []
+
+    def make(script: Any) -> LanguageModel:
+        server = ModelServer(script).__enter__()
+        opened.append((server, LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))))
+        return opened[-1][1]
+
+    yield make
+    for server, made in opened:
+        made.client.close()
+        server.__exit__(None, None, None)
+
+
+def ask(knowledge: Knowledge, name: str, question: str = RADIUM, *, own: Any = None, **options: Any) -> Answer:
+    return knowledge.ask(question, retriever=baselines.load(name, knowledge, own), **options)
+
+
+# -- What is promised of every method
+
+
+@pytest.mark.parametrize("name", OF_THE_GRAPH)
+def test_every_citation_holds_and_the_query_of_an_item_finds_it_again(nobel: Knowledge, name: str) -> None:
+    answer = ask(nobel, name)
+    assert answer.status == "answered"
+    assert answer.answers
+    for item in answer.evidence:
+        assert item.kind == "neighbours"
+        assert all(cited.verified for cited in item.triples)
+        found = [set(solution.values()) for solution in nobel.graph.select(item.query)]
+        for cited in item.triples:
+            assert any({cited.triple.subject, cited.triple.object} <= terms for terms in found)
+    known = {item.marker for item in answer.evidence}
+    assert all(term.markers and known.issuperset(term.markers) for term in answer.answers)
+
+
+@pytest.mark.parametrize("name", OF_THE_GRAPH)
+def test_the_same_bytes_twice(nobel: Knowledge, name: str) -> None:
+    made = [ask(nobel, name).to_json() for _ in range(2)]
+    assert len({json.dumps({**one, "usage": {**one["usage"], "seconds": 0}}, default=str) for one in made}) == 1
+
+
+@pytest.mark.parametrize("name", OF_THE_GRAPH)
+def test_not_more_queries_and_calls_than_the_formulas_say(
+    nobel: Knowledge, name: str, model: Callable[[Any], LanguageModel]
+) -> None:
+    for question in (RADIUM, "Where did Marie Curie and Albert Einstein work?"):
+        answer = ask(nobel, name, question, model=model(by_call(answer=reader)))
+        bounds = baselines.load(name, nobel, {}).cost.bounds({}, entities=len(answer.linked))
+        assert answer.usage["queries"] <= bounds["queries"]
+        assert (answer.usage["model_calls"], answer.usage["rounds"]) == (bounds["calls"], bounds["rounds"]) == (1, 1)
+        assert answer.model == "scripted-model"
+        assert answer.grounding == "graph"
+
+
+@pytest.mark.parametrize("name", OF_THE_GRAPH)
+def test_a_budget_is_kept(nobel: Knowledge, name: str) -> None:
+    events: list[Event] = []
+    answer = ask(nobel, name, budget=Budget(max_queries=1), emit=events.append)
+    assert answer.status in {"partial", "answered"}
+    assert len([e for e in events if isinstance(e, QueryRun)]) == answer.usage["queries"]
+
+
+@pytest.mark.parametrize("name", OF_THE_GRAPH)
+def test_given_entities_are_no_answers(nobel: Knowledge, name: str) -> None:
+    radium = IRI("http://dbpedia.org/resource/Radium")
+    answer = ask(nobel, name, entities=(radium,))
+    assert answer.answers
+    assert radium not in {term.term for term in answer.answers}
+
+
+def test_names_and_options() -> None:
+    assert baselines.names() == ("closed_book", "triple_embedding", "label_neighbours")
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    assert baselines.load("label_neighbours", knowledge, {"labels": "3"}).labels == 3  # type: ignore[attr-defined]
+    for name, options in (
+        ("nearest", {}), ("triple_embedding", {"triples": "0"}), ("triple_embedding", {"index": "x"}),
+        ("label_neighbours", {"nearest": "x"}), ("label_neighbours", {"lines": "1000"}), ("closed_book", {"most": "0"}),
+    ):  # fmt: skip
+        with pytest.raises(OptionError):
+            baselines.load(name, knowledge, options)
+
+
+# -- The model alone
+
+
+def test_names_that_a_model_knows_are_never_the_graph_s(
+    by_words: Knowledge, model: Callable[[Any], LanguageModel]
+) -> None:
+    says = model([Text({"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})])
+    answer = ask(by_words, "closed_book", model=says)
+    assert (answer.status, answer.grounding, len(answer.evidence), answer.claims) == ("answered", "model", 0, ())
+    assert [(a.term, a.label, a.markers) for a in answer.answers] == [
+        (Literal("Marie Curie"), "Marie Curie", ()), (Literal("Pierre Curie"), "Pierre Curie", ()),
+    ]  # fmt: skip
+    assert answer.answers[0].score > answer.answers[1].score
+    assert (answer.usage["model_calls"], answer.text) == (1, "Marie Curie; Pierre Curie")
+
+
+def test_what_a_closed_book_is_asked_holds_nothing_of_the_graph(by_words: Knowledge) -> None:
+    with ModelServer([Text({"answers": ["X"]})]) as server:
+        asked = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
+        ask(by_words, "closed_book", model=asked)
+        asked.client.close()
+    (request,) = server.requests
+    rules, question = request.body["messages"]
+    assert question["content"] == f"Question: {RADIUM}"
+    assert "radium" not in rules["content"].lower()
+
+
+@pytest.mark.parametrize("reply", [{"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, []])
+def test_a_model_that_does_not_know_gives_no_answer(
+    by_words: Knowledge, model: Callable[[Any], LanguageModel], reply: Any
+) -> None:
+    answer = ask(by_words, "closed_book", model=model([Text(json.dumps(reply))]))
+    assert (answer.status, answer.answers, answer.text) == ("not_in_graph", (), NOT_KNOWN)
+
+
+@pytest.mark.parametrize("reply", ["It was Marie Curie.", '{"names": 3}'])
+def test_a_reply_without_a_list_is_an_error(
+    by_words: Knowledge, model: Callable[[Any], LanguageModel], reply: str
+) -> None:
+    with pytest.raises(ModelReplyError):
+        ask(by_words, "closed_book", model=model([Text(reply)]))
+
+
+def test_a_closed_book_without_a_model_is_refused(by_words: Knowledge) -> None:
+    with pytest.raises(OptionError, match="model alone"):
+        ask(by_words, "closed_book")
+    assert "model" in baselines.why_not("closed_book", by_words, model=False)
+    assert not baselines.why_not("closed_book", by_words, model=True)
+
+
+# -- The nearest triples
+
+
+def test_the_triples_that_share_most_words_come_first(by_words: Knowledge) -> None:
+    answer = ask(by_words, "triple_embedding", "What is the chemical symbol of radium?", own={"triples": "3"})
+    assert next(item.text for item in answer.evidence) == "radium —chemical symbol→ Ra"
+    assert (len(answer.evidence), answer.answers[0].label) == (3, "Ra")
+
+
+def test_nearest_by_meaning_is_nearest_by_cosine(by_meaning: Knowledge) -> None:
+    embedder = by_meaning.embedder
+    assert embedder is not None
+    index = TripleVectors.built(by_meaning, embedder)
+    triples = list(_triples._triples(by_meaning))
+    texts = _triples._texts(triples, by_meaning)
+    scores = embedder.embed(texts) @ embedder.embed([RADIUM])[0]
+    best = np.argsort(-scores, kind="stable")[:20]
+    found = index.nearest(RADIUM, 20)
+    assert [triple for triple, _ in found] == [triples[i] for i in best]
+    assert np.allclose([score for _, score in found], scores[best], atol=1e-6)
+    assert len(index.nearest(RADIUM, 1_000_000)) == len(triples)
+
+
+def test_names_and_blank_nodes_are_no_triples_to_compare(graph_of: Callable[..., OxigraphGraph]) -> None:
+    knowledge = Knowledge(
+        graph_of(':ann rdfs:label "Ann" ; :knows :bob , [ :age 3 ] ; :born "1965" . :bob rdfs:label "Bob" .'),
+        embedder=None,
+    )
+    assert set(LABELS).isdisjoint(predicates_of(knowledge))
+    assert size(knowledge) == 4
+    index = TripleWords.built(knowledge)
+    assert sorted(str(t.object) for t in index.triples) == ['"1965"', "<http://example.org/bob>"]
+    assert _triples._texts(index.triples, knowledge) == ["Ann born 1965", "Ann knows Bob"]
+    assert index.nearest("Whom does Ann know?", 5)[0][0].object == IRI("http://example.org/bob")
+    assert index.nearest("zzz", 5) == []
+
+
+def test_a_graph_without_triples_to_compare_has_none(graph_of: Callable[..., OxigraphGraph]) -> None:
+    for embedder in (None, HashedEmbedder()):
+        knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=embedder)
+        answer = ask(knowledge, "triple_embedding", "Who is Ann?")
+        assert (len(answer.evidence), answer.status) == (0, "not_in_graph")
+
+
+class Failing(HashedEmbedder):
+    """Embeds so many texts, then fails."""
+
+    def __init__(self, texts: int, log: Path) -> None:
+        super().__init__(log=log)
+        self.left = texts
+
+    def embed(self, texts: Any) -> Any:
+        if self.left < len(texts):
+            raise EmbeddingError("gone")
+        self.left -= len(texts)
+        return super().embed(texts)
+
+
+def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    log, told = tmp_path / "log", []
+    for texts in (600, 1_000_000):
+        knowledge = kgsparql.open(
+            FIXTURES / "nobel.ttl", embedder=Failing(texts, log), progress=lambda *one: told.append(one)
+        )
+        embedder = knowledge.embedder
+        assert embedder is not None
+        if texts == 600:
+            with pytest.raises(EmbeddingError):
+                TripleVectors.built(knowledge, embedder)
+            assert TripleVectors.opened(knowledge, embedder) is None
+            half = next((tmp_path / "cache").glob("**/vectors.f32"))
+            with half.open("ab") as stream:
+                stream.write(b"half a row")  # what a kill leaves
+    index = TripleVectors.built(knowledge, embedder)
+    written = log.read_text(encoding="utf-8").splitlines()
+    assert len(written) == len(index.begins) > 2_000
+    assert told[-1] == ("embedding triples", len(written), len(written))
+    fresh = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder())
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "another"))
+    assert index.nearest(RADIUM, 50) == TripleVectors.built(fresh, HashedEmbedder()).nearest(RADIUM, 50)
+
+
+def test_vectors_are_of_one_graph_and_one_embedder(by_meaning: Knowledge) -> None:
+    TripleVectors.built(by_meaning, HashedEmbedder())
+    assert TripleVectors.opened(by_meaning, HashedEmbedder()) is not None
+    assert TripleVectors.opened(by_meaning, HashedEmbedder("another")) is None
+    in_german = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder(), languages=("de",))
+    assert TripleVectors.opened(in_german, HashedEmbedder()) is None
+    assert any(kept.kind == "labels" for kept in CacheContents(by_meaning.index_directory.parents[1]).kept())
+
+
+def test_two_at_a_time_are_refused(by_meaning: Knowledge) -> None:
+    embedder = HashedEmbedder("busy")
+    with writer_lock(_triples._directory(by_meaning, embedder)), pytest.raises(StoreLockedError):
+        TripleVectors.built(by_meaning, embedder)
+
+
+def test_what_takes_long_is_left_out_and_says_how_to_have_it(
+    by_words: Knowledge, by_meaning: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not baselines.why_not("triple_embedding", by_meaning, model=False)
+    monkeypatch.setattr(baselines, "EMBED_AT_ONCE", 100)
+    assert not baselines.why_not("triple_embedding", by_meaning, model=False)  # it is there already
+    other = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder("slow"))
+    why = baselines.why_not("triple_embedding", other, model=False)
+    assert why == "2,811 triples take about 1 min to embed, once; -r triple_embedding does it"
+    monkeypatch.setattr(baselines, "MOST_BY_WORDS", 100)
+    assert "too many" in baselines.why_not("triple_embedding", by_words, model=False)
+    with pytest.raises(OptionError, match="2,811 triples are too many"):
+        baselines.load("triple_embedding", by_words, {})
+
+
+def test_the_triples_of_an_endpoint_are_not_read() -> None:
+    knowledge = Knowledge(kgsparql.graphs.open_graph("http://127.0.0.1:9/sparql"), embedder=None)
+    assert "endpoint" in baselines.why_not("triple_embedding", knowledge, model=False)
+    with pytest.raises(OptionError, match="endpoint"):
+        baselines.load("triple_embedding", knowledge, {})
+
+
+def test_a_method_without_its_index_says_where_it_is_made(by_words: Knowledge) -> None:
+    from kgsparql.evaluation.baselines.triple_embedding import TripleEmbedding
+
+    with pytest.raises(OptionError, match="no index"):
+        by_words.ask(RADIUM, retriever=TripleEmbedding())
+
+
+# -- The nearest labels
+
+
+def test_the_nearest_labels_are_the_candidates_and_their_neighbours_the_evidence(nobel: Knowledge) -> None:
+    answer = ask(nobel, "label_neighbours", "Which laboratory is in Cambridge?", own={"labels": "5", "lines": "2"})
+    assert 1 <= len(answer.answers) <= 5
+    scores = [term.score for term in answer.answers]
+    assert scores == sorted(scores, reverse=True)
+    for term in answer.answers:
+        assert 1 <= len(term.markers) <= 2
+        assert all(answer.evidence[marker].ways[0].start == term.term for marker in term.markers)
+
+
+def test_labels_are_found_where_entities_are_given(nobel: Knowledge) -> None:
+    curie = IRI("http://dbpedia.org/resource/Marie_Curie")
+    given = ask(nobel, "label_neighbours", "Where is the Radium Institute?", entities=(curie,))
+    assert given.answers
+    session = nobel.session("Where is the Radium Institute?", Asking(entities=(curie,)))
+    assert session.linker is None

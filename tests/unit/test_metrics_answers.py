@@ -1,0 +1,170 @@
+"""Metrics of the answers, on tables worked out by hand, and every trap that earlier evaluations fell into."""
+
+import unicodedata
+
+import pytest
+
+from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.record import Given, Record
+from kgsparql.terms import IRI, Literal
+from tests.unit.scored import asking, entity, of, path, record
+
+NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
+INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
+P1, P2 = path("a b"), path("c d", score=0.5, marker="P2")
+
+TABLE = [
+    # gold, answers, ranked: hits@1, expected, @3, @5, @10, mrr, precision, recall, f1
+    ("a b", (*P1, *P2), False, [1, 1, 1, 1, 1, 1, 1 / 2, 1, 2 / 3]),
+    ("a b", (*P1, *P2), True, [1, 1, 1, 1, 1, 1, 1, 1, 1]),
+    ("b", (*P1, *P2), True, [0, 1 / 2, 1, 1, 1, 1 / 2, 1 / 2, 1, 2 / 3]),
+    ("b x y", (*P1, *P2), True, [0, 1 / 2, 1, 1, 1, 1 / 2, 1 / 2, 1 / 3, 2 / 5]),
+    ("d", (*P1, *P2), True, [0, 0, 0, 1, 1, 1 / 4, 0, 0, 0]),
+    ("d", (*P1, *P2), False, [0, 0, 0, 1, 1, 1 / 4, 1 / 4, 1, 2 / 5]),
+    ("j", path("a b c d e f g h i j k"), True, [0, 1 / 11, 0, 0, 1, 1 / 10, 1 / 11, 1, 1 / 6]),
+    ("k", path("a b c d e f g h i j k"), True, [0, 1 / 11, 0, 0, 0, 1 / 11, 1 / 11, 1, 1 / 6]),
+    ("x", (*P1, *P2), False, [0] * 9),
+    ("x", (), False, [0] * 9),
+    ("", (), False, [1] * 9),
+    ("", P1, False, [0] * 9),
+]
+
+
+@pytest.mark.parametrize(("gold", "answers", "ranked", "expected"), TABLE)
+def test_the_table(gold: str, answers: tuple[Given, ...], ranked: bool, expected: list[float]) -> None:
+    status = "answered" if answers else "not_in_graph"
+    assert of(NAMES, asking(gold), record(*answers, ranked=ranked, status=status)) == pytest.approx(expected)
+
+
+def test_nothing_is_scored_while_nobody_knows_the_answers() -> None:
+    assert of(f"{NAMES} lenient_em", asking(None), record(*P1)) == [None] * 10
+
+
+def test_a_failed_question_is_wrong_even_where_there_is_no_right_answer() -> None:
+    failed = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))
+    assert of(f"{NAMES} lenient_em", asking("a"), failed) == [0] * 10
+    assert of(f"{NAMES} lenient_em", asking(""), failed) == [0] * 10
+
+
+def test_an_empty_answer_is_wrong() -> None:
+    for status in ("answered", "partial", "not_in_graph", "no_entity"):
+        assert of(f"{NAMES} lenient_em", asking("a"), record(status=status)) == [0] * 10
+    nameless = record(Given("", ""), text="  ")
+    assert of("hits@1 f1 lenient_em", asking("Paris"), nameless) == [0, 0, 0]
+
+
+def test_an_answer_in_words_only_is_an_answer() -> None:
+    said = record(text="There are three.", grounding="model")
+    assert of("hits@1 f1 lenient_em", asking(""), said) == [0, 0, 0]
+
+
+def test_a_letter_of_the_right_answer_is_right_only_in_the_lenient_metric() -> None:
+    said = record(Given("", "a"), text="a")
+    assert of("hits@1 f1 lenient_em", asking("Paris"), said) == [0, 0, 1]
+
+
+def test_a_long_reply_that_mentions_everything_is_right_only_in_the_lenient_metric() -> None:
+    said = record(Given("", "London"), text="It is London, neither Paris nor Rome.")
+    assert of("hits@1 f1 lenient_em", asking("Paris"), said) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{Yes} … {Paris}", 1),
+        ("{Yes}. The answer is {Rome}, not Paris.", 0),
+        ("So it is {Paris}, not {Rome}", 1),
+        ("So it is {Rome}, not {Paris}", 0),
+        ("{Yes}", 0),
+        ("{} Paris", 1),
+        ("p a r I S [P1, N2]", 1),
+        ("", 0),
+    ],
+)
+def test_the_lenient_metric_reads_what_is_in_braces_but_for_the_verdict(text: str, expected: float) -> None:
+    assert of("lenient_em", asking("Paris"), record(text=text)) == [expected]
+
+
+def test_a_verdict_that_is_the_answer_is_read() -> None:
+    question = Question(id="1", text="?", answers=(GoldAnswer(None, "yes"),))
+    assert of("lenient_em", question, record(text="{Yes}")) == [1]
+
+
+def test_the_lenient_metric_reads_labels_where_no_model_wrote() -> None:
+    candidates = (*path("Par"), *path("Rome", score=0.5, marker="P2"))
+    text = "Ranked candidates\n 1. Par\n 2. Rome"
+    assert of("lenient_em", asking("Rome"), record(*candidates, ranked=True, text=text)) == [0]
+    assert of("lenient_em", asking("Paris"), record(*candidates, ranked=True, text=text)) == [1]
+    assert of("lenient_em", asking("Rome"), record(*candidates)) == [1]
+
+
+def test_literals_are_right_by_value() -> None:
+    gold = GoldAnswer(Literal("8", datatype=INTEGER), "8"), GoldAnswer(None, "true")
+    question = Question(id="1", text="?", answers=gold)
+    given = ('"+8.0"^^<http://www.w3.org/2001/XMLSchema#decimal>', '"1"^^<http://www.w3.org/2001/XMLSchema#boolean>')
+    made = record(*(Given(term, "x", 1.0, ("P1",)) for term in given))
+    assert of("hits@1 precision recall", question, made) == [1, 1, 1]
+
+
+def test_duplicates_count_once() -> None:
+    question = asking("a b a")
+    made = record(*path("a a c a"))
+    assert of("expected_hits@1 precision recall f1", question, made) == [1 / 2, 1 / 2, 1 / 2, 1 / 2]
+    assert of("hits@3 mrr", asking("d"), record(*path("a a a d"))) == [1, 1 / 2]
+
+
+def test_capitals_count_in_terms_and_not_in_names() -> None:
+    assert of("hits@1", asking("paris"), record(entity("Paris"))) == [0]
+    assert of("hits@1", asking("paris"), record(Given("", "Paris"))) == [1]
+
+
+def test_normal_forms_of_unicode_are_one_name_and_two_iris() -> None:
+    composed, decomposed = "S\u00e3o", unicodedata.normalize("NFD", "S\u00e3o")
+    assert of("hits@1", asking(composed), record(Given("", decomposed))) == [1]
+    assert of("hits@1", asking(composed), record(entity(decomposed))) == [0]
+    plain = Question(id="1", text="?", answers=(GoldAnswer(Literal(composed), composed),))
+    assert of("hits@1", plain, record(Given(str(Literal(decomposed)), "x"))) == [1]
+
+
+def test_ties_of_one_path_go_to_the_degree_and_then_to_the_label() -> None:
+    small, large, same, unknown = (
+        entity("a", degree=1), entity("c", degree=9), entity("b", degree=9), entity("0", degree=None)
+    )  # fmt: skip
+    made = record(unknown, small, large, same)
+    assert [of("mrr", asking(name), made)[0] for name in ("b", "c", "a", "0")] == [1, 1 / 2, 1 / 3, 1 / 4]
+
+
+def test_a_better_path_goes_before_a_higher_degree() -> None:
+    made = record(entity("a", degree=1), entity("b", score=0.5, degree=99), entity("c", marker="P2", degree=99))
+    assert [of("mrr", asking(name), made)[0] for name in ("a", "b", "c")] == [1, 1 / 2, 1 / 3]
+
+
+def test_names_without_evidence_stay_in_the_order_they_were_said() -> None:
+    made = record(*(Given("", name) for name in ("Rome", "Paris", "Bonn")), grounding="model")
+    assert of("hits@1 mrr expected_hits@1", asking("Paris"), made) == [0, 1 / 2, 1 / 3]
+    assert of("hits@1", asking("Rome"), made) == [1]
+
+
+def test_a_name_of_two_right_answers_finds_both() -> None:
+    twins = tuple(GoldAnswer(IRI(f"http://example.org/{i}"), "Ann") for i in range(2))
+    made = record(Given("", "ann"))
+    assert of("precision recall f1", Question(id="1", text="?", answers=twins), made) == [1, 1, 1]
+
+
+def test_thousands_of_answers_are_scored_at_once() -> None:
+    names = [f"e{i}" for i in range(5000)]
+    made = record(*path(" ".join(names)), ranked=True)
+    assert of("precision recall f1", asking(" ".join(names[:2500])), made) == [1 / 2, 1, 2 / 3]
+
+
+def test_every_metric_says_what_it_is() -> None:
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.title
+        assert len(metric.about) > 30, name
+        assert metric.better in {"higher", "lower", ""}
+    assert list(scores(asking("a"), record(*P1))) == [m.name for m in METRICS.values() if m.group != "text"]
+    assert list(scores(asking("a"), record(*P1), groups={"cost"})) == [
+        m.name for m in METRICS.values() if m.group == "cost"
+    ]

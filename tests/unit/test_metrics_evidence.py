@@ -1,0 +1,80 @@
+"""Metrics of the evidence and of linking, on tables worked out by hand."""
+
+import pytest
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.record import Item, Record
+from kgsparql.terms import IRI, Literal, Triple
+from tests.unit.scored import asking, item, link, of, record, topics, triple
+
+NAMES = (
+    "triple_precision triple_recall triple_f1 triple_hit@10 triple_any@10 triple_recall@10 triple_precision@10"
+    " triple_map@10 triple_mrr@10"
+)
+WRONG = [f"x p {i}" for i in range(20)]
+
+TABLE = [
+    # golden, evidence: precision, recall, F1, hit@10, any@10, R@10, P@10, MAP@10, MRR@10
+    (["a p b"], [["a p b"]], [1] * 9),
+    (["a p b", "b q c"], [["a p b", "x p y"]], [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1 / 2, 1 / 2, 1 / 2, 1]),
+    (
+        ["a p b", "b q c"],
+        [["x p y", "a p b"], ["x p z", "b q c"]],
+        [1 / 2, 1, 2 / 3, 1, 1, 1, 1 / 2, (1 / 2 + 2 / 4) / 2, 1 / 2],
+    ),
+    # a triple that is repeated takes a place and is not counted again
+    (["a p b", "b q c"], [["a p b"] * 10, ["b q c"]], [1, 1, 1, 1 / 2, 1, 1, 1, 1 / 2, 1]),
+    (["a p b"], [WRONG[:10], ["a p b"]], [1 / 11, 1, 1 / 6, 0, 0, 0, 0, 0, 0]),
+    (["a p b"], [WRONG[:9], ["a p b"]], [1 / 10, 1, 2 / 11, 1, 1, 1, 1 / 10, 1 / 10, 1 / 10]),
+    (["b p a"], [["a p b"]], [0] * 9),
+    (["a p b"], [], [0] * 9),
+    ([], [["a p b"]], [None] * 9),
+    ([], [], [None] * 9),
+]
+
+
+def resting_on(golden: list[str]) -> Question:
+    return Question(id="1", text="?", golden_triples=tuple(map(triple, golden)))
+
+
+@pytest.mark.parametrize(("golden", "evidence", "expected"), TABLE)
+def test_the_table(golden: list[str], evidence: list[list[str]], expected: list[float | None]) -> None:
+    made = record(evidence=tuple(item(*triples, marker=f"P{i}") for i, triples in enumerate(evidence, 1)))
+    found = of(NAMES, resting_on(golden), made)
+    assert found == (expected if expected[0] is None else pytest.approx(expected))
+
+
+def test_of_more_than_ten_golden_triples_the_average_is_of_ten() -> None:
+    golden = [f"a p {i}" for i in range(12)]
+    found = of("triple_hit@10 triple_map@10", resting_on(golden), record(evidence=(item(*golden),)))
+    assert found == pytest.approx([10 / 12, 1])
+
+
+def test_a_failed_question_has_no_evidence() -> None:
+    failed = Record(question="1", method="test", status="error")
+    assert of(NAMES, resting_on(["a p b"]), failed) == [0] * 9
+
+
+def test_literals_of_triples_are_compared_by_value() -> None:
+    number = Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal(8))
+    shown = ("<http://e.org/a>", "<http://e.org/p>", '"8.0"^^<http://www.w3.org/2001/XMLSchema#decimal>')
+    made = record(evidence=(Item("P1", "path", "", triples=(shown,)),))
+    assert of("triple_f1", Question(id="1", text="?", golden_triples=(number,)), made) == [1]
+
+
+LINKING = "linking_recall@1 linking_recall@3 linking_recall@5 linking_recall@10"
+
+
+def test_linking_looks_at_the_candidates_of_each_mention() -> None:
+    question = asking("a", topics=topics("Ann Bob"))
+    made = record(linked=(link("Ann", "Anna"), link("Bonn", "Bern", "Berlin", "Bob")))
+    assert of(LINKING, question, made) == [1 / 2, 1 / 2, 1, 1]
+    repeated = record(linked=(link("Bonn", "Bonn", "Bern", "Bob"),))
+    assert of(LINKING, question, repeated) == [0, 1 / 2, 1 / 2, 1 / 2]
+
+
+def test_linking_is_scored_where_the_entities_are_known() -> None:
+    assert of(LINKING, asking("a"), record(linked=(link("Ann"),))) == [None] * 4
+    assert of(LINKING, asking("a", topics=topics("Ann")), record()) == [0] * 4
+    failed = Record(question="1", method="test", status="error", linked=(link("Ann"),))
+    assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [0] * 4

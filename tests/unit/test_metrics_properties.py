@@ -1,0 +1,125 @@
+"""What holds for every metric, whatever was asked and given."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.record import Record
+from tests.unit.scored import asking, entity, item, link, record, topics, triple
+
+QUALITY = {"answer", "evidence", "linking", "grounding"}
+NAMES = st.lists(st.sampled_from("a b c d e f".split()), max_size=8)
+TRIPLES = st.lists(st.sampled_from(["a p b", "b p c", "c p a", "a q c"]), max_size=6)
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[Question, Record]:
+    question = asking(
+        " ".join(draw(NAMES)), topics=topics(" ".join(draw(NAMES))), golden_triples=tuple(map(triple, draw(TRIPLES)))
+    )
+    answers = [
+        entity(
+            name,
+            score=draw(st.sampled_from([1.0, 0.5])),
+            marker=draw(st.sampled_from(["", "P1", "P2"])),
+            degree=draw(st.none() | st.integers(0, 3)),
+        )
+        for name in draw(NAMES)
+    ]
+    status = draw(st.sampled_from(["answered", "partial", "not_in_graph", "no_entity", "error"]))
+    made = record(
+        *answers,
+        status=status,
+        ranked=draw(st.booleans()),
+        text=" ".join(draw(NAMES)),
+        evidence=(item(*draw(TRIPLES)),),
+        linked=tuple(link(name, *draw(NAMES)) for name in draw(NAMES)[:2]),
+        claims=((("x", ("P1",)),) if draw(st.booleans()) else ()),
+        removed=draw(st.integers(0, 1)),
+    )
+    return question, made
+
+
+@given(asked())
+def test_every_quality_is_between_0_and_1_and_f1_between_precision_and_recall(pair: tuple[Question, Record]) -> None:
+    found = scores(*pair, groups=QUALITY)
+    assert all(value is None or 0 <= value <= 1 for value in found.values())
+    for prefix in ("", "triple_"):
+        parts = [found[f"{prefix}{name}"] for name in ("precision", "recall", "f1")]
+        if None not in parts:
+            precision, recall, f1 = parts
+            assert min(precision, recall) - 1e-12 <= f1 <= max(precision, recall) + 1e-12 or f1 == 0
+    assert found["hits@1"] <= found["hits@3"] <= found["hits@5"] <= found["hits@10"]
+    assert found["hits@1"] <= found["mrr"] or found["hits@1"] == found["mrr"] == 1
+
+
+@given(asked(), st.randoms(use_true_random=False))
+def test_the_order_of_what_is_right_does_not_matter(pair: tuple[Question, Record], chance: random.Random) -> None:
+    question, made = pair
+    shuffled = replace(
+        question,
+        answers=tuple(chance.sample(question.answers, len(question.answers))),
+        topics=tuple(chance.sample(question.topics, len(question.topics))),
+        golden_triples=tuple(chance.sample(question.golden_triples, len(question.golden_triples))),
+    )
+    assert scores(question, made) == scores(shuffled, made)
+
+
+@given(asked(), st.randoms(use_true_random=False))
+def test_the_order_of_one_path_does_not_matter(pair: tuple[Question, Record], chance: random.Random) -> None:
+    question, made = pair
+    answers = [replace(answer, score=1.0, markers=("P1",), degree=1) for answer in made.answers]
+    one, other = (replace(made, answers=tuple(some)) for some in (answers, chance.sample(answers, len(answers))))
+    assert scores(question, one, groups={"answer"}) == scores(question, other, groups={"answer"})
+
+
+@given(asked())
+def test_a_wrong_answer_more_never_helps(pair: tuple[Question, Record]) -> None:
+    question, made = pair
+    if not question.answers or made.status == "error":
+        return
+    last = made.answers[-1] if made.answers else entity("a")
+    worse = replace(made, ranked=False, answers=(*made.answers, replace(entity("wrong"), score=last.score)))
+    before, after = (scores(question, some, groups={"answer"}) for some in (replace(made, ranked=False), worse))
+    for name in ("precision", "f1", "recall"):
+        assert after[name] <= before[name]
+
+
+@given(asked())
+def test_a_wrong_triple_more_never_helps(pair: tuple[Question, Record]) -> None:
+    question, made = pair
+    worse = replace(made, evidence=(*made.evidence, item("x p y", marker="P2")))
+    before, after = (scores(question, some, groups={"evidence"}) for some in (made, worse))
+    assert all(before[name] is None or after[name] <= before[name] for name in before)
+
+
+@given(asked())
+def test_giving_exactly_what_is_right_is_perfect(pair: tuple[Question, Record]) -> None:
+    question, _ = pair
+    given = [entity(answer.label) for answer in question.answers or ()]
+    perfect = record(*given, status="answered" if given else "not_in_graph", ranked=True)
+    names = [m.name for m in METRICS.values() if m.group == "answer"]
+    assert [scores(question, perfect)[name] for name in names] == [1] * len(names)
+
+
+@given(asked())
+def test_a_record_scores_the_same_after_it_was_on_disk(pair: tuple[Question, Record]) -> None:
+    question, made = pair
+    again = Question.from_json(question.to_json()), Record.from_json(made.to_json())
+    assert scores(*again) == scores(question, made)
+
+
+def test_a_failed_question_has_no_quality_above_0_but_for_what_is_not_defined() -> None:
+    failed = Record(question="1", method="test", status="error")
+    question = asking("a", topics=topics("a"), golden_triples=(triple("a p b"),))
+    higher = [m.name for m in METRICS.values() if m.group in QUALITY and m.better == "higher"]
+    found = scores(question, failed)
+    assert {found[name] for name in higher if not name.startswith("abstention")} == {0.0}
+    assert [found[name] for name in higher if name.startswith("abstention")] == [None, None]
+    with pytest.raises(TypeError):
+        METRICS["hits@1"] = METRICS["f1"]  # type: ignore[index]

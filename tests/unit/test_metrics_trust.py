@@ -1,0 +1,86 @@
+"""Metrics of what an answer says of itself, and of what it cost."""
+
+import pytest
+
+from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.record import Given, Item, Measured, Record
+from kgsparql.evidence import Cut
+from tests.unit.scored import asking, entity, item, of, path, record
+
+HELD = item("a p b")
+FAILED = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))
+SILENT = record(status="not_in_graph", text="The graph holds no evidence for this question.")
+FROM_MEMORY = record(Given("", "Paris"), text="Paris", grounding="model")
+
+
+@pytest.mark.parametrize(
+    ("made", "grounded", "unsupported"),
+    [
+        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)),)), 1, 0),
+        (record(*path("b"), evidence=(HELD,)), 1, None),
+        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)), ("And c.", ()))), 1, 1 / 2),
+        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1", "P2")),)), 0, 0),
+        (record(*path("b"), evidence=(HELD,), removed=1), 0, None),
+        (record(*path("b", marker="P9"), evidence=(HELD,)), 0, None),
+        (record(entity("b", marker="")), 0, None),
+        (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0, 1),
+        (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0, None),
+        (record(*path("b", marker="T1"), evidence=(Item("T1", "passage", "b"),)), 1, None),
+        (record(*path("b"), evidence=(HELD,), grounding="mixed"), 0, None),
+        (FROM_MEMORY, 0, 1),
+        (SILENT, None, None),
+        (FAILED, 0, None),
+    ],
+)
+def test_grounded_is_an_answer_whose_citations_all_hold(
+    made: Record, grounded: float | None, unsupported: float | None
+) -> None:
+    assert of("grounded unsupported_claims", asking("b"), made) == [grounded, unsupported]
+
+
+def test_abstention_is_a_share_of_some_questions() -> None:
+    names = "abstained abstention_precision abstention_recall"
+    assert of(names, asking(""), SILENT) == [1, 1, 1]
+    assert of(names, asking("a"), SILENT) == [1, 0, None]
+    assert of(names, asking(""), record(*path("a"))) == [0, None, 0]
+    assert of(names, asking("a"), record(*path("a"))) == [0, None, None]
+    assert of(names, asking(""), FAILED) == [0, None, 0]
+    assert of(names, asking(""), FROM_MEMORY) == [0, None, 0]
+    assert of(names, asking(None), SILENT) == [1, None, None]
+
+
+def test_who_ranked_nothing_and_who_ran_out_of_budget_said_nothing() -> None:
+    assert of("abstained hits@1", asking(""), record(ranked=True)) == [1, 1]
+    assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]
+
+
+def test_every_line_that_says_of_a_limit_is_counted() -> None:
+    for cut in (Cut("neighbours", 10), Cut("paths", 1_000, 12_345), Cut("ends", 9, where="<http://e.org/a>")):
+        assert of("truncated", asking("a"), record(notes=(str(cut),))) == [1], cut
+    over = "12 of 12 queries were used: some steps were left out (--max-queries)"
+    assert of("truncated", asking("a"), record(notes=(over,))) == [1]
+    assert of("truncated", asking("a"), record(evidence=(item("a p b", cuts=("ends: at most 9 taken",)),))) == [1]
+    assert of("truncated", asking("a"), record(notes=("'Ann' was taken to mean Ann Lee",), evidence=(HELD,))) == [0]
+
+
+def test_shares_of_questions() -> None:
+    names = "fallbacks partial failed"
+    assert of(names, asking("a"), record(fallbacks=(("prune", "empty"), ("prune", "empty")))) == [1, 0, 0]
+    assert of(names, asking("a"), record(status="partial")) == [0, 1, 0]
+    assert of(names, asking("a"), FAILED) == [0, 0, 1]
+    assert of(names, asking(None), record()) == [0, 0, 0]
+
+
+def test_costs_are_as_measured_and_unknown_without_prices() -> None:
+    spent = Measured(
+        model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, cost=0.5, paid_cost=0.25, queries=7, rows=90,
+        seconds=4.0, model_seconds=1.5,
+    )  # fmt: skip
+    found = scores(asking("a"), record(measured=spent), groups={"cost"})
+    assert found == {
+        "model_calls": 3, "rounds": 2, "prompt_tokens": 100, "completion_tokens": 20, "tokens": 120, "cost": 0.5,
+        "paid_cost": 0.25, "queries": 7, "rows": 90, "seconds": 4.0, "seconds_without_model": 2.5,
+    }  # fmt: skip
+    assert of("cost paid_cost tokens", asking("a"), record()) == [None, None, 0]
+    late = Record(question="1", method="test", status="error", measured=Measured(seconds=9.0))
+    assert of("seconds", asking("a"), late) == [9]

@@ -1,0 +1,140 @@
+"""The oracle: which paths and triples it goes by, and that methods stop where it says that there is enough."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+import kgsparql
+from kgsparql.asking import Asking
+from kgsparql.choosing import OracleChooser, RankerChooser
+from kgsparql.composing import judged
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.oracle import gold_paths, named, oracle_for, predicates_by_name
+from kgsparql.events import CandidatesChosen, Event
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.paths import Hop, Path, PropertyPath
+from kgsparql.query import Query
+from kgsparql.ranking import BM25Ranker
+from kgsparql.terms import IRI, Triple
+from tests.conftest import FIXTURES
+
+EX = "http://example.org/"
+A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
+GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
+RANKED = RankerChooser(BM25Ranker(), lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def nobel() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+def question(**more: object) -> Question:
+    return Question(id="1", text="Who?", **more)  # type: ignore[arg-type]
+
+
+def oracle(**more: object) -> OracleChooser:
+    made = oracle_for(question(**more), named([P, Q]))
+    assert made is not None
+    chooser = made(RANKED)
+    assert isinstance(chooser, OracleChooser)
+    return chooser
+
+
+def along(*hops: Hop) -> EvidenceItem:
+    triples = tuple(CitedTriple(hop.triple, hop.direction) for hop in hops)
+    return EvidenceItem("path", "", triples, Query("q", ""), ways=(Path(hops[0].start, hops),))
+
+
+ONE, BACK = Hop(Triple(A, P, B)), Hop(Triple(C, Q, B), "inverse")
+
+# -- What it goes by
+
+
+def test_predicates_of_one_name_are_all_kept_the_commonest_first(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
+    assert predicates_by_name(graph) == {
+        "at": (IRI("http://other.org/x#at"), IRI(EX + "at")), "of it": (IRI(EX + "of%20it"),),
+    }  # fmt: skip
+
+
+def test_a_path_of_names_is_every_path_that_they_may_stand_for() -> None:
+    names = {"at": (P, Q), "of": (P,)}
+    paths = gold_paths(question(path=("^at", "of")), names)
+    assert [str(path) for path in paths] == [f"^<{EX}p>/<{EX}p>", f"^<{EX}q>/<{EX}p>"]
+    in_full = gold_paths(question(path=(f"^<{EX}p>", EX + "q")), {})
+    assert in_full == (PropertyPath.of(f"^{EX}p", f"{EX}q"),)
+
+
+def test_a_path_with_a_predicate_that_the_graph_lacks_is_none() -> None:
+    assert gold_paths(question(path=("p", "unheard_of")), named([P])) == ()
+    assert gold_paths(question(path=("not an iri: at all",)), {}) == ()
+    assert oracle_for(question(path=("unheard_of",)), named([P])) is None
+
+
+def test_without_path_and_triples_there_is_no_oracle() -> None:
+    assert oracle_for(question(), named([P])) is None
+
+
+# -- What it says is enough
+
+
+def test_a_gold_path_that_was_walked_to_its_end_is_enough() -> None:
+    asked = oracle(path=("p", "^q"))
+    assert asked.is_enough(Evidence()) is False
+    assert asked.is_enough(Evidence([along(ONE)])) is False
+    assert asked.is_enough(Evidence([along(ONE), along(ONE, BACK)])) is True
+    assert asked.is_enough(Evidence([along(ONE, BACK, Hop(Triple(C, P, A)))])) is True
+    assert asked.is_enough(Evidence([along(BACK.reversed)])) is False
+
+
+def test_every_golden_triple_in_the_evidence_is_enough_where_no_path_is_known() -> None:
+    asked = oracle(golden_triples=(ONE.triple, BACK.triple))
+    assert set(asked.predicates) == {P, Q}
+    assert asked.is_enough(Evidence([along(ONE)])) is False
+    assert asked.is_enough(Evidence([along(ONE), along(BACK)])) is True
+
+
+def test_who_does_not_know_what_is_gold_cannot_say(nobel: kgsparql.KnowledgeBase) -> None:
+    assert RANKED.is_enough(Evidence([along(ONE)])) is None
+    assert OracleChooser((), RANKED, RANKED.emit).is_enough(Evidence([along(ONE)])) is None
+
+
+def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
+    retrieval = nobel.retrieve("Who discovered radium?")
+    way = next(item for item in retrieval.evidence if item.ways).ways[0]
+    gold = [
+        step.predicate.value if step.direction == "forward" else f"^{step.predicate.value}"
+        for step in way.property_path
+    ]
+    for path, draft in ((gold, (True, "")), ([*gold, "http://e.org/more"], None)):
+        session = nobel.session("Who discovered radium?", Asking(chooser=oracle_for(question(path=tuple(path)), {})))
+        said = judged(retrieval, session)
+        assert (said and (said.sufficient, said.text)) == draft
+
+
+# -- That methods stop there
+
+
+@pytest.mark.parametrize("method", ["struct_gpt", "think_on_graph"])
+def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(
+    nobel: kgsparql.KnowledgeBase, method: str
+) -> None:
+    names = predicates_by_name(nobel.graph)
+    hops = set()
+    for gold in GOLD[::4]:
+        steps: list[Event] = []
+        chooser = oracle_for(question(path=tuple(gold["path"])), names)
+        topics = tuple(IRI(topic["iri"]) for topic in gold["topic_entities"])
+        answer = nobel.ask(gold["question"], retriever=method, entities=topics, chooser=chooser, emit=steps.append)
+        best = answer.evidence[answer.answers[0].markers[0]]
+        assert set(gold["answer_iris"] or gold["answers"]) <= {getattr(end, "value", "") for end in best.ends}
+        assert max(len(way) for item in answer.evidence for way in item.ways) == len(gold["path"])
+        assert answer.usage["model_calls"] == 0
+        assert {event.chosen_by for event in steps if isinstance(event, CandidatesChosen)} == {"oracle"}
+        hops.add(len(gold["path"]))
+    assert len(hops) > 1

@@ -1,0 +1,147 @@
+"""A run on disk: whole lines or none, the same values back, and errors that say where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
+from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
+from kgsparql.evaluation.run_directory import Run, RunDirectory, whole_lines
+from kgsparql.terms import IRI, Literal
+
+CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
+QUESTION = Question(
+    id="q1",
+    text='Who "is" it? ✓',
+    answers=(GoldAnswer(IRI("http://e.org/a"), "Ann"), GoldAnswer(Literal("8"), "8"), GoldAnswer(None, "Bob")),
+    topics=(Topic(IRI("http://e.org/t"), "T"),),
+    hops=2,
+    type="who",
+    path=("^p", "q"),
+    sparql="ASK {}",
+    golden_triples=(triple_of("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),),
+    reference="Ann.",
+)
+RECORD = Record(
+    question="q1",
+    method="mindmap",
+    status="answered",
+    error=("E_MODEL", "gone"),
+    ranked=True,
+    answers=(Given("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
+    evidence=(
+        Item(
+            "P1", "path", "text", 0.5, (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,),
+            ("<http://e.org/a>",), ("cut",), "SELECT", is_cited=True,
+        ),
+    ),
+    linked=(Link("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
+    claims=(("It is Ann.", ("P1",)),),
+    notes=("a note",),
+    fallbacks=(("answer", "a reason"),),
+    measured=Measured(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
+)  # fmt: skip
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> RunDirectory:
+    directory = RunDirectory(tmp_path / "run")
+    directory.begin(CONFIG, [QUESTION])
+    return directory
+
+
+def test_what_was_written_is_read(begun: RunDirectory) -> None:
+    begun.add(RECORD, [{"kind": "finished"}])
+    read = Run.open(begun.path)
+    assert read.questions == (QUESTION,)
+    assert read.records("mindmap") == {"q1": RECORD}
+    assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
+    assert list(whole_lines(begun.path / "events" / "mindmap.jsonl")) == [
+        {"question": "q1", "events": [{"kind": "finished"}]}
+    ]
+
+
+def test_a_record_of_an_older_kgsparql_lacks_fields_and_is_read() -> None:
+    assert Record.from_json({"question": "q", "method": "m", "status": "answered"}).answers == ()
+
+
+def test_of_a_question_asked_twice_the_last_record_counts(begun: RunDirectory) -> None:
+    begun.add(Record(question="q1", method="mindmap", status="error"), [])
+    begun.add(RECORD, [])
+    assert Run.open(begun.path).records("mindmap") == {"q1": RECORD}
+
+
+def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: RunDirectory) -> None:
+    begun.add(RECORD, [])
+    file = begun.path / "answers" / "mindmap.jsonl"
+    whole = file.read_bytes()
+    for at in (1, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole + whole[:at])
+        assert len(Run.open(begun.path).records("mindmap")) == 1
+        begun.mend()
+        assert file.read_bytes() == whole
+
+
+def test_a_line_that_is_no_json_is_named(begun: RunDirectory) -> None:
+    begun.add(RECORD, [])
+    file = begun.path / "answers" / "mindmap.jsonl"
+    file.write_bytes(b"{oops}\n" + file.read_bytes())
+    with pytest.raises(DataError, match=r"mindmap\.jsonl:1: not JSON"):
+        Run.open(begun.path).records("mindmap")
+
+
+def test_a_line_that_is_no_record_is_an_error(begun: RunDirectory) -> None:
+    (begun.path / "answers" / "mindmap.jsonl").write_text('{"question": "q1", "what": 1}\n')
+    with pytest.raises(DataError, match="mindmap"):
+        Run.open(begun.path).records("mindmap")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 99}', '{"form": 1}'])
+def test_a_configuration_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(DataError, match=r"run\.json"):
+        Run.open(tmp_path)
+
+
+def test_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no run is here"):
+        Run.open(tmp_path)
+
+
+def test_a_directory_with_something_in_it_is_left_alone(begun: RunDirectory, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a run is there already"):
+        begun.begin(CONFIG, [QUESTION])
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="something is there already"):
+        RunDirectory(other).begin(CONFIG, [QUESTION])
+    assert [file.name for file in other.iterdir()] == ["thesis.tex"]
+
+
+def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: RunDirectory) -> None:
+    resource = pytest.importorskip("resource")
+    begun.add(RECORD, [])
+    before = {file: file.read_bytes() for file in begun.path.glob("*/*.jsonl")}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max(map(len, before.values())) + 100, hard))
+    try:
+        with pytest.raises(DiskFullError, match="no space left") as caught:
+            begun.add(replace(RECORD, text="x" * 10_000), [])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "--resume" in (caught.value.hint or "")
+    kept = {file: file.read_bytes() for file in before}
+    assert kept[begun.path / "answers" / "mindmap.jsonl"] == before[begun.path / "answers" / "mindmap.jsonl"]
+    assert all(data.endswith(b"\n") for data in kept.values())
+
+
+def test_errors_are_of_our_tree(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(KgsparqlError):
+        RunDirectory(file).begin(CONFIG, [])

@@ -1,0 +1,148 @@
+"""Intervals and tests against numbers worked out by hand, and against scipy where it is installed."""
+
+from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals, mcnemar
+
+
+def interval(*values: float, seed: int = 0) -> Interval:
+    (found,) = intervals([np.array(values)], seed=seed)
+    assert found is not None
+    return found
+
+
+def difference(first: list[float], second: list[float]) -> Difference:
+    (found,) = differences([(np.array(first), np.array(second))])
+    assert found is not None
+    return found
+
+
+def test_five_right_of_ten_have_the_quantiles_of_the_binomial_distribution() -> None:
+    # P(X ≤ 1) = 11/1024 = .011 < .025 < P(X ≤ 2) = 56/1024 = .055, so the bounds are 2/10 and 8/10
+    assert interval(*[1.0] * 5, *[0.0] * 5) == Interval(0.5, 0.2, 0.8, 10)
+
+
+def test_one_right_of_four() -> None:
+    # P(X = 0) = (3/4)^4 = .316 > .025; P(X ≤ 2) = 243/256 = .949 < .975 < P(X ≤ 3) = .996
+    assert interval(1.0, 0.0, 0.0, 0.0) == Interval(0.25, 0.0, 0.75, 4)
+
+
+def test_equal_values_have_no_width_and_a_single_one_too() -> None:
+    assert interval(*[0.1] * 7) == Interval(pytest.approx(0.1), pytest.approx(0.1), pytest.approx(0.1), 7)
+    assert interval(3.0) == Interval(3.0, 3.0, 3.0, 1)
+    assert interval(*[0.1] * 7).low <= interval(*[0.1] * 7).mean <= interval(*[0.1] * 7).high
+
+
+def test_few_values_are_said() -> None:
+    assert interval(*[1.0] * (FEW - 1)).few
+    assert not interval(*[1.0] * FEW).few
+
+
+def test_no_values_have_no_interval() -> None:
+    assert intervals([]) == []
+    assert intervals([np.array([])]) == [None]
+    assert differences([(np.array([]), np.array([]))]) == [None]
+
+
+def test_a_column_has_the_same_interval_alone_and_among_others() -> None:
+    random = np.random.default_rng(7)
+    columns = [random.integers(0, 2, size).astype(float) for size in (40, 41, 40, 3)]
+    together = intervals(columns)
+    assert together == [intervals([column])[0] for column in columns]
+
+
+def test_the_seed_decides() -> None:
+    values = [float(value) for value in np.random.default_rng(1).random(50)]
+    assert interval(*values) == interval(*values)
+    assert interval(*values) != interval(*values, seed=1)
+
+
+def test_memory_is_bounded() -> None:
+    column = np.zeros(30_000)
+    tracemalloc.start()
+    intervals([column])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000_000  # all resamples at once would be 2.4 GB
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "p"),
+    [
+        (0, 0, 1.0),
+        (1, 0, 1.0),
+        (3, 3, 1.0),
+        (0, 5, 2 / 32),
+        (5, 0, 2 / 32),
+        (1, 5, 2 * (1 + 6) / 64),
+        (2, 8, 2 * (1 + 10 + 45) / 1024),
+    ],
+)
+def test_mcnemar_by_hand(wins: int, losses: int, p: float) -> None:
+    assert mcnemar(wins, losses) == p
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+@settings(max_examples=60, deadline=None)
+def test_mcnemar_is_the_exact_sum(wins: int, losses: int) -> None:
+    n = wins + losses
+    tail = sum(Fraction(comb(n, i), 2**n) for i in range(min(wins, losses) + 1))
+    assert mcnemar(wins, losses) == float(min(Fraction(1), 2 * tail))
+
+
+def test_mcnemar_of_very_many_is_finite() -> None:
+    assert 0 < mcnemar(15_500, 15_000) < 0.01
+    assert mcnemar(0, 5_000) == 0.0
+
+
+def test_zeros_and_ones_are_tested_by_mcnemar() -> None:
+    first, second = [1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]
+    found = difference(first, second)
+    assert (found.test, found.wins, found.losses, found.n) == ("mcnemar", 5, 1, 7)
+    assert found.p == 0.21875
+    assert found.mean == pytest.approx(4 / 7)
+    assert found.low < found.mean < found.high
+
+
+def test_other_values_are_tested_by_the_paired_bootstrap() -> None:
+    found = difference([0.5] * 20, [0.25] * 20)
+    assert (found.test, found.mean, found.low, found.high) == ("bootstrap", 0.25, 0.25, 0.25)
+    assert found.p == pytest.approx(2 / 10_001)  # no resample of 10,000 is at or below nothing
+    assert difference([0.25] * 20, [0.5] * 20).p == found.p
+
+
+def test_no_difference_is_never_one() -> None:
+    values = [0.1, 0.7, 0.3, 0.9]
+    found = difference(values, values)
+    assert (found.mean, found.p, found.wins, found.losses) == (0.0, 1.0, 0, 0)
+
+
+def test_a_difference_of_three_questions_of_two_values_by_hand() -> None:
+    # Differences .5, .5, -.5: a resample's mean is ≤ 0 with 2 or 3 draws of the last: 3·(1/9)(2/3) + 1/27 = 7/27
+    found = difference([0.5, 0.5, 0.0], [0.0, 0.0, 0.5])
+    assert found.p == pytest.approx(2 * 7 / 27, abs=0.02)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([]) == []
+    assert holm([0.2]) == [0.2]
+    assert holm([0.01, 0.04, 0.03]) == [0.03, 0.06, 0.06]
+    assert holm([0.6, 0.5, 0.001]) == [1.0, 1.0, 0.003]
+
+
+def test_they_agree_with_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert mcnemar(4, 13) == pytest.approx(stats.binomtest(4, 17).pvalue, rel=1e-12)
+    values = np.random.default_rng(3).random(80)
+    theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(0)).confidence_interval
+    ours = interval(*values)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
