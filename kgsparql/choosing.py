@@ -172,7 +172,7 @@ class OracleChooser:
     :param predicates: of the gold path; on it is what walks only these.
     :param paths: gold paths from an entity of the question, where they are known whole: on them is what
         begins them, the longest first.
-    :param triples: gold triples, which the evidence should hold.
+    :param triples: gold triples, which the evidence should hold; the paths lead to them then.
     """
 
     predicates: Collection[IRI]
@@ -193,10 +193,15 @@ class OracleChooser:
         return _told(_apart(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
 
     def is_enough(self, evidence: Evidence) -> bool | None:
-        """Whether a way of the evidence walks a whole gold path; without these, whether it holds every gold triple."""
-        if self.paths:
-            return any(walked.steps[: len(g)] == g.steps for walked in _walked(evidence) for g in self.paths)
-        return set(self.triples).issubset(evidence.triples) if self.triples else None
+        """Whether a way of the evidence walks a whole gold path.
+
+        Where gold triples are known: whether it holds them all, or walks every gold path.
+        """
+        walked = _walked(evidence)
+        reached = [any(own.steps[: len(gold)] == gold.steps for own in walked) for gold in self.paths]
+        if self.triples:
+            return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
+        return any(reached) if reached else None
 
     def _is_gold(self, path: PropertyPath | None) -> bool:
         if path is None:

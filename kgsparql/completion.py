@@ -28,6 +28,9 @@ LABELLED = 1_000
 
 _WAYS = 2_000
 
+_AS_GOOD = 0.05
+"""What an item may score less than the best about the same entity, and read the question as well."""
+
 
 def completed(
     walks: Sequence[Walk], session: Session, *, shown: int = SHOWN, limit: int = ENDS
@@ -112,21 +115,23 @@ def _item(
 def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """Every end of the items that have any, once: in the order of the best item each is an end of, then of its ends.
 
-    What several entities of the question lead to comes first: who was in a film with both, not with one of them.
+    What the best items of several entities of the question lead to comes first: who was in a film with both, not with
+    one of them. An item that reads the question less well than another about the same entity says nothing of the kind.
 
     :return: each with that item's score and the markers of all items it is an end of.
     """
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
     topics: dict[Term, set[Term]] = {}
+    best: dict[Term, float] = {}
     mentioned = {meant.term: link.term for link in session.link() for meant in (*link.candidates, link)}
     for item in sorted(evidence, key=lambda item: -item.score):
+        about = {mentioned.get(cast("IRI", way.start), way.start) for way in item.ways[:1]}
+        leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}
         for end in item.ends:
             markers.setdefault(end, []).append(item.marker)
             scores.setdefault(end, item.score)
-            topics.setdefault(end, set()).update(
-                mentioned.get(cast("IRI", way.start), way.start) for way in item.ways[:1]
-            )
+            topics.setdefault(end, set()).update(leading)
     markers = dict(sorted(markers.items(), key=lambda found: -len(topics[found[0]])))
     labels = session.labels(islice(markers, LABELLED), owed=True)
     return tuple(

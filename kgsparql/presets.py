@@ -120,6 +120,8 @@ class Preset:
             where = f"{path}:{at[1]}:{at[2]}" if at and at[1] else f"{path}:{text.count(chr(10)) + 1}"
             said = printable(str(error).partition(" (at ")[0], 200)
             raise InputError(f"{where}: not TOML: {said}", hint="kgsparql eval tune writes presets") from error
+        except RecursionError as error:
+            raise InputError(f"{path}: nested too deeply", hint="kgsparql eval tune writes presets") from error
         preset = cls(**_Reader(path, text).read(cls, data, ()))
         preset._checked(path, text)
         return preset

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
+from kgsparql.evaluation.run_differences import run_differences
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, UNKNOWN, Scored, chosen_metrics, scored
 from kgsparql.evaluation.standing import Row, Slice, Standing, named_rows, standing
@@ -94,7 +95,9 @@ def compare(
     standings, at = [], 0
     for group in groups:
         own = rows[at : at + len(group)]
-        standings.append(standing(group, own, named=names if named else (), baseline=baseline, seed=seed))
+        alike = tuple(run_differences({run_names[one.run.path]: one.run for one in group}))
+        one = standing(group, own, named=names if named else (), baseline=baseline, seed=seed)
+        standings.append(replace(one, notes=(*alike, *one.notes)))
         at += len(group)
     if baseline and all(not named_rows(baseline, one.rows) for one in standings):
         there = dict.fromkeys(row.name for row in rows)

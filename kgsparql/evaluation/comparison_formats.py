@@ -17,7 +17,7 @@ from kgsparql.evaluation.standing import Row, Slice, Standing
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.terms import printable
 
-__all__ = ["as_csv", "as_json", "as_markdown", "as_text", "escaped", "explained"]
+__all__ = ["as_csv", "as_json", "as_markdown", "as_text", "escaped", "explained", "wrapped"]
 
 WIDTH = 100
 """Columns of a terminal that a table keeps to."""
@@ -33,23 +33,24 @@ def as_text(comparison: Comparison) -> str:
 
 
 def _text(section: Section) -> Iterator[str]:
-    yield section.heading
-    yield from (f"  {line}" for sentence in section.summary for line in _wrapped(sentence, WIDTH - 2))
+    yield from wrapped(section.heading)
+    yield from (f"  {line}" for sentence in section.summary for line in wrapped(sentence, WIDTH - 2))
     for table in section.tables:
         yield ""
-        yield table.title
+        yield from wrapped(table.title)
         yield from _aligned(table)
-        yield from (f"  {line}" for caption in table.captions for line in _wrapped(caption, WIDTH - 2))
+        yield from (f"  {line}" for caption in table.captions for line in wrapped(caption, WIDTH - 2))
     if section.notes:
         yield ""
         yield "Notes"
         for note in section.notes:
-            first, *others = _wrapped(printable(note, 600), WIDTH - 4)
+            first, *others = wrapped(printable(note, 600), WIDTH - 4)
             yield f"  - {first}"
             yield from (f"    {line}" for line in others)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int = WIDTH) -> list[str]:
+    """The lines of a text that are no wider."""
     from textwrap import wrap
 
     return wrap(text, width, break_on_hyphens=False) or [""]
@@ -95,11 +96,9 @@ def _name_lines(name: str, width: int) -> list[str]:
     """
     if len(name) <= width:
         return [name]
-    lines = [""]
+    room, lines = width - 2, [""]  # of all lines but the first, which begin with two spaces
     for part in re.findall(r"[ +]?[^ +]+", name):
-        room = width if len(lines) == 1 else width - 2
-        for at in range(0, len(part), room):
-            piece = part[at : at + room]
+        for piece in (part[at : at + room] for at in range(0, len(part), room)):
             if len(lines[-1]) + len(piece) <= room:
                 lines[-1] += piece
             else:
@@ -271,6 +270,6 @@ def explained(names: Sequence[str]) -> str:
         metric = METRICS[name]
         better = {"higher": "higher is better", "lower": "lower is better", "": "neither way is better"}[metric.better]
         lines.append(f"{name}  ({metric.group}; {better})")
-        lines += [f"    {line}" for part in metric.about.splitlines() for line in _wrapped(part, WIDTH - 4)]
+        lines += [f"    {line}" for part in metric.about.splitlines() for line in wrapped(part, WIDTH - 4)]
         lines.append("")
     return "\n".join(lines)

@@ -19,7 +19,9 @@ _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1")
 
-_QUALITY_WIDE = (*_QUALITY, "hits@10", "mrr", "triple_precision", "triple_recall", "triple_f1", "linking_recall@1")
+_QUALITY_WIDE = (*_QUALITY, "hits@10", "mrr")
+
+_EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
 
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")
 
@@ -74,6 +76,9 @@ def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]
         if standing.versus and standing.tested:
             tables.append(_versus(standing, comparison))
         tables += [_sliced(standing, kind) for kind in _kinds(standing, comparison)]
+        if not comparison.named:
+            shown = [name for name in _EVIDENCE if name in comparison.metrics and _is_defined(standing, name)]
+            tables.append(_plain("Evidence and linking", standing, shown))
         tables += [_reliability(standing, comparison), _costs(standing, comparison)]
         yield Section(
             dataset=standing.dataset,
@@ -98,7 +103,8 @@ def amount(metric: str, value: float | None) -> str:
         return f"{100 * value:.0f} %" if not 0 < value < 0.01 else "<1 %"
     if _is_quality(metric):
         return f"{value:.3f}"
-    digits = 0 if abs(value) >= 100 or not value else 1 if abs(value) >= 1 else 2
+    is_time = metric.startswith("seconds")
+    digits = 0 if abs(value) >= 100 or not value else 2 if (is_time and abs(value) < 10) or abs(value) < 0.1 else 1
     return f"{value:,.{digits}f}"
 
 
@@ -126,7 +132,7 @@ def _heading(standing: Standing) -> str:
     asked = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     models = sorted({row.model for row in standing.rows} - {""})
     model = f"model {printable(', '.join(models), 200)}" if models else "no model"
-    return f"{printable(standing.dataset, 100)}: {asked} questions, {model}"
+    return f"{printable(standing.dataset, 100)}: {asked} {'question' if counts == [1] else 'questions'}, {model}"
 
 
 def _summary(standing: Standing) -> Iterator[str]:
@@ -232,14 +238,15 @@ def how_tested(standing: Standing) -> str:
         for name in standing.tested
     }
     exact = [name for name, used in tests.items() if used == {"mcnemar"}]
-    other = [name for name, used in tests.items() if "bootstrap" in used]
+    other = [name for name, used in tests.items() if "randomisation" in used]
     parts = [
         *([f"{', '.join(exact)}: exact McNemar test"] if exact else []),
-        *([f"{', '.join(other)}: paired bootstrap"] if other else []),
+        *([f"{', '.join(other)}: paired randomisation test"] if other else []),
     ]
     count = sum(1 for by_metric in standing.versus.values() if by_metric)
     holm = f"; p after Holm's correction for {count} comparisons" if count > 1 else ""
-    return f"{'; '.join(parts)}{holm}. Where p is 0.05 or more, no difference is shown."
+    rest = "In brackets: 95 % paired bootstrap interval. Where p is 0.05 or more, no difference is shown."
+    return f"{'; '.join(parts)}{holm}. {rest}"
 
 
 def _versus(standing: Standing, comparison: Comparison) -> Table:

@@ -27,7 +27,7 @@ _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip
 
-_PROMPTS = ("composing", "choosing", "mentions")
+_PROMPTS = ("composing", "choosing", "augmenting", "evaluation.baselines.closed_book")
 """Modules with prompts beside the methods' own."""
 
 _MAY_DIFFER = frozenset({"began", "ended", "workers", "format"})
@@ -62,8 +62,8 @@ def configuration(
         ],
         "model": "oracle" if plan.oracle is not None else "" if asking.model is None else asking.model.name,
         "gold_topics": plan.gold_topics,
-        "augment": getattr(asking, "augment", False),
-        "rerank": getattr(asking, "rerank", None),
+        "augment": asking.augment,
+        "rerank": asking.rerank,
         "complete": asking.complete,
         "direction": asking.direction,
         "languages": list(knowledge.languages),

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from kgsparql.evaluation.comparison import Comparison
-from kgsparql.evaluation.comparison_formats import escaped
+from kgsparql.evaluation.comparison_formats import WIDTH, escaped, wrapped
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
+from kgsparql.evaluation.metrics.judging import judged
 from kgsparql.evaluation.record import Item, Record
-from kgsparql.evaluation.run_directory import Run, whole_lines
-from kgsparql.evaluation.scoring import key
+from kgsparql.evaluation.scoring import each_record, key
 from kgsparql.evaluation.standing import Standing
 from kgsparql.terms import printable
 
@@ -39,7 +38,7 @@ class Outcome:
     :param value: of the metric in which they differ.
     :param why: in a sentence, what went wrong; empty where nothing did.
     :param answers: the first ones, each with whether it is right; ``more`` were given.
-    :param evidence: markers and texts of the first items, with whether a right answer is in them.
+    :param evidence: markers and texts of the first items, each with whether a right answer is in it.
     :param cost: calls and queries, in words.
     """
 
@@ -85,7 +84,11 @@ def _of_dataset(standing: Standing, limit: int) -> Iterator[Differing]:
     spread = {k: max(own.values()) - min(own.values()) for k, own in values.items()}
     chosen = sorted((k for k in values if spread[k] > 0), key=lambda k: (-spread[k], _unevenness(values[k])))[:limit]
     wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(standing.scored))}
-    records = {i: _records(one.run, one.method, wanted[i]) for i, one in enumerate(standing.scored) if wanted[i]}
+    records = {
+        i: {record.question: record for record in each_record(one.run, one.method, wanted[i])}
+        for i, one in enumerate(standing.scored)
+        if wanted[i]
+    }
     for k in chosen:
         question = questions[k]
         yield Differing(
@@ -104,20 +107,12 @@ def _unevenness(values: Mapping[int, float]) -> float:
     return round(abs(sum(values.values()) / len(values) - 0.5), 9)
 
 
-def _records(run: Run, method: str, ids: Collection[str]) -> dict[str, Record]:
-    """Some records of a run; the others are not even taken apart."""
-    lines: dict[str, Any] = {
-        line["question"]: line
-        for line in whole_lines(run.path / "answers" / f"{method}.jsonl")
-        if line["question"] in ids
-    }
-    return {id_: Record.from_json(line) for id_, line in lines.items()}
-
-
 def _outcome(name: str, value: float, question: Question, record: Record) -> Outcome:
     gold = GoldAnswers(question.answers or ())
     names = {name_key(answer.label) for answer in question.answers or () if answer.term is None} - {""}
-    right = [bool(gold.found(answer.term, answer.label)) for answer in record.answers]
+    given = judged(question, record)  # in the order in which they are scored
+    answers = () if given is None else given.answers
+    right = [] if given is None else [bool(numbers) for numbers in given.found]
     holds = [_holds(item, gold, names) for item in record.evidence]
     measured = record.measured
     calls = f"{measured.model_calls} model calls, " if measured.model_calls else ""
@@ -128,12 +123,12 @@ def _outcome(name: str, value: float, question: Question, record: Record) -> Out
         why="" if value >= 1 else _why(question, record, right, holds),
         answers=tuple(
             (printable(answer.label or answer.term, 80), is_right)
-            for answer, is_right in islice(zip(record.answers, right, strict=True), _ANSWERS)
+            for answer, is_right in islice(zip(answers, right, strict=True), _ANSWERS)
         ),
-        more=max(0, len(record.answers) - _ANSWERS),
+        more=max(0, len(answers) - _ANSWERS),
         evidence=tuple(
             (item.marker, printable(item.text, 160), has_gold)
-            for item, has_gold in islice(zip(record.evidence, holds, strict=True), _EVIDENCE)
+            for item, has_gold in islice(zip(record.evidence, holds, strict=True), 1 if value >= 1 else _EVIDENCE)
         ),
         cost=f"{calls}{measured.queries} queries",
     )
@@ -212,12 +207,22 @@ def failures_text(found: Sequence[Differing]) -> str:
     """The questions for a terminal; a right answer has a tick."""
     if not found:
         return f"{_NONE}\n"
-    lines = [f"Where methods differ in {found[0].metric} ({len(found)} questions; ✓ is right)"]
+    lines = [f"Where methods differ in {found[0].metric} ({len(found)} shown; ✓ is right)"]
     for one in found:
-        lines += ["", question_title(one), *(f"  {line}" for line in question_lines(one))]
+        lines += ["", *wrapped(question_title(one))]
+        for line in question_lines(one):
+            lines += _hanging(line, 2)
         for outcome in one.outcomes:
-            lines += [f"  {outcome_title(outcome)}", *(f"      {line}" for line in outcome_lines(outcome))]
+            lines += _hanging(outcome_title(outcome), 2)
+            for line in outcome_lines(outcome):
+                lines += _hanging(line, 6)
     return "\n".join(lines) + "\n"
+
+
+def _hanging(text: str, indent: int) -> Iterator[str]:
+    first, *others = wrapped(text, WIDTH - indent - 2)
+    yield " " * indent + first
+    yield from (" " * (indent + 2) + line for line in others)
 
 
 def failures_markdown(found: Sequence[Differing]) -> str:

@@ -55,7 +55,7 @@ _HINTS = (
         "{function} is a function of another engine; write it with those of SPARQL 1.1",
     ),
     (re.compile(r"SERVICE is not run here"), "a query may not ask other servers: put what it needs into the graph"),
-    (re.compile(r"[Pp]refix"), "declare the prefix: PREFIX name: <http://…>"),
+    (re.compile(r"[Pp]refix"), "declare it at the head of the query; only well-known prefixes need no declaration"),
 )
 """What to do about a refusal, by what the engine says."""
 

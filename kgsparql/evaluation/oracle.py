@@ -5,19 +5,26 @@ With it, a method's figures are a ceiling: what the rest of the method allows wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
 from urllib.parse import unquote
 
 from kgsparql.choosing import Chooser, OracleChooser, RankerChooser
 from kgsparql.errors import IriError
 from kgsparql.evaluation.dataset import Question
+from kgsparql.exploration import shortest_paths
 from kgsparql.graph import KnowledgeGraph
-from kgsparql.paths import PropertyPath, Step
+from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.query import Query
-from kgsparql.terms import IRI, iri
+from kgsparql.terms import IRI, Triple, iri
 
-__all__ = ["gold_paths", "named", "oracle_for", "predicates_by_name"]
+__all__ = ["gold_paths", "named", "oracle_for", "paths_to_triples", "predicates_by_name"]
+
+HOPS_TO_A_TRIPLE = 4
+"""Hops from a topic of a question to a golden triple that are looked for."""
+
+_WAYS = 20
+"""Shortest paths between the two that are looked at."""
 
 _PATHS = 64
 """Property paths that one list of names may stand for, where several predicates have the same name."""
@@ -68,16 +75,52 @@ def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
     return [Step(predicate, "inverse" if name.startswith("^") else "forward") for predicate in found]
 
 
-def oracle_for(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> Callable[[RankerChooser], Chooser] | None:
+def paths_to_triples(
+    question: Question, graph: KnowledgeGraph, *, max_hops: int = HOPS_TO_A_TRIPLE
+) -> tuple[PropertyPath, ...]:
+    """The shortest ways from the topics of a question to and along each of its golden triples; those there are.
+
+    :param max_hops: of the longest way to a triple.
+    """
+    found: dict[PropertyPath, None] = {}
+    for triple in question.golden_triples:
+        ways = (way for topic in question.topics for way in _ways(topic.iri, triple, graph, max_hops))
+        best = min(ways, key=lambda path: (len(path), path), default=None)
+        if best is not None:
+            found[best] = None
+    return tuple(found)
+
+
+def _ways(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> Iterator[PropertyPath]:
+    """The best way from a topic to each end of a triple that has a name, and along the triple."""
+    for hop in (Hop(triple), Hop(triple).reversed):
+        if isinstance(hop.start, IRI) and hop.end != topic:
+            paths = shortest_paths(graph, topic, hop.start, max_hops=max_hops, limit=_WAYS).items
+            yield from (path.then(Path(hop.start, (hop,))).property_path for path in paths if _may_end(path, hop))
+
+
+def _may_end(path: Path, hop: Hop) -> bool:
+    """Whether a walk may end with a hop: one that does not lead straight back."""
+    return hop.triple not in path.triples and (not path.hops or may_follow(path.hops[-1], hop))
+
+
+def oracle_for(
+    question: Question, names: Mapping[str, tuple[IRI, ...]], graph: KnowledgeGraph | None = None
+) -> Callable[[RankerChooser], Chooser] | None:
     """What makes the oracle of a question; ``None`` if nothing is known of the way to its answers.
 
-    Where the path is known, what begins it is chosen, and it is enough when it has been walked. Else the predicates of
-    the golden triples are chosen, in either direction, and it is enough when the evidence holds all of these triples.
+    Where the path is known, what begins it is chosen, and it is enough when it has been walked. Else golden triples say
+    it: what leads to them from the topics, if the graph is given to look that up, or just their predicates; then it is
+    enough when the evidence holds all of them, or every way to them has been walked.
 
     :param names: of predicates, from :func:`predicates_by_name`.
     """
     paths, triples = gold_paths(question, names), question.golden_triples
     if not paths and not triples:
         return None
-    predicates = {step.predicate for path in paths for step in path} or {triple.predicate for triple in triples}
+    if paths:
+        triples = ()
+    elif graph is not None:
+        paths = paths_to_triples(question, graph)
+    predicates = {step.predicate for path in paths for step in path} | {triple.predicate for triple in triples}
     return lambda ranked: OracleChooser(frozenset(predicates), ranked, ranked.emit, paths, triples)

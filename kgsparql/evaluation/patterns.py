@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
-from kgsparql.exploration import neighbours
+from kgsparql.exploration import PredicateCount, neighbours, predicates
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import MAX_ARMS, Query
@@ -28,15 +28,21 @@ _PREDICATES = 150
 _TRIPLES = 150_000
 """Triples that are looked at to draw starts from, of all predicates together."""
 
-_STARTS = 1_000
-_FRONTIER = 2_000
-"""Entities that are walked on from at each hop."""
+_STARTS = 600
+_FRONTIER = 500
+"""Entities that are walked on from at each hop: what takes the time is to read the neighbours of the larger ones."""
+
+_WAYS = 4_000
+"""Ways that end at them."""
 
 _AHEAD = 4
 """Ways that are walked on from one start at each hop."""
 
 _WIDE = 200
 """A step that leads to more than so many is not walked on from: no person would ask about the sum of it."""
+
+_MANY = 1.5
+"""Terms that a step leads to from a start on average, from which on one speaks of them as several."""
 
 _INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
 TYPES = (RDF_TYPE, _INSTANCE_OF)
@@ -49,6 +55,9 @@ _NOT_ASKED = re.compile(
 _NAMES = frozenset({"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"})
 
 T = TypeVar("T")
+
+_Way = tuple[IRI, PropertyPath, Term, Term | None]
+"""Where it starts, the path, where it is now, and where it was before."""
 
 
 def drawn(items: Iterable[T], seed: int, *, key: Callable[[T], Hashable] = str) -> list[T]:
@@ -67,11 +76,13 @@ class Starts:
     :param entities: in the order they are to be used.
     :param near: terms that a step of each predicate was seen to lead to, by step.
     :param skip: predicates that are not walked.
+    :param many: steps that mostly lead to more than one term.
     """
 
     entities: tuple[IRI, ...]
     near: Mapping[Step, tuple[Term, ...]]
     skip: frozenset[IRI]
+    many: frozenset[Step] = frozenset()
 
 
 @dataclass(slots=True)
@@ -121,6 +132,7 @@ def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
         tuple(_in_turn([drawn(sides[step], seed) for step in sorted(sides)], _STARTS)),
         {step: tuple(drawn(dict.fromkeys(terms), seed)[:60]) for step, terms in near.items()},
         frozenset(skip),
+        frozenset(step for step, terms in near.items() if len(terms) >= _MANY * len(sides[step]) > 0),
     )
 
 
@@ -167,21 +179,23 @@ def patterns_of(
     From each start a few ways are walked on, drawn by the seed. Paths through blank nodes are not among them.
     """
     patterns = Patterns()
-    level: list[tuple[IRI, PropertyPath, Term, Term | None]] = [
-        (start, PropertyPath(()), start, None) for start in starts.entities
-    ]
+    level: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
     for hops in range(1, max_hops + 1):
         if progress is not None:
             progress("looking for paths", hops - 1, max_hops)
         ends = sorted({end for _, _, end, _ in level if isinstance(end, IRI)}, key=str)
+        if hops == max_hops and hops > 1:
+            _end(patterns, level, graph, ends, starts)
+            return patterns
         groups: dict[Term, list[tuple[Step, tuple[Term, ...], int]]] = defaultdict(list)
         for group in neighbours(graph, ends, skip=starts.skip, limit=_AHEAD).items:
-            groups[group.entity].append((group.step, group.neighbours, group.count))
-        grown: list[tuple[IRI, PropertyPath, Term, Term | None]] = []
+            if group.step in starts.near:
+                groups[group.entity].append((group.step, group.neighbours, group.count))
+        grown: list[_Way] = []
         for start, path, end, before in level:
-            ways = []
+            ways: list[_Way] = []
             for step, far, count in groups.get(end, ()):
-                is_back = bool(path.steps) and step.inverts(path.steps[-1])
+                is_back = _is_back(path, step)
                 onward = [term for term in far if not (is_back and term == before) and term != start]
                 if not onward or (is_back and count < 2):
                     continue
@@ -189,13 +203,44 @@ def patterns_of(
                 patterns.add(longer, start)
                 if count <= _WIDE:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
-            grown += _one_of_each(drawn(ways, seed, key=lambda way: f"{way[0]} {way[1]} {way[2]}"))[:_AHEAD]
-        level = drawn(grown, seed, key=lambda way: f"{way[0]} {way[1]} {way[2]}")[:_FRONTIER]
+            grown += _one_of_each(drawn(ways, seed, key=_way_key))[:_AHEAD]
+        level = _some(drawn(grown, seed, key=_way_key))
     return patterns
 
 
+def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends: Iterable[IRI], starts: Starts) -> None:
+    """Add the paths one step longer; where they lead is not looked at, which is most of the work at a hub."""
+    steps: dict[Term, list[PredicateCount]] = defaultdict(list)
+    for count in predicates(graph, ends, skip=starts.skip).items:
+        if count.step in starts.near:
+            steps[count.entity].append(count)
+    for start, path, end, _ in level:
+        for count in steps.get(end, ()):
+            if count.count > 1 or not _is_back(path, count.step):
+                patterns.add(PropertyPath((*path.steps, count.step)), start)
+
+
+def _is_back(path: PropertyPath, step: Step) -> bool:
+    return bool(path.steps) and step.inverts(path.steps[-1])
+
+
+def _way_key(way: _Way) -> str:
+    return f"{way[0]} {way[1]} {way[2]}"
+
+
+def _some(ways: Iterable[_Way]) -> list[_Way]:
+    """The first ways that end at few enough entities."""
+    ends: set[Term] = set()
+    kept: list[_Way] = []
+    for way in ways:
+        if way[2] in ends or len(ends) < _FRONTIER:
+            ends.add(way[2])
+            kept.append(way)
+    return kept[:_WAYS]
+
+
 def _one_of_each(
-    ways: Iterable[tuple[IRI, PropertyPath, Term, Term | None]],
-) -> list[tuple[IRI, PropertyPath, Term, Term | None]]:
+    ways: Iterable[_Way],
+) -> list[_Way]:
     """One way along each path."""
     return list({way[1]: way for way in ways}.values())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +91,8 @@ def _style() -> Iterator[None]:
         import matplotlib as mpl
     except ImportError as error:
         raise OptionError("plots need matplotlib", hint="pip install 'kgsparql[eval]'") from error
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+")  # a box stands for it, and the tables have the name
         yield
 
 
@@ -123,9 +126,10 @@ def _of_dataset(standing: Standing, comparison: Comparison) -> Iterator[Plot]:
 
 def _file_name(standing: Standing, comparison: Comparison) -> str:
     """The dataset's name as a part of a file's, with a number where two would be one."""
-    names = [re.sub(r"[^A-Za-z0-9_-]+", "-", one.dataset).strip("-").lower()[:60] for one in comparison.standings]
+    plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", one.dataset).strip("-").lower()[:60] for one in comparison.standings]
+    names = [name or "dataset" for name in plain]
     place = comparison.standings.index(standing)
-    own = names[place] or "dataset"
+    own = names[place]
     return own if names.count(own) == 1 else f"{own}-{place + 1}"
 
 
@@ -174,16 +178,35 @@ def _quality_against_cost(standing: Standing, cost: str) -> Any:
             linestyle="none", **marks,
         )[2]  # fmt: skip
         points.append((spent.mean, quality.mean, row.name, marks["color"]))
-    largest = max((x for x, *_ in points), default=0.0)
-    if largest > 20 * min((x for x, *_ in points if x > 0), default=largest):
-        axes.set_xscale("symlog", linthresh=1)
     axes.set_ylim(-0.02, 1.02)
     axes.margins(x=0.12)
+    _scale(axes, cost, [x for x, *_ in points])
     axes.set_xlabel(f"{_COST_NAMES[cost]} (mean of a question)")
     axes.set_ylabel(standing.primary)
     axes.set_title(_heading(standing, f"{standing.primary} against {_COST_NAMES[cost]}"))
     _name_points(figure, axes, points, bars)
     return figure
+
+
+def _scale(axes: Any, cost: str, values: Sequence[float]) -> bool:
+    """A scale on which small costs can be told apart beside large ones; whether it is a plain one.
+
+    Where some are nothing, the logarithmic scale is a plain one up to the least of the others.
+    """
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    largest, some = max(values, default=0.0), [value for value in values if value > 0]
+    is_plain = not some or largest <= 50 * min(some)
+    if is_plain:
+        axes.locator_params(axis="x", nbins=6, integer=cost != "seconds")
+    else:
+        powers = range(math.floor(math.log10(min(some))), math.ceil(math.log10(largest)) + 1)
+        ticks = [10.0**power for power in powers]
+        axes.set_xscale("log") if len(some) == len(values) else axes.set_xscale("symlog", linthresh=ticks[0])
+        axes.xaxis.set_major_locator(FixedLocator(ticks if len(some) == len(values) else [0.0, *ticks]))
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter("{x:g}" if cost == "seconds" else "{x:,.0f}")
+    return is_plain
 
 
 def _name_points(figure: Any, axes: Any, points: Sequence[tuple[float, float, str, str]], bars: Sequence[Any]) -> None:
@@ -300,14 +323,9 @@ def _costs(standing: Standing, costs: Sequence[str]) -> Any:
             box.set(facecolor=f"{colour}55", edgecolor=colour)
             mean.set_markeredgecolor("#222222")
         axes.grid(visible=False, axis="y")
-        largest = max((box["whishi"] for box in boxes), default=0.0)
-        smallest = min((box["med"] for box in boxes if box["med"] > 0), default=largest)
-        if largest > 50 * smallest > 0:
-            axes.set_xscale("symlog", linthresh=smallest)
-        else:
-            axes.locator_params(axis="x", nbins=5, integer=cost != "seconds")
-            axes.xaxis.set_major_formatter("{x:g}" if cost == "seconds" else "{x:,.0f}")
-        axes.set_xlim(left=-0.03 * (axes.get_xlim()[1] or 1))
+        is_plain = _scale(axes, cost, [value for box in boxes for value in (box["med"], box["whishi"])])
+        if is_plain:
+            axes.set_xlim(left=-0.03 * (axes.get_xlim()[1] or 1))
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(_COST_NAMES[cost])
     grid[0][0].set_yticks(range(len(pairs)), [_label(row.name) for row, _ in pairs])

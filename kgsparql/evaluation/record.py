@@ -137,7 +137,11 @@ class Record:
             text=answer.text,
             ranked=not answer.model or answer.error is not None,
             answers=tuple(
-                Given(str(a.term), a.label, round(a.score, 6), a.markers, degrees.get(a.term)) for a in answer.answers
+                Given(
+                    "" if answer.grounding == "model" else str(a.term), a.label, round(a.score, 6), a.markers,
+                    degrees.get(a.term),
+                )
+                for a in answer.answers
             ),
             evidence=tuple(
                 Item(

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.run_directory import Run, whole_lines
 from kgsparql.evaluation.statistics import Places, Values
 from kgsparql.terms import printable
 
-__all__ = ["ALWAYS", "SLICES", "UNKNOWN", "VARYING", "Scored", "chosen_metrics", "key", "opened", "scored"]
+__all__ = [
+    "ALWAYS",
+    "SLICES",
+    "UNKNOWN",
+    "VARYING",
+    "Scored",
+    "chosen_metrics",
+    "each_record",
+    "key",
+    "opened",
+    "scored",
+]
 
 SLICES: Mapping[str, Callable[[Question], str]] = {
     "hops": lambda question: "" if question.hops is None else str(question.hops),
@@ -64,13 +76,23 @@ def opened(paths: Sequence[Path]) -> list[Run]:
     """The runs in directories.
 
     :raises InputError: if one holds none, or is named twice.
+    :raises DataError: if what describes a run lacks something.
     """
     seen: set[Path] = set()
+    runs = []
     for path in paths:
         if path.resolve() in seen:
             raise InputError(f"{path}: named twice", hint="each run once")
         seen.add(path.resolve())
-    return [Run.open(path) for path in paths]
+        run = Run.open(path)
+        try:
+            labels = [*run.methods, run.dataset, run.model]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path / 'run.json'}: not what a run writes: {printable(repr(error), 100)}") from error
+        if not all(isinstance(label, str) for label in labels) or not run.methods:
+            raise DataError(f"{path / 'run.json'}: no methods", hint="run it again")
+        runs.append(run)
+    return runs
 
 
 def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = False) -> tuple[str, ...]:
@@ -93,28 +115,50 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
 
 
 def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
-    """What a method of a run comes to, each record scored once.
+    """What a method of a run comes to: each record is read, scored and let go.
 
     :raises DataError: for a line that is no record.
     """
-    records = run.records(method)
-    asked = tuple(question for question in run.questions if question.id in records)
+    places = {question.id: i for i, question in enumerate(run.questions)}
     of = {name: METRICS[name].of for name in metrics}
-    values = {name: np.full(len(asked), np.nan) for name in metrics}
-    errors: Counter[str] = Counter()
-    for i, question in enumerate(asked):
-        record = records[question.id]
-        if record.status == "error":
-            errors[record.error[0] if record.error else "E_INTERNAL"] += 1
+    values = {name: np.full(len(places), np.nan) for name in metrics}
+    failures: dict[int, str | None] = {}
+    for record in each_record(run, method):
+        place = places.get(record.question)
+        if place is None:
+            continue
         for name, function in of.items():
-            value = function(question, record)
-            if value is not None:
-                values[name][i] = value
+            value = function(run.questions[place], record)
+            values[name][place] = np.nan if value is None else value
+        failures[place] = (record.error or ("E_INTERNAL", ""))[0] if record.status == "error" else None
+    asked = np.array(sorted(failures), dtype=np.intp)
     config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
-    model = run.model if config.get("with_model", True) else ""
     return Scored(
-        run=run, method=method, model=model, questions=asked, values=values, errors=dict(sorted(errors.items()))
+        run=run,
+        method=method,
+        model=run.model if config.get("with_model", True) else "",
+        questions=tuple(run.questions[place] for place in asked),
+        values={name: own[asked] for name, own in values.items()},
+        errors=dict(sorted(Counter(code for code in failures.values() if code is not None).items())),
     )
+
+
+def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
+    """The records of a method, as they ended; of a question that was asked again, the last one counts.
+
+    :param only: of these questions; the others are not even taken apart.
+    :raises DataError: for a line that is no record, with its number.
+    """
+    file = run.path / "answers" / f"{method}.jsonl"
+    for number, line in enumerate(whole_lines(file), 1):
+        try:
+            wanted = only is None or line["question"] in only
+            record = Record.from_json(line) if wanted else None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = printable(str(error), 200)
+            raise DataError(f"{file}:{number}: not a record: {what}", hint="remove that line, then --resume") from error
+        if record is not None:
+            yield record
 
 
 def key(question: Question) -> tuple[str, str]:

@@ -222,7 +222,8 @@ def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], 
     for one in group:
         golds |= {key(question): question.answers for question in one.questions if key(question) not in golds}
     if differ := {key(q) for one in group for q in one.questions if golds[key(q)] != q.answers}:
-        yield f"{len(differ)} questions have other gold answers in one run than in another: were they made again?"
+        which = "question has" if len(differ) == 1 else "questions have"
+        yield f"{len(differ)} {which} other gold answers in one run than in another: were they made again?"
     for name in tested:
         counts = {row.n - found.n for row in rows if (found := row.means[name]) is not None}
         if counts - {0}:

@@ -158,7 +158,8 @@ def _begun(bench: Bench, split: Split, search: Search) -> dict[str, Any]:
 
     :raises InputError: if it is not.
     """
-    config = bench.configuration(replace(bench.plan, questions=(*split.development, *split.held_out), methods=()))
+    questions = sorted((*split.development, *split.held_out), key=lambda question: question.id)
+    config = bench.configuration(replace(bench.plan, questions=questions, methods=()))
     same = {name: value for name, value in config.items() if name not in {"methods", "ended", "began", "workers"}}
     same |= {"method": bench.space.method, "split": split.to_json()}
     file = bench.path / "tuning.json"

@@ -177,7 +177,7 @@ class Tuning:
         said = (
             f"{name} {self.held_out[1].score:.3f} instead of {self.held_out[0].score:.3f} with the default options on "
             f"{difference.n} held-out questions: {difference.mean:+.3f}, 95 % interval [{difference.low:+.3f}, "
-            f"{difference.high:+.3f}], p = {difference.p:.3f}."
+            f"{difference.high:+.3f}], p={difference.p:.3f}."
         )
         if self.significant:
             return said

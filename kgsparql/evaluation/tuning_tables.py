@@ -144,15 +144,15 @@ def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
 
 
 def _effects(tuning: Tuning) -> Iterator[str]:
-    cost = tuning.cost
+    costs = [cost for cost in (tuning.cost,) if cost != tuning.metric]
     rows = []
     matched = True
     for name, effects in tuning.effects.items():
         for i, effect in enumerate(effects):
             matched &= effect.matched
-            figures = [amount(tuning.metric, effect.score), amount(cost, effect.cost[cost]), str(effect.n)]
-            rows.append(["" if i else name, value_text(effect.value), *figures])
-    yield from _aligned(["option", "value", tuning.metric, _HEADS[cost], "trials"], rows, left={0})
+            figures = [amount(tuning.metric, effect.score), *(amount(cost, effect.cost[cost]) for cost in costs)]
+            rows.append(["" if i else name, value_text(effect.value), *figures, str(effect.n)])
+    yield from _aligned(["option", "value", tuning.metric, *(_HEADS[cost] for cost in costs), "trials"], rows, left={0})
     if not matched:
         yield from _wrapped("Means over trials that differ in other options too: no value is told from its company.")
 

@@ -140,7 +140,9 @@ class Entity(Retriever):
         """The entities that the question names, then those that are most like it."""
         matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
-            near = session.linker.similar(session.own_words, limit=self.top_k_nodes, threshold=self.similarity_threshold)
+            near = session.linker.similar(
+                session.own_words, limit=self.top_k_nodes, threshold=self.similarity_threshold
+            )
             for entity in near:
                 if len(matched) < self.top_k_nodes:
                     matched.setdefault(entity.term, entity)

@@ -9,10 +9,10 @@ import pytest
 
 import kgsparql
 from kgsparql.asking import Asking
-from kgsparql.choosing import OracleChooser, RankerChooser
+from kgsparql.choosing import Candidate, OracleChooser, RankerChooser
 from kgsparql.composing import judged
-from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.oracle import gold_paths, named, oracle_for, predicates_by_name
+from kgsparql.evaluation.dataset import Question, Topic
+from kgsparql.evaluation.oracle import gold_paths, named, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph
@@ -99,6 +99,49 @@ def test_every_golden_triple_in_the_evidence_is_enough_where_no_path_is_known() 
     assert asked.is_enough(Evidence([along(ONE), along(BACK)])) is True
 
 
+HUB = """
+:topic :has :one , :two . :one :about :x ; :by :ann . :two :about :y . :elsewhere :about :z .
+:ann :wrote :topic . :far :about :ann .
+"""
+
+
+def gold(*triples: str) -> tuple[Triple, ...]:
+    return tuple(Triple(*(IRI(EX + name) for name in triple.split())) for triple in triples)
+
+
+def test_golden_triples_are_led_to_from_the_topics(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph, topics = graph_of(HUB), (Topic(IRI(EX + "topic")),)
+
+    def led(*triples: str, **more: object) -> list[str]:
+        asked = question(golden_triples=gold(*triples), **{"topics": topics, **more})
+        return [str(path).replace(EX, "") for path in paths_to_triples(asked, graph)]
+
+    assert led("one about x", "two about y") == ["<has>/<about>"]
+    assert led("topic has one") == ["<has>"]
+    assert led("far about ann") == ["^<wrote>/^<about>"]
+    assert led("elsewhere about z") == []
+    assert led("one about x", topics=()) == []
+
+
+def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph, triples = graph_of(HUB), gold("one about x", "two about y")
+    asked = question(golden_triples=triples, topics=(Topic(IRI(EX + "topic")),))
+    made = oracle_for(asked, {}, graph)
+    assert made is not None
+    chooser = made(RANKED)
+    topic, has = IRI(EX + "topic"), IRI(EX + "has")
+    steps = [Candidate(0, "a", path=PropertyPath.of(EX + "about")), Candidate(1, "b", path=PropertyPath.of(EX + "has"))]
+    assert [(c.candidate.number, c.chosen_by) for c in chooser.choose("?", steps, "predicates", 2)] == [(1, "oracle")]
+    first = Hop(Triple(topic, has, triples[0].subject))
+    assert chooser.is_enough(Evidence([along(first)])) is False
+    assert chooser.is_enough(Evidence([along(first, Hop(triples[0]))])) is True  # the only way, walked to its end
+
+
+def test_with_a_path_triples_do_not_count() -> None:
+    asked = oracle(path=("p",), golden_triples=(BACK.triple,))
+    assert asked.is_enough(Evidence([along(ONE)])) is True
+
+
 def test_who_does_not_know_what_is_gold_cannot_say(nobel: kgsparql.KnowledgeBase) -> None:
     assert RANKED.is_enough(Evidence([along(ONE)])) is None
     assert OracleChooser((), RANKED, RANKED.emit).is_enough(Evidence([along(ONE)])) is None
@@ -126,15 +169,15 @@ def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(
 ) -> None:
     names = predicates_by_name(nobel.graph)
     hops = set()
-    for gold in GOLD[::4]:
+    for known in GOLD[::4]:
         steps: list[Event] = []
-        chooser = oracle_for(question(path=tuple(gold["path"])), names)
-        topics = tuple(IRI(topic["iri"]) for topic in gold["topic_entities"])
-        answer = nobel.ask(gold["question"], retriever=method, entities=topics, chooser=chooser, emit=steps.append)
+        chooser = oracle_for(question(path=tuple(known["path"])), names)
+        topics = tuple(IRI(topic["iri"]) for topic in known["topic_entities"])
+        answer = nobel.ask(known["question"], retriever=method, entities=topics, chooser=chooser, emit=steps.append)
         best = answer.evidence[answer.answers[0].markers[0]]
-        assert set(gold["answer_iris"] or gold["answers"]) <= {getattr(end, "value", "") for end in best.ends}
-        assert max(len(way) for item in answer.evidence for way in item.ways) == len(gold["path"])
+        assert set(known["answer_iris"] or known["answers"]) <= {getattr(end, "value", "") for end in best.ends}
+        assert max(len(way) for item in answer.evidence for way in item.ways) == len(known["path"])
         assert answer.usage["model_calls"] == 0
         assert {event.chosen_by for event in steps if isinstance(event, CandidatesChosen)} == {"oracle"}
-        hops.add(len(gold["path"]))
+        hops.add(len(known["path"]))
     assert len(hops) > 1

@@ -113,23 +113,40 @@ def test_zeros_and_ones_are_tested_by_mcnemar() -> None:
     assert found.low < found.mean < found.high
 
 
-def test_other_values_are_tested_by_the_paired_bootstrap() -> None:
+def test_other_values_are_tested_by_exchanging_them() -> None:
+    # Of the 2^5 exchanges only two, none and all, leave a sum of five times .25
+    found = difference([0.5] * 5, [0.25] * 5)
+    assert (found.test, found.mean, found.low, found.high) == ("randomisation", 0.25, 0.25, 0.25)
+    assert found.p == 2 / 32
+    assert difference([0.25] * 5, [0.5] * 5).p == found.p
+
+
+def test_questions_without_a_difference_do_not_change_the_chance() -> None:
+    assert difference([0.5] * 5 + [0.3] * 40, [0.25] * 5 + [0.3] * 40).p == 2 / 32
+
+
+def test_three_differences_by_hand() -> None:
+    # .5, .5 and -.5: sums of the 8 exchanges are ±1.5 twice and ±.5 six times, all at least .5 from nothing
+    assert difference([0.5, 0.5, 0.0], [0.0, 0.0, 0.5]).p == 1.0
+    # .6, .5 and -.1 (sum 1): of ±.6 ±.5 ±.1, those of at least 1 in size are ±1.2 and ±1.0
+    assert difference([0.6, 0.5, 0.0], [0.0, 0.0, 0.1]).p == 4 / 8
+
+
+def test_many_differences_are_exchanged_at_random() -> None:
     found = difference([0.5] * 20, [0.25] * 20)
-    assert (found.test, found.mean, found.low, found.high) == ("bootstrap", 0.25, 0.25, 0.25)
-    assert found.p == pytest.approx(2 / 10_001)  # no resample of 10,000 is at or below nothing
-    assert difference([0.25] * 20, [0.5] * 20).p == found.p
+    assert found.p == pytest.approx(1 / 10_001)  # 2 of 2^20 exchanges; none of the 10,000 that were drawn
+    drawn = np.random.default_rng(5)
+    first, second = drawn.random(200), drawn.random(200)
+    equal = difference(list(first), list(second))
+    assert equal.test == "randomisation"
+    assert 0.05 < equal.p < 1
+    assert equal.low < 0 < equal.high
 
 
 def test_no_difference_is_never_one() -> None:
     values = [0.1, 0.7, 0.3, 0.9]
     found = difference(values, values)
     assert (found.mean, found.p, found.wins, found.losses) == (0.0, 1.0, 0, 0)
-
-
-def test_a_difference_of_three_questions_of_two_values_by_hand() -> None:
-    # Differences .5, .5, -.5: a resample's mean is ≤ 0 with 2 or 3 draws of the last: 3·(1/9)(2/3) + 1/27 = 7/27
-    found = difference([0.5, 0.5, 0.0], [0.0, 0.0, 0.5])
-    assert found.p == pytest.approx(2 * 7 / 27, abs=0.02)
 
 
 def test_holm_by_hand() -> None:
@@ -142,6 +159,13 @@ def test_holm_by_hand() -> None:
 def test_they_agree_with_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     assert mcnemar(4, 13) == pytest.approx(stats.binomtest(4, 17).pvalue, rel=1e-12)
+    drawn = np.random.default_rng(3)
+    first, second = drawn.random(40), drawn.random(40) + 0.1
+    test = stats.permutation_test(
+        (first, second), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", vectorized=True,
+        n_resamples=50_000, rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert difference(list(first), list(second)).p == pytest.approx(test.pvalue, abs=0.02)
     values = np.random.default_rng(3).random(80)
     theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(0)).confidence_interval
     ours = interval(*values)

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from kgsparql.cli.eval.compare import compare
+from kgsparql.cli.eval.make import make
 from kgsparql.cli.eval.run import run
 from kgsparql.cli.eval.tune import tune
 from kgsparql.cli.eval.validate import validate
@@ -31,5 +32,5 @@ evaluate = typer.Typer(
     help="Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
     pretty_exceptions_enable=False,
 )
-for command in (run, compare, validate, tune):
+for command in (run, compare, validate, make, tune):
     evaluate.command()(command)

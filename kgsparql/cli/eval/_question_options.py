@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -82,9 +83,14 @@ class QuestionOptions:
         from kgsparql.evaluation.running import Plan
 
         predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
+
+        @cache  # every method asks for the same
+        def oracle(question: Question) -> Any:
+            return oracle_for(question, predicates, knowledge.graph)
+
         is_slow = asking.model is not None or knowledge.graph.is_remote
         return Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=self.gold_topics,
-            oracle=(lambda question: oracle_for(question, predicates)) if self.oracle else None,
+            oracle=oracle if self.oracle else None,
             workers=self.workers or (4 if is_slow else 1),
         )  # fmt: skip

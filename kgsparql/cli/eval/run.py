@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +82,8 @@ def run(
         methods, notes = load_methods(names, options, knowledge, model=asking.model is not None, chosen=chosen)
         for note in (*notes, "" if chosen or model.no_model else HOW_TO_ADD):
             graph.say(note)
-        questions = sample(answerable(loaded, knowledge, graph).questions, asked.limit, asked.sample_seed)
+        drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.sample_seed))
+        questions = answerable(drawn, knowledge, graph).questions
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
         wanted = config.configuration(loaded, knowledge, plan, sampling=sampling, embedder=asked.embedder)

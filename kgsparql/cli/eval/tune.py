@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,7 +100,8 @@ def tune(
         graph.opened(languages=c.languages(asked.lang), embedder=asked.embedder) as knowledge,
     ):
         graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
-        questions = sample(answerable(loaded, knowledge, graph).questions, asked.limit, asked.sample_seed)
+        drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.sample_seed))
+        questions = answerable(drawn, knowledge, graph).questions
         parts = split(questions, share, seed=asked.sample_seed)
         graph.say(str(parts))
         sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
@@ -165,8 +167,6 @@ def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_m
 
 def _tuned(bench: Bench, parts: Split, search: Search, *, seed: int, quiet: bool) -> Tuning:
     """Try, with the tally on the screen."""
-    from dataclasses import replace
-
     from kgsparql.cli.eval._tally import TallyLine
     from kgsparql.evaluation.tuning import tune as tune_all
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
-from kgsparql.cli.eval._datasets import ColumnsOption, DatasetArgument, opened_dataset
+from kgsparql.cli.eval._datasets import ColumnsOption, DatasetArgument, graph_of, opened_dataset
 from kgsparql.errors import DataError
 from kgsparql.terms import printable
 
@@ -50,8 +49,7 @@ def validate(
     shape = c.two_formats(form, output)
     tags = c.languages(lang)
     loaded = opened_dataset(dataset, columns, language=tags[0] if tags else "en", quiet=graph.quiet)
-    if not graph.kg and loaded.graph:
-        graph = replace(graph, kg=[str(file) for file in loaded.graph])
+    graph = graph_of(graph, loaded)
     with c.progress(quiet=graph.quiet) as shown, graph.opened(languages=tags, embedder="none") as knowledge:
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)

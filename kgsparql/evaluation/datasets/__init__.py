@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
     named = [named] if isinstance(named, str) else named
     if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
         raise DataError(f"{folder / _ABOUT}: graph is no path", hint="one path or a list of them, from the folder on")
-    return tuple(folder / name for name in named)
+    return tuple(Path(os.path.normpath(folder / name)) for name in named)
 
 
 def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Reading:

@@ -27,8 +27,8 @@ def gold_of(
 
     >>> gold_of(["Bonn"], ["http://e.org/b"])[0].term, gold_of(["Bonn"], None)[0].term
     (<NamedNode value=http://e.org/b>, None)
-    >>> gold_of(["8"], [])[0].term
-    <Literal value=8 datatype=<http://www.w3.org/2001/XMLSchema#string>>
+    >>> gold_of(["8"], [])[0].term.value, gold_of(["8"], [])[0].label
+    ('8', '8')
     >>> [answer.label for answer in gold_of(["Ann"], ["http://e.org/a1", "http://e.org/a2"])]
     ['Ann', 'Ann']
     """

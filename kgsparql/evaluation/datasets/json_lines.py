@@ -106,7 +106,8 @@ def question_of(value: Any, number: int) -> Question:
 def _triple_labels(data: Mapping[str, Any]) -> dict[IRI, str]:
     """Labels that golden triples give beside their terms."""
     found: dict[IRI, str] = {}
-    for item in data.get("golden_triples") or ():
+    triples = data.get("golden_triples")
+    for item in triples if isinstance(triples, list) else ():
         if isinstance(item, Mapping):
             for part in "so":
                 value, label = item.get(part), item.get(f"{part}_label")

@@ -108,7 +108,8 @@ def _answers(value: Any) -> tuple[GoldAnswer, ...] | None:
             terms[Literal(data["boolean"])] = None
         elif isinstance(data.get("results"), Mapping):
             is_there = True
-            rows = [_row(row) for row in data["results"].get("bindings") or ()]
+            bindings = data["results"].get("bindings")
+            rows = [_row(row) for row in (bindings if isinstance(bindings, list) else ())]
             variables = tuple(dict.fromkeys(name for row in rows for name in row))
             terms.update(dict.fromkeys(gold_terms(rows, variables)))
     return tuple(GoldAnswer(term, _label(term)) for term in terms) if is_there else None
@@ -129,7 +130,7 @@ def _term(cell: Mapping[str, Any]) -> Term | None:
         return iri(value)
     if kind == "bnode":
         return None
-    if kind not in {"literal", "typed-literal"}:
+    if kind not in ("literal", "typed-literal"):
         raise InputError(f"an answer of type {printable(str(kind), 40)}")
     datatype, language = cell.get("datatype"), cell.get("xml:lang")
     if isinstance(language, str) and language:
@@ -151,7 +152,7 @@ def _type(data: Mapping[str, Any], answers: tuple[GoldAnswer, ...] | None) -> st
     """QALD's type of answer, found from the answers where the edition does not say; and whether it is aggregated."""
     kind = data.get("answertype")
     parts = [kind if isinstance(kind, str) and kind else _answer_type(answers)]
-    parts += ["aggregation"] if data.get("aggregation") in {True, "true"} else []
+    parts += ["aggregation"] if str(data.get("aggregation")).lower() == "true" else []
     return ",".join(part for part in parts if part)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kgsparql.evaluation.dataset import Question
 
-__all__ = ["sample"]
+__all__ = ["equal_shares", "sample"]
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
@@ -27,7 +27,7 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     for question in sorted(questions, key=lambda question: _place(question, seed)):
         groups.setdefault(question.hops, []).append(question)
     ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
-    shares = _shares([len(group) for _, group in ordered], limit)
+    shares = equal_shares([len(group) for _, group in ordered], limit)
     taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
     return tuple(question for question in questions if question.id in taken)
 
@@ -36,10 +36,10 @@ def _place(question: Question, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\0{question.id}".encode("utf-8", "replace")).digest()
 
 
-def _shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """How many of each group: equal, but for groups that have fewer; what is left over goes to the first ones.
+def equal_shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """How many to take of each group: equally many, but for groups that have fewer; one more of the first ones.
 
-    >>> _shares([300, 300, 10], 90), _shares([5, 5, 5], 7)
+    >>> equal_shares([300, 300, 10], 90), equal_shares([5, 5, 5], 7)
     ([40, 40, 10], [3, 2, 2])
     """
     shares = [0] * len(sizes)

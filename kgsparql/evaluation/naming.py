@@ -1,0 +1,177 @@
+"""What questions call things: the names of topics, the forms of predicates, the kinds of thing that a step leads to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kgsparql.evaluation.patterns import TYPES, Starts
+from kgsparql.evaluation.question_wording import can_be_asked
+from kgsparql.evaluation.wording import Wording, wording
+from kgsparql.exploration import Label, labels, neighbours
+from kgsparql.graph import KnowledgeGraph
+from kgsparql.paths import PropertyPath, Step
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Literal, Term, normalised, printable
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, LABELS
+
+if TYPE_CHECKING:
+    from kgsparql.knowledge_base import KnowledgeBase
+
+__all__ = ["Namer", "topic_names"]
+
+_TOPIC = 80
+"""Characters of the name of a topic."""
+
+_WORDS = 4
+"""Words of the name of a class that says what is asked for."""
+
+_NEAR = 40
+"""Terms of each step that are looked at to say what it leads to."""
+
+_OWN_NAMES = 0.2
+"""Of the entities with a name that must have it alone before those that share theirs are left out."""
+
+_MAJORITY = 0.7
+"""Of them that must be in a class before all are called by it."""
+
+_OFTEN = 0.4
+"""Of them that must be in a class before it counts as one of those that the step leads to."""
+
+_SAYS_NOTHING = re.compile(
+    r"^http://www\.w3\.org/(?:2002/07/owl|1999/02/22-rdf-syntax-ns|2000/01/rdf-schema)#"
+    r"|^http://www\.w3\.org/2004/02/skos/core#Concept$|^https?://schema\.org/Thing$"
+)
+
+
+def topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dict[IRI, str], bool]:
+    """The names of those entities that have one a person could write, and that nothing else has.
+
+    Where names of one owner are too few, all names; the second value is whether that is so.
+    """
+    named = labels(knowledge.graph, entities, languages=knowledge.languages)
+    usable = {entity: label.text for entity, label in _iris(named) if _is_name(label)}
+    shared = _shared(knowledge.graph, usable)
+    own = {entity: text for entity, text in usable.items() if text not in shared}
+    return (usable, True) if len(own) < _OWN_NAMES * len(usable) else (own, False)
+
+
+def _iris(named: Mapping[Term, Label]) -> Iterator[tuple[IRI, Label]]:
+    return ((term, label) for term, label in named.items() if isinstance(term, IRI))
+
+
+def _is_name(label: Label) -> bool:
+    """Whether people could call something so: words, and neither an identifier nor a sentence.
+
+    >>> [_is_name(Label(text, derived=True)) for text in ("New York", "Q42", "m.0h6rm", "1e0eae5f-25ae", "U2")]
+    [True, False, False, False, False]
+    """
+    text = label.text
+    if not 1 < len(text) <= _TOPIC or printable(text, _TOPIC) != text or not normalised(text):
+        return False
+    if "://" in text or "\\" in text or text.startswith('"') or (text.endswith(".") and len(text.split()) > 6):
+        return False
+    letters = sum(char.isalpha() for char in text)
+    if not label.derived:
+        return letters > 0
+    digits = sum(char.isdigit() for char in text)
+    return letters >= 3 and 3 * digits <= len(text) and not re.search(r"[%?=&@{}]|::|\.\w{2,4}$|^\w\.", text)
+
+
+def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str]) -> set[str]:
+    """The names that more than one entity has."""
+    texts = sorted(set(names.values()))
+    owners: dict[str, set[Term]] = defaultdict(set)
+    for entity, text in names.items():
+        owners[text].add(entity)
+    query = Query.load("namesakes").bind(predicate=[*LABELS, *ALTERNATIVE_LABELS])
+    tags = (None, "en", "mul")
+    size = max(1, graph.chunk_size // len(tags))
+    for at in range(0, len(texts), size):
+        literals = [
+            Literal(t) if tag is None else Literal(t, language=tag) for t in texts[at : at + size] for tag in tags
+        ]
+        for solution in graph.select(query.bind(label=literals).limit(20 * len(literals))):  # any two owners will do
+            if isinstance(label := solution["label"], Literal):
+                owners[label.value].add(solution["entity"])
+    return {text for text, entities in owners.items() if len(entities) > 1}
+
+
+class Namer:
+    """How one speaks of predicates, and of what their steps lead to.
+
+    :ivar said: of the predicates that have a name and a form; no question has another.
+    :ivar many: steps that mostly lead to more than one term.
+    :ivar kinds: what most of the terms are that a step leads to: a class in the singular.
+    """
+
+    def __init__(self, knowledge: KnowledgeBase, starts: Starts) -> None:
+        graph, languages = knowledge.graph, knowledge.languages
+        self.many = starts.many
+        predicates = {step.predicate for step in starts.near}
+        self.said: dict[IRI, Wording] = {}
+        for term, label in _iris(labels(graph, predicates, languages=languages)):
+            if _is_name(Label(label.text, derived=True)) and (said := wording(label.text)) is not None:
+                self.said[term] = said
+        classes = _classes(graph, starts)
+        used = Counter(kind for own in classes.values() for kind in own)
+        names = {t: lb.text for t, lb in _iris(labels(graph, used, languages=languages)) if _is_class_name(lb)}
+        self._classes: dict[Step, frozenset[IRI]] = {}
+        self.kinds: dict[Step, str] = {}
+        for step, near in starts.near.items():
+            ends = [term for term in near[:_NEAR] if isinstance(term, IRI)]
+            counts = Counter(kind for term in ends for kind in classes.get(term, ()))
+            self._classes[step] = frozenset(kind for kind, count in counts.items() if count >= _OFTEN * len(ends))
+            common = [kind for kind, count in counts.items() if count >= _MAJORITY * len(ends) and kind in names]
+            if common:  # of several the rarest says most
+                self.kinds[step] = _kind_text(names[min(common, key=lambda kind: (used[kind], str(kind)))])
+
+    def kind(self, path: PropertyPath, i: int) -> str:
+        """What the ends of a step are, by the step itself, or by the step that goes on from them."""
+        found = self.kinds.get(path.steps[i], "")
+        return found or (self.kinds.get(_reversed(path.steps[i + 1]), "") if i + 1 < len(path) else "")
+
+    def makes_sense(self, path: PropertyPath) -> bool:
+        """Whether it can be said, and each step begins at the kind of thing that the one before it leads to.
+
+        Where one node is both a genre and a film of that name, the tags of a genre are nothing to ask for.
+        """
+        if not can_be_asked(path, self.said):
+            return False
+        for step, following in pairwise(path.steps):
+            reached, left = self._classes[step], self._classes[_reversed(following)]
+            if reached and left and reached.isdisjoint(left):
+                return False
+        return True
+
+
+def _reversed(step: Step) -> Step:
+    return Step(step.predicate, "inverse" if step.direction == "forward" else "forward")
+
+
+def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
+    """The classes of the terms that steps were seen to lead to, but those that everything is in."""
+    terms = {term for own in starts.near.values() for term in own[:_NEAR] if isinstance(term, IRI)}
+    found: dict[Term, set[IRI]] = defaultdict(set)
+    for group in neighbours(graph, sorted(terms, key=str), steps=[Step(p) for p in TYPES], limit=20).items:
+        found[group.entity].update(
+            term for term in group.neighbours if isinstance(term, IRI) and not _SAYS_NOTHING.search(term.value)
+        )
+    return found
+
+
+def _is_class_name(label: Label) -> bool:
+    return _is_name(Label(label.text, derived=True)) and len(label.text.split()) <= _WORDS
+
+
+def _kind_text(label: str) -> str:
+    """The name of a class in the middle of a sentence.
+
+    >>> _kind_text("University"), _kind_text("TV_Series"), _kind_text("ScientificArticle")
+    ('university', 'TV series', 'scientific article')
+    """
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])|\s*\([^()]*\)", " ", label.replace("_", " "))
+    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in text.split())

@@ -1,0 +1,220 @@
+"""Questions in plain English for the ends of a property path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgsparql.evaluation.wording import Wording, is_person, plural, singular
+from kgsparql.paths import PropertyPath, Step
+from kgsparql.terms import IRI
+
+__all__ = ["can_be_asked", "question_text"]
+
+_OF_PERSONS = frozenset(
+    "birth place|birthplace|brother|cause of death|child|citizenship|country of citizenship|date of birth|"
+    "date of death|death place|deathplace|ethnicity|father|gender|husband|mother|nationality|parent|partner|"
+    "place of birth|place of burial|place of death|profession|religion|sibling|sister|spouse|wife".split("|")
+)
+"""Predicates that only people are subjects of."""
+
+_CONVERSE = {"subclass": "superclass", "subproperty": "superproperty"}
+"""What the object is of a subject that is a subclass of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A noun phrase: the topic, or what a part of a path leads to."""
+
+    text: str
+    is_plural: bool = False
+
+    @property
+    def one(self) -> str:
+        """One of them, where a question is about things that have to do with any of them."""
+        return f"one of {self.text}" if self.is_plural else self.text
+
+
+def question_text(
+    path: PropertyPath,
+    topic: str,
+    said: Mapping[IRI, Wording],
+    kinds: Sequence[str],
+    *,
+    several: bool,
+    many: Collection[Step] = (),
+) -> str:
+    """A question for the ends of a path.
+
+    :param topic: the name of the start.
+    :param said: how one speaks of the predicates.
+    :param kinds: what the ends of each step are, one for each step: a class in the singular; empty if nobody knows.
+    :param several: whether there is more than one answer.
+    :param many: steps on the way that mostly lead to more than one term.
+
+    >>> from kgsparql.evaluation.wording import wording
+    >>> at, by = IRI("http://e.org/at"), IRI("http://e.org/by")
+    >>> said = {at: wording("birth place"), by: wording("directed by")}
+    >>> def asked(*steps, kinds):
+    ...     path = PropertyPath.of(*("^" * s.startswith("^") + {"at": at, "by": by}[s.strip("^")].value for s in steps))
+    ...     return question_text(path, "Jaws", said, kinds, several=True)
+    >>> asked("by", "at", kinds=["person", "city"])
+    'What are the birth places of the person that Jaws was directed by?'
+    >>> asked("by", "^by", kinds=["person", "film"])
+    'Which other films were directed by the person that Jaws was directed by?'
+    >>> asked("^at", kinds=["person"])
+    'Which people have Jaws as birth place?'
+    """
+    phrase = _Phrase(_quoted(topic))
+    kinds = [kind or _whose(step, said) for kind, step in zip(kinds, path.steps, strict=True)]
+    for i, step in enumerate(path.steps[:-1]):
+        kind = kinds[i] or _role(path.steps[i + 1], said)
+        phrase = _phrase(step, phrase, _said(step, said), kind, is_back=_is_back(path, i), are_many=step in many)
+    last = len(path) - 1
+    step = path.steps[last]
+    text = _asked(step, phrase, _said(step, said), kinds[last], several, is_back=_is_back(path, last))
+    return text[0].upper() + text[1:]
+
+
+def _whose(step: Step, said: Mapping[IRI, Wording]) -> str:
+    """What has an object of a predicate that only people have: for want of a class."""
+    own = said[step.predicate]
+    is_theirs = own.form == "noun" and singular(own.text) in _OF_PERSONS and step.direction == "inverse"
+    return "person" if is_theirs else ""
+
+
+def _role(following: Step, said: Mapping[IRI, Wording]) -> str:
+    """What the object of a predicate is called by the predicate, for want of a class: the country of a ``country``."""
+    own = said[following.predicate]
+    return singular(own.text) if following.direction == "inverse" and own.form == "noun" else ""
+
+
+def can_be_asked(path: PropertyPath, said: Mapping[IRI, Wording]) -> bool:
+    """Whether a sentence about a path stays readable: every predicate has a form, and at most one needs a clause.
+
+    *The thing that the thing that it is part of was made by* is nothing that people say.
+    """
+    if not all(step.predicate in said for step in path):
+        return False
+    forms = [_said(step, said).form for step in path if step.direction == "forward"]
+    return sum(form != "noun" for form in forms) <= 1
+
+
+def _said(step: Step, said: Mapping[IRI, Wording]) -> Wording:
+    """How one speaks of a predicate when it is walked this way."""
+    own = said[step.predicate]
+    if own.form == "of" and step.direction == "forward" and own.text in _CONVERSE:
+        return Wording("noun", _CONVERSE[own.text])
+    return own
+
+
+def _is_back(path: PropertyPath, i: int) -> bool:
+    return i > 0 and path.steps[i].inverts(path.steps[i - 1])
+
+
+def _quoted(topic: str) -> str:
+    """A name that would not be seen as one stands in quotes."""
+    if len(topic.split()) <= 5 and not re.search(r"[?!:;,]", topic):
+        return topic
+    return f'"{topic}"' if '"' not in topic else f"'{topic}'" if "'" not in topic else topic
+
+
+def _phrase(step: Step, of: _Phrase, said: Wording, kind: str, *, is_back: bool, are_many: bool) -> _Phrase:
+    """What a step leads to from what a phrase names."""
+    if step.direction == "forward":
+        return _forward(of, said, kind, "other " * is_back, are_many=are_many or is_back)
+    return _inverse(of, said, kind, "other " * is_back)
+
+
+def _forward(of: _Phrase, said: Wording, kind: str, other: str, *, are_many: bool) -> _Phrase:
+    if said.form == "noun":
+        noun = plural(said.text) if are_many else said.text
+        return _Phrase(f"the {other}{noun} of {of.text}", noun != singular(noun))
+    things = plural(kind or "thing") if are_many else kind or "thing"
+    rest = _verb(said.text, plural_=of.is_plural)
+    if said.form != "verb":
+        be = _be(said.text, plural_=of.is_plural)
+        rest = f"{be} {_a(said.text)} of" if said.form == "of" else f"{be} {said.text}"
+    return _Phrase(f"the {other}{things} that {of.text} {rest}", are_many)
+
+
+def _inverse(of: _Phrase, said: Wording, kind: str, other: str) -> _Phrase:
+    what = f"the {other}{plural(kind or 'thing')}"
+    text = {
+        "noun": f"{what} whose {singular(said.text)} is {of.one}",
+        "of": f"the {other}{plural(said.text)} of {of.one}",
+        "passive": f"{what} {said.text} {of.one}",
+        "verb": f"{what} that {_verb(said.text, plural_=True)} {of.one}",
+    }[said.form]
+    return _Phrase(text, is_plural=True)
+
+
+def _asked(step: Step, of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
+    """The question for what a step leads to from what a phrase names."""
+    ask = _ask_forward if step.direction == "forward" else _ask_inverse
+    return ask(of, said, kind, several, is_back=is_back)
+
+
+def _what(kind: str, several: bool, *, is_back: bool) -> str:
+    if kind:
+        return f"which {'other ' * is_back}{plural(kind) if several else kind}"
+    return f"what{' else' * is_back}"
+
+
+def _ask_forward(of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
+    other = "other " * is_back
+    if said.form == "noun":
+        noun = plural(said.text) if several else said.text
+        who = "who" if is_person(kind or said.text) else "what"
+        return f"{who} {'are' if noun != singular(noun) else 'is'} the {other}{noun} of {of.text}?"
+    if said.form == "verb":
+        things = f"the {other}{plural(kind) if several else kind}" if kind else f"everything{' else' * is_back}"
+        return f"name {things} that {of.text} {_verb(said.text, plural_=of.is_plural)}."
+    if said.form == "of":
+        what = _what(kind, several, is_back=is_back)
+        return f"{what} {_be('', plural_=of.is_plural)} {of.text} {_a(said.text)} of?"
+    is_who = is_person(kind) and said.text.endswith(" by")
+    what = f"who{' else' * is_back}" if is_who else _what(kind, several, is_back=is_back)
+    return f"{what} {_be(said.text, plural_=of.is_plural)} {of.text} {said.text}?"
+
+
+def _ask_inverse(of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
+    what, are_many = _what(kind, several, is_back=is_back), several and bool(kind)
+    if said.form == "noun" and of.is_plural and is_person(kind) and not is_back:
+        return f"whose {singular(said.text)} is {of.one}?"
+    if said.form == "of":
+        noun, who = plural(said.text) if several else said.text, "who" if is_person(kind or said.text) else "what"
+        return f"{who} {'are' if several else 'is'} the {'other ' * is_back}{noun} of {of.one}?"
+    if said.form == "noun":
+        return f"{what} {'have' if are_many else 'has'} {of.one} as {singular(said.text)}?"
+    if said.form == "passive":
+        return f"{what} {_be(said.text, plural_=are_many)} {said.text} {of.one}?"
+    return f"{what} {_verb(said.text, plural_=are_many)} {of.one}?"
+
+
+def _a(noun: str) -> str:
+    """A noun after *is*.
+
+    >>> _a("subclass"), _a("part"), _a("instance")
+    ('a subclass', 'part', 'an instance')
+    """
+    return noun if noun in {"part", "capital", "author"} else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def _be(text: str, *, plural_: bool) -> str:
+    """What has been done is in the past, what is so is in the present."""
+    is_past = text.endswith(" by") or text.startswith("born ")
+    return ("were" if plural_ else "was") if is_past else ("are" if plural_ else "is")
+
+
+def _verb(text: str, *, plural_: bool) -> str:
+    """A verb in the present that agrees with its subject; others as they are.
+
+    >>> _verb("belongs to", plural_=True), _verb("worked at", plural_=True)
+    ('belong to', 'worked at')
+    """
+    first, _, rest = text.partition(" ")
+    if plural_ and first.endswith("s") and not first.endswith("ss"):
+        first = singular(first)
+    return f"{first} {rest}".strip()

@@ -1,0 +1,184 @@
+"""``kgsparql eval compare`` over runs as they are left on disk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
+
+SIGNATURES = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml"}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    asked = sampled_questions(30)
+    methods = {name: sampled_records(asked, name, skill) for name, skill in (("mindmap", 0.9), ("entity", 0.5))}
+    return made_run(tmp_path / "R", asked, methods)
+
+
+def test_a_table_with_intervals_by_hops(run: Run, made: Path) -> None:
+    done = run("eval", "compare", made)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("films: 30 questions, no model\n")
+    assert "hits@1 by hops" in done.stdout
+    assert "mindmap *" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_run_that_was_stopped_and_gone_on_with_has_the_same_table(run: Run, made: Path, tmp_path: Path) -> None:
+    file = made / "answers" / "entity.jsonl"
+    whole, table = file.read_text(), run("eval", "compare", made, "--reproducible").stdout
+    lines = whole.splitlines(keepends=True)
+    file.write_text("".join(lines[:12]) + lines[12][:40])
+    partly = run("eval", "compare", made, "--reproducible").stdout
+    assert "entity 12 of 30" in partly
+    file.write_text("".join(lines[:12] + lines[:11:-1]))  # the rest ended in another order
+    assert run("eval", "compare", made, "--reproducible").stdout == table
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "json", "html"])
+def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_path: Path, form: str) -> None:
+    to = tmp_path / f"table.{form}"
+    done = run("eval", "compare", made, "-o", to)
+    assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+    text = to.read_bytes().decode()
+    if form == "json":
+        assert [row["method"] for row in json.loads(text)] == ["mindmap", "entity"]
+    elif form == "csv":
+        assert next(csv.DictReader(io.StringIO(text, newline="")))["n"] == "30"
+        assert "\r\r" not in text
+    else:
+        assert text.startswith("## films" if form == "md" else "<!doctype html>")
+
+
+def test_one_byte_is_the_same_in_another_process(made: Path, run: Run, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kgsparql", "eval", "compare", str(made), "-f", "json"]
+    other = subprocess.run(command, capture_output=True, check=True, env={"PYTHONHASHSEED": "7", "PATH": ""})
+    assert other.stdout.decode() == run("eval", "compare", made, "-f", "json").stdout
+
+
+def test_metrics_baseline_slices_and_seed(run: Run, made: Path) -> None:
+    done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity", "--by", "direction", "--seed", 3)
+    assert done.exit_code == 0, done.stderr
+    assert "Against entity (the baseline)" in done.stdout
+    assert "f1 by direction of the path" in done.stdout
+    assert "seed 3" in done.stdout
+    assert " by " not in run("eval", "compare", made, "--by", "none").stdout
+
+
+def test_failures_show_what_was_found(run: Run, made: Path) -> None:
+    done = run("eval", "compare", made, "--failures", "--limit", 2)
+    assert done.exit_code == 0, done.stderr
+    shown = done.stdout[done.stdout.index("Where methods differ") :]
+    assert shown.count("  right: ") == 2
+    assert "P1: Topic —film→" in shown
+    assert "## Where methods differ" in run("eval", "compare", made, "--failures", "-f", "md").stdout
+
+
+def test_metrics_are_explained_without_a_run(run: Run) -> None:
+    done = run("eval", "compare", "--explain", "--metrics", "hits@1,mrr")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("hits@1  (answer; higher is better)\n    ")
+    assert "\nmrr  (" in done.stdout
+    assert "\nf1  (" not in done.stdout
+
+
+def test_plots_are_files_and_the_same_each_time(run: Run, made: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for place in ("one", "two"):
+        done = run("eval", "compare", made, "--plots", tmp_path / place)
+        assert done.exit_code == 0, done.stderr
+    names = sorted(file.name for file in (tmp_path / "one").iterdir())
+    assert names == [
+        f"films-{kind}.{ending}" for kind in ("by-hops", "costs", "quality-cost") for ending in ("png", "svg")
+    ]
+    for name in names:
+        data = (tmp_path / "one" / name).read_bytes()
+        assert data.startswith(SIGNATURES[name[-3:]])
+        assert data == (tmp_path / "two" / name).read_bytes()
+        assert b"2026-" not in data
+
+
+def test_plots_of_datasets_with_odd_names(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    asked = [question("q1", text="?"), question("q2", hops=2)]
+    for place, name in (("A", "a/../b $x$"), ("B", "a .. b $x$"), ("C", "日本")):
+        methods = {"$m_1$": [record(one, "$m_1$", ["right"]) for one in asked]}
+        made_run(tmp_path / place, asked, methods, dataset=name)
+    done = run("eval", "compare", *(tmp_path / place for place in "ABC"), "--plots", tmp_path / "plots")
+    assert done.exit_code == 0, done.stderr
+    names = {file.name for file in (tmp_path / "plots").iterdir() if file.name.endswith("-costs.svg")}
+    assert names == {"a-b-x-1-costs.svg", "a-b-x-2-costs.svg", "dataset-costs.svg"}
+
+
+def test_without_matplotlib_plots_say_how_to_get_it(
+    run: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run("eval", "compare", made, "--plots", tmp_path / "plots")
+    assert done.exit_code == 2
+    assert "kgsparql[eval]" in done.stderr
+    page = run("eval", "compare", made, "-f", "html")
+    assert page.exit_code == 0, page.stderr
+    assert "Without plots: plots need matplotlib" in page.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no run was given"),
+        (["{tmp}/nothing"], "no run is here"),
+        (["{made}", "{made}"], "named twice"),
+        (["{made}", "--metrics", "hits"], "no metric 'hits'"),
+        (["{made}", "--by", "colour"], "--by colour"),
+        (["{made}", "--baseline", "nobody"], "--baseline nobody"),
+        (["{made}", "-f", "xml"], "no output format 'xml'"),
+        (["{made}", "-f", "json", "--failures"], "--failures is no part of json"),
+        (["{made}", "-o", "{tmp}/nothing/table.md"], "cannot write"),
+        (["{made}", "--plots", "{made}/run.json"], "cannot write"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    run: Run, made: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    if "--plots" in arguments:
+        pytest.importorskip("matplotlib")
+    done = run("eval", "compare", *(part.format(tmp=tmp_path, made=made) for part in arguments))
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+
+
+def test_a_line_that_cannot_be_read_is_told_by_its_number(run: Run, made: Path) -> None:
+    file = made / "answers" / "entity.jsonl"
+    file.write_text("{not json\n" + file.read_text())
+    done = run("eval", "compare", made)
+    assert done.exit_code == 4
+    assert "entity.jsonl:1: not JSON" in done.stderr
+
+
+def test_a_run_without_an_answer(run: Run, tmp_path: Path) -> None:
+    done = run("eval", "compare", made_run(tmp_path / "R", [question("q1")], {"mindmap": []}))
+    assert done.exit_code == 2
+    assert "no question has been answered yet" in done.stderr
+    assert "--resume" in done.stderr
+
+
+def test_plots_of_costs_that_lie_far_apart(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    asked = sampled_questions(9)
+    methods = {
+        name: [record(one, name, ["right"], calls=calls, seconds=seconds) for one in asked]
+        for name, calls, seconds in (("free", 0, 0.001), ("cheap", 1, 0.1), ("dear", 400, 30.0))
+    }
+    done = run("eval", "compare", made_run(tmp_path / "R", asked, methods), "--plots", tmp_path / "plots")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "plots" / "films-costs.png").stat().st_size > 10_000

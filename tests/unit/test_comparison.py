@@ -1,0 +1,297 @@
+"""Runs made by hand, compared: means, intervals, slices, the best, what is tested on which questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.evaluation.comparison import Comparison, compare
+from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.scoring import chosen_metrics, opened
+from kgsparql.evaluation.standing import Row, Standing
+from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
+
+FOUR = [
+    question("q1", hops=1, type_="who", path=["directed"]),
+    question("q2", hops=1, type_="who", path=["^directed"]),
+    question("q3", hops=2, type_="when", path=["directed", "^starring"]),
+    question("q4", hops=2, type_="", path=["directed", "starring"]),
+]
+
+
+def four(method: str, given: str, **options: object) -> list:
+    """Records of the four questions: right, wrong, 2nd place right, - nothing, error."""
+    answers = {"r": ["right"], "w": ["wrong"], "2": ["wrong", "right"], "-": []}
+    return [
+        record(asked, method, error=("E_TIMEOUT", "too late"))
+        if letter == "e"
+        else record(asked, method, answers[letter], **options)  # type: ignore[arg-type]
+        for asked, letter in zip(FOUR, given, strict=False)
+    ]
+
+
+def compared(*runs: Path, **options: object) -> Comparison:
+    return compare(opened(runs), **options)  # type: ignore[arg-type]
+
+
+def only(comparison: Comparison) -> Standing:
+    (standing,) = comparison.standings
+    return standing
+
+
+def row(comparison: Comparison, name: str) -> Row:
+    return next(row for row in comparison.rows if row.name == name)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    methods = {"good": four("good", "rrrw", calls=2, queries=5), "poor": four("poor", "w2ew", queries=1)}
+    return made_run(tmp_path / "R", FOUR, methods, model="small-model", without_model=["poor"])
+
+
+def test_means_by_hand(run: Path) -> None:
+    good, poor = only(compared(run)).rows
+    assert (good.name, good.model, good.n, good.questions) == ("good", "small-model", 4, 4)
+    assert (poor.name, poor.model, poor.n) == ("poor", "", 4)
+    assert good.mean("hits@1") == 0.75
+    assert good.mean("model_calls") == 2
+    assert poor.mean("hits@1") == 0
+    assert poor.mean("mrr") == 0.125
+    assert poor.mean("failed") == 0.25
+    assert poor.mean("queries") == 1.5  # the failed question counts with the three it sent
+    assert poor.mean("triple_recall") is None
+    assert dict(poor.errors) == {"E_TIMEOUT": 1}
+    found = good.means["hits@1"]
+    assert found is not None
+    # Binomial with n 4 and p 3/4: P(0) = .004, P(1 or fewer) = .051; P(4) = .316
+    assert (found.low, found.high, found.n) == (0.25, 1.0, 4)
+
+
+def test_slices_by_hand(run: Path) -> None:
+    good = row(compared(run), "good")
+    hops = good.slices["hops"]
+    assert {value: (part.n, part.means["hits@1"].mean) for value, part in hops.items()} == {  # type: ignore[union-attr]
+        "1": (2, 1.0),
+        "2": (2, 0.5),
+    }
+    assert {value: part.n for value, part in good.slices["type"].items()} == {"when": 1, "who": 2, "unknown": 1}
+    assert {value: part.n for value, part in good.slices["direction"].items()} == {
+        "forward": 2,
+        "inverse": 1,
+        "mixed": 1,
+    }
+    assert list(row(compared(run, by=()), "good").slices) == []
+
+
+def test_what_no_question_has_makes_no_slices(tmp_path: Path) -> None:
+    asked = [question("q1", hops=None)]
+    run = made_run(tmp_path / "R", asked, {"good": [record(asked[0], "good", ["right"])]})
+    assert dict(only(compared(run)).rows[0].slices) == {"hops": {}, "type": {}, "direction": {}}
+
+
+def test_the_test_against_the_best_by_hand(run: Path) -> None:
+    standing = only(compared(run))
+    assert (standing.primary, standing.best, standing.reference) == ("hits@1", 0, 0)
+    versus = standing.versus[1]["hits@1"]
+    assert (versus.difference.mean, versus.won, versus.lost) == (-0.75, 0, 3)
+    assert versus.p == 2 / 8  # exact McNemar of 0 and 3
+    assert versus.verdict == "not shown"
+
+
+def test_a_baseline_is_what_others_are_compared_with(run: Path) -> None:
+    standing = only(compared(run, baseline="poor"))
+    assert standing.rows[standing.reference or 0].name == "poor"
+    assert standing.best == 0
+    assert standing.versus[0]["hits@1"].difference.mean == 0.75
+    with pytest.raises(OptionError, match="nobody") as caught:
+        compared(run, baseline="nobody")
+    assert "good, poor" in caught.value.hint
+
+
+def test_of_a_cost_less_is_better(run: Path) -> None:
+    standing = only(compared(run, metrics=["queries"]))
+    assert [row.name for row in standing.rows] == ["poor", "good"]
+    versus = standing.versus[1]["queries"]
+    assert (versus.difference.mean, versus.won, versus.lost) == (3.5, 0, 4)
+    assert versus.p == 2 / 16  # all four differ, and only two of sixteen exchanges go as far
+    assert standing.rows[0].mean("fallbacks") == 0  # always told
+
+
+def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
+    asked = [question(f"q{i}") for i in range(8)]
+    methods = {
+        "best": [record(one, "best", ["right"]) for one in asked],
+        "worst": [record(one, "worst", ["wrong"]) for one in asked],
+        "bad": [record(one, "bad", ["wrong"]) for one in asked],
+    }
+    standing = only(compared(made_run(tmp_path / "R", asked, methods)))
+    assert [standing.versus[i]["hits@1"].difference.p for i in (1, 2)] == [2 / 256] * 2
+    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
+    assert [standing.versus[i]["hits@1"].verdict for i in (1, 2)] == ["worse"] * 2
+
+
+def test_an_interrupted_method_is_said_and_tested_on_what_both_were_asked(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR, {"good": four("good", "rrww"), "cut": four("cut", "wr"), "none": []})
+    standing = only(compared(run))
+    cut = row(compared(run), "cut")
+    assert (cut.n, cut.questions, cut.mean("hits@1")) == (2, 4, 0.5)
+    place = [row.name for row in standing.rows].index("cut")
+    assert standing.versus[place]["hits@1"].difference.n == 2
+    assert standing.versus[[row.name for row in standing.rows].index("none")] == {}
+    assert any("cut 2 of 4; none none of 4" in note for note in standing.notes)
+
+
+def test_a_row_that_was_asked_little_is_not_the_best(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR, {"good": four("good", "rrrw"), "lucky": four("lucky", "r")})
+    standing = only(compared(run))
+    assert standing.rows[standing.best or 0].name == "good"
+    assert row(compared(run), "lucky").mean("hits@1") == 1
+
+
+def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR, {"a": four("a", "rrww"), "b": four("b", "rwr")})
+    # of its own questions b has 2/3 right, a 2/4; of the three that both were asked, both have two
+    standing = only(compared(run))
+    assert standing.rows[0].name == "b"
+    assert standing.versus[1 - (standing.reference or 0)]["hits@1"].difference.n == 3
+
+
+def test_runs_with_other_questions_are_compared_on_the_shared_ones(tmp_path: Path) -> None:
+    first = made_run(tmp_path / "A", FOUR[:3], {"x": four("x", "rrr")})
+    second = made_run(tmp_path / "B", FOUR[1:], {"y": [record(one, "y", ["wrong"]) for one in FOUR[1:]]})
+    standing = only(compared(first, second))
+    assert standing.versus[1]["hits@1"].difference.n == 2
+    assert any("2 were asked of all" in note for note in standing.notes)
+
+
+def test_the_same_id_with_another_text_is_another_question(tmp_path: Path) -> None:
+    other = [question("q1", text="Something else?")]
+    first = made_run(tmp_path / "A", FOUR[:1], {"x": four("x", "r")})
+    second = made_run(tmp_path / "B", other, {"y": [record(other[0], "y", ["right"])]})
+    standing = only(compared(first, second))
+    assert standing.versus[1] == {}
+    assert any("0 were asked of all" in note for note in standing.notes)
+
+
+def test_other_gold_answers_are_said(tmp_path: Path) -> None:
+    changed = [question("q1", ["wrong"])]
+    first = made_run(tmp_path / "A", [question("q1")], {"x": four("x", "r")})
+    second = made_run(tmp_path / "B", changed, {"y": [record(changed[0], "y", ["wrong"])]})
+    standing = only(compared(first, second))
+    assert [row.mean("hits@1") for row in standing.rows] == [1, 1]
+    assert any(note.startswith("1 question has other gold answers") for note in standing.notes)
+
+
+def test_rows_are_told_apart_by_model_and_by_run(tmp_path: Path) -> None:
+    for name, model in (("A", ""), ("B", "small"), ("C", "small")):
+        made_run(tmp_path / name / "run", FOUR, {"x": four("x", "rrrr"), "y": four("y", "rrrr")[:0]}, model=model)
+    comparison = compared(*(tmp_path / name / "run" for name in "ABC"))
+    names = [row.name for row in comparison.rows if row.method == "x"]
+    assert names == ["x, no model", "x, small (B/run)", "x, small (C/run)"]
+    with pytest.raises(OptionError, match="may be") as caught:
+        compared(*(tmp_path / name / "run" for name in "ABC"), baseline="x")
+    assert caught.value.hint
+    assert compared(*(tmp_path / n / "run" for n in "ABC"), baseline="x, small (B/run)").standings[0].reference == 1
+
+
+def test_datasets_are_compared_apart(tmp_path: Path) -> None:
+    first = made_run(tmp_path / "A", FOUR, {"x": four("x", "rrrr")}, dataset="films")
+    second = made_run(tmp_path / "B", FOUR, {"x": four("x", "wwww")}, dataset="books")
+    comparison = compared(first, second)
+    assert [(s.dataset, [r.name for r in s.rows]) for s in comparison.standings] == [("films", ["x"]), ("books", ["x"])]
+
+
+def test_questions_without_known_answers_are_left_out_and_said(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    asked = [FOUR[0], replace(FOUR[1], answers=None)]
+    run = made_run(tmp_path / "R", asked, {"x": [record(one, "x", ["right"]) for one in asked]})
+    found = only(compared(run))
+    hits = found.rows[0].means["hits@1"]
+    assert hits is not None
+    assert (hits.mean, hits.n, found.rows[0].n) == (1.0, 1, 2)
+    assert any("hits@1 is not defined for every question" in note for note in found.notes)
+
+
+def test_of_a_question_that_was_asked_again_the_last_record_counts(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR[:1], {"x": [*four("x", "e"), *four("x", "r")]})
+    found = compared(run).rows[0]
+    assert (found.n, found.mean("hits@1"), dict(found.errors)) == (1, 1.0, {})
+
+
+def test_a_run_without_an_answer_is_said(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR, {"x": []})
+    with pytest.raises(InputError, match="no question has been answered yet"):
+        compared(run)
+
+
+def test_what_is_no_run(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(InputError, match="no run is here"):
+        opened([tmp_path])
+    with pytest.raises(InputError, match="named twice"):
+        opened([run, tmp_path / "R" / ".." / "R"])
+    (run / "run.json").write_text('{"format": 1}')
+    with pytest.raises(DataError, match="not what a run writes"):
+        opened([run])
+
+
+@pytest.mark.parametrize("line", ["{half", '{"question": "q1"}', '{"method": "good"}', "[]", "3", "null"])
+def test_a_line_that_is_no_record_has_its_number(run: Path, line: str) -> None:
+    file = run / "answers" / "good.jsonl"
+    file.write_text(file.read_text() + f"{line}\n")
+    with pytest.raises(DataError, match=r"good\.jsonl:5: "):
+        compared(run)
+
+
+def test_a_line_that_is_still_being_written_is_no_error(run: Path) -> None:
+    file = run / "answers" / "good.jsonl"
+    file.write_text(file.read_text()[:-20])
+    assert row(compared(run), "good").n == 3
+
+
+def test_metrics_are_chosen_by_name() -> None:
+    assert chosen_metrics("f1, hits@1,f1") == ("f1", "hits@1")
+    assert "hits@1" in chosen_metrics("all")
+    assert "seconds" in chosen_metrics()
+    assert "seconds" not in chosen_metrics(reproducible=True)
+    with pytest.raises(OptionError, match="'f2'") as caught:
+        chosen_metrics("f1,f2")
+    assert "hits@1, expected_hits@1" in caught.value.hint
+    with pytest.raises(OptionError, match="differs from run to run"):
+        chosen_metrics("seconds", reproducible=True)
+
+
+def test_each_record_is_scored_once_and_figures_come_out_the_same(tmp_path: Path) -> None:
+    asked = sampled_questions(45)
+    methods = {name: sampled_records(asked, name, skill) for name, skill in (("a", 0.9), ("b", 0.5))}
+    run = made_run(tmp_path / "R", asked, methods)
+    told: list[tuple[str, int, int]] = []
+    first = compare([Run.open(run)], progress=lambda *step: told.append(step))
+    assert told == [("scoring", 0, 2), ("scoring", 1, 2), ("scoring", 2, 2)]
+    assert compared(run).rows == first.rows
+    other = compared(run, seed=1)
+    assert [r.mean("hits@1") for r in other.rows] == [r.mean("hits@1") for r in first.rows]
+    assert other.rows != first.rows
+
+
+def test_what_runs_differ_in_is_told(tmp_path: Path) -> None:
+    import json
+
+    for name in "AB":
+        made_run(tmp_path / name, FOUR, {"x": four("x", "rrrr")}, began=f"2026-01-0{1 if name == 'A' else 2}")
+    assert only(compared(tmp_path / "A", tmp_path / "B")).notes == (
+        "fewer than 30 questions: the intervals are rough, and tend to be too narrow",
+    )
+    file = tmp_path / "B" / "run.json"
+    config = json.loads(file.read_text())
+    config |= {"gold_topics": True, "prompts": "b" * 64, "graph": {**config["graph"], "name": "elsewhere/films.ttl"}}
+    config["methods"][0]["options"] = {"max_hops": 2}
+    file.write_text(json.dumps(config))
+    assert only(compared(tmp_path / "A", tmp_path / "B")).notes[0] == (
+        "the runs were not run alike: gold_topics no (A), yes (B); prompts differ; x.max_hops 3 (A), 2 (B)"
+    )
+    config["graph"]["fingerprint"] = "other"
+    file.write_text(json.dumps(config))
+    assert "the graph is not the same" in only(compared(tmp_path / "A", tmp_path / "B")).notes[0]

@@ -1,0 +1,287 @@
+"""A comparison as text, Markdown, CSV, JSON and HTML, and the questions on which methods differ."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from kgsparql.evaluation.comparison import Comparison, compare
+from kgsparql.evaluation.comparison_formats import as_csv, as_json, as_markdown, as_text, explained
+from kgsparql.evaluation.failures import differing, failures_markdown, failures_text
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.record import Item, Link
+from kgsparql.evaluation.report import as_html
+from kgsparql.evaluation.scoring import chosen_metrics, opened
+from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
+
+SKILLS = {"path_ranking": 0.95, "path_ranking+no_model": 0.9, "think_on_graph": 0.8, "mindmap": 0.6, "entity": 0.4}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = sampled_questions(36)
+    methods = {
+        name: sampled_records(asked, name, skill, calls=0 if "+" in name else 3) for name, skill in SKILLS.items()
+    }
+    return made_run(tmp_path_factory.mktemp("runs") / "R", asked, methods, model="a-model")
+
+
+@pytest.fixture(scope="module")
+def comparison(run: Path) -> Comparison:
+    return compare(opened([run]))
+
+
+def test_text_fits_a_terminal_and_has_every_table(comparison: Comparison) -> None:
+    text = as_text(comparison)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b" not in text
+    for title in ("Quality", "Against path_ranking", "hits@1 by hops", "Reliability", "Cost"):
+        assert f"\n{title}" in text
+    assert re.search(r"^  method +grounded .*fallbacks +truncated +failed$", text, re.MULTILINE)
+    assert re.search(r"^  path_ranking \* +0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\)", text, re.MULTILINE)
+    assert "exact McNemar test" in text
+    assert "Holm's" in text
+
+
+def test_a_reader_is_told_first_who_is_best_and_who_is_shown_to_be_worse(comparison: Comparison) -> None:
+    lines = as_text(comparison).splitlines()
+    assert lines[0] == "films: 36 questions, model a-model"
+    assert lines[1].startswith("  Best hits@1: path_ranking, ")
+    assert any(line.startswith("  Shown to be worse than path_ranking: ") for line in lines[:5])
+
+
+def test_long_names_go_on_in_the_next_line(tmp_path: Path) -> None:
+    asked = sampled_questions(6)
+    name = "a_method_with_a_name+and_another_name_that_is_long"
+    methods = {name: sampled_records(asked, name, 0.9), "short": sampled_records(asked, "short", 0.5)}
+    for place in "AB":
+        made_run(tmp_path / place, asked, methods)
+    text = as_text(compare(opened([tmp_path / "A", tmp_path / "B"])))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "+and_another_name_that" in text
+
+
+def test_columns_that_do_not_fit_stand_below(run: Path) -> None:
+    text = as_text(compare(opened([run]), metrics=chosen_metrics("all")))
+    assert max(map(len, text.splitlines())) <= 100
+    for name in ("hits@1", "mrr", "linking_recall@1", "abstained", "queries"):
+        assert re.search(rf"^  method.* {re.escape(name)}\b", text, re.MULTILINE), name
+
+
+def test_what_is_named_is_shown_with_the_rates_that_are_always_shown(run: Path) -> None:
+    text = as_text(compare(opened([run]), metrics=["f1", "queries"], by=["type"], baseline="entity"))
+    assert "f1 by type of question" in text
+    assert "Against entity (the baseline), on 36 questions" in text
+    assert re.search(r"^  method +fallbacks +truncated +failed$", text, re.MULTILINE)
+    assert "hits@1" not in text
+
+
+def test_by_none_has_no_slices(run: Path) -> None:
+    assert " by hops" not in as_text(compare(opened([run]), by=()))
+
+
+def test_markdown_is_a_table_for_each_and_escapes(tmp_path: Path) -> None:
+    asked = [question("q1", type_="a|b <script>", hops=None)]
+    run = made_run(tmp_path / "R", asked, {"x": [record(asked[0], "x", ["right"])]}, dataset="[x](http://evil) |")
+    text = as_markdown(compare(opened([run]), by=["type"]))
+    assert text.startswith("## \\[x\\](http://evil) \\|: 1 question, no model")
+    assert "a\\|b \\<script\\>" in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        heads, rule, *rows = block.splitlines()
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in (heads, rule, *rows)}
+        assert len(cells) == 1
+        assert rows
+
+
+def test_json_is_a_list_of_rows_with_every_metric(comparison: Comparison) -> None:
+    found = json.loads(as_json(comparison))
+    assert [row["method"] for row in found] == [row.method for row in comparison.rows]
+    for row in found:
+        assert list(row)[:3] == ["dataset", "method", "model"]
+        assert row["n"] == 36
+        assert list(row["metrics"]) == [name for name in METRICS if METRICS[name].group != "text"]
+        assert {"hits@1", "expected_hits@1", "precision", "recall", "f1", "model_calls", "queries", "seconds"} <= set(
+            row["metrics"]
+        )
+        low, high = row["intervals"]["hits@1"]
+        assert low <= row["metrics"]["hits@1"] <= high
+        assert row["metrics"]["triple_recall"] is None
+        assert row["intervals"]["triple_recall"] is None
+        assert {value: part["n"] for value, part in row["by_hop"].items()} == {"1": 12, "2": 12, "3": 12}
+        assert set(row["by_direction"]) == {"forward", "mixed"}
+        assert set(row["by_type"]) == {"type 1", "type 2", "type 3"}
+    assert [row["best"] for row in found] == [True, False, False, False, False]
+    assert found[0]["versus"] is None
+    assert found[1]["versus"]["reference"] == "path_ranking"
+    assert {"difference", "p", "p_holm", "test", "verdict"} <= set(found[1]["versus"]["metrics"]["hits@1"])
+
+
+def test_csv_has_a_line_for_each_row_and_slice(comparison: Comparison) -> None:
+    text = as_csv(comparison)
+    assert text.count("\r\n") == text.count("\n") == 1 + 5 * (1 + 3 + 3 + 2)
+    lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    whole = [line for line in lines if not line["by"]]
+    assert [line["method"] for line in whole] == [row.method for row in comparison.rows]
+    means = json.loads(as_json(comparison))
+    for line, row in zip(whole, means, strict=True):
+        assert float(line["hits@1"]) == row["metrics"]["hits@1"]
+        assert [float(line["hits@1 low"]), float(line["hits@1 high"])] == row["intervals"]["hits@1"]
+        assert (line["triple_recall"], line["triple_recall n"]) == ("", "0")
+    assert {(line["by"], line["slice"]) for line in lines if line["by"] == "hops"} == {("hops", h) for h in "123"}
+
+
+def test_csv_quotes_what_it_must(tmp_path: Path) -> None:
+    asked = [question("q1", type_='who, "what"\nor where')]
+    run = made_run(tmp_path / "R", asked, {"x": [record(asked[0], "x", ["right"])]})
+    lines = list(csv.DictReader(io.StringIO(as_csv(compare(opened([run]))), newline="")))
+    assert 'who, "what"\nor where' in {line["slice"] for line in lines}
+
+
+def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
+    """Two runs that differ in time and in the order in which questions ended, told apart by nothing else."""
+    asked = sampled_questions(24)
+    rendered = []
+    for place, began, step in (("first", "2026-01-01", 1), ("second", "2027-12-31", -1)):
+        methods = {}
+        for name, skill in SKILLS.items():
+            records = sampled_records(asked, name, skill)
+            from dataclasses import replace
+
+            methods[name] = [
+                replace(one, measured=replace(one.measured, seconds=one.measured.seconds * (1 if step > 0 else 7)))
+                for one in records[::step]
+            ]
+        run = made_run(tmp_path / place, asked, methods, began=began)
+        found = compare(opened([run]), reproducible=True)
+        questions = differing(found)
+        rendered.append([
+            as_text(found), as_markdown(found), as_csv(found), as_json(found), as_html(found, questions),
+            failures_text(questions),
+        ])  # fmt: skip
+    assert rendered[0] == rendered[1]
+    assert json.loads(rendered[0][3])[0]["metrics"]["seconds"] is None
+    assert "seconds" not in rendered[0][0]
+
+
+def hostile(path: Path) -> Path:
+    """A run whose texts are markup."""
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
+    asked = [
+        question("q1\"'><b>", text=f"Who? {evil}", type_=evil, hops=1),
+        question("q2", text="[link](javascript:alert(1)) ![](http://evil)", hops=2),
+    ]
+    item = Item(marker="P1", kind="path", text=f"a —{evil}→ b", ends=(iri("wrong"),))
+    methods = {
+        "good": [record(one, "good", ["right"]) for one in asked],
+        "bad": [record(one, "bad", ["wrong", evil.replace(" ", "")], evidence=[item]) for one in asked],
+        "lost": [record(one, "lost", error=("E_MODEL", evil)) for one in asked],
+    }
+    return made_run(path, asked, methods, dataset=f"films {evil}", model=evil, licence="")
+
+
+class Tags(HTMLParser):
+    """What elements and attributes a page has."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_escapes_what_a_dataset_says_and_loads_nothing(tmp_path: Path) -> None:
+    found = compare(opened([hostile(tmp_path / "R")]))
+    page = Tags(as_html(found, differing(found)))
+    assert not page.tags & {"script", "b-", "iframe", "link", "object"}
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "href"]
+    assert all(value and value.startswith("data:") for name, value in page.attributes if name == "src")
+    assert "<script>alert(1)</script>" in page.text
+    assert "\x1b" not in page.text
+    assert "no licence information" in page.text
+
+
+def test_html_has_everything(comparison: Comparison) -> None:
+    page = Tags(as_html(comparison, differing(comparison, 3)))
+    for text in ("Best hits@1", "Quality", "hits@1 by hops", "Where methods differ", "Runs", "What the metrics mean"):
+        assert text in page.text
+    for text in ("f" * 16, "a" * 64, "0.1.0", "no licence information", METRICS["hits@1"].about.split("\n")[0]):
+        assert text in page.text
+    pytest.importorskip("matplotlib")
+    assert sum(name == "src" for name, _ in page.attributes) == 3
+
+
+def test_text_and_markdown_of_hostile_texts_have_no_control_characters_and_no_links(tmp_path: Path) -> None:
+    found = compare(opened([hostile(tmp_path / "R")]))
+    questions = differing(found)
+    assert "\x1b" not in as_text(found) + failures_text(questions)
+    markdown = as_markdown(found) + failures_markdown(questions)
+    assert "<script" not in markdown.replace("\\<", "")
+    assert "[link]" not in markdown.replace("\\[", "").replace("\\]", "")
+
+
+def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path: Path) -> None:
+    asked = [question("q1", ["right"], path=["directed"]), question("q2", hops=2), question("q3")]
+    other = Link(iri("elsewhere"), "Elsewhere", "Topic", "exact", 1.0)
+    from dataclasses import replace
+
+    found_not_chosen = Item(marker="P1", kind="path", text="Topic —film→ right", ends=(iri("right"),))
+    methods = {
+        "good": [record(one, "good", ["right"]) for one in asked],
+        "second": [record(one, "second", ["wrong", "right"]) for one in asked[:2]],
+        "chooser": [record(asked[0], "chooser", ["wrong"], evidence=[found_not_chosen])],
+        "finder": [record(asked[0], "finder", ["wrong"])],
+        "linker": [replace(record(asked[0], "linker", ["wrong"]), linked=(other,))],
+        "lost": [record(asked[0], "lost", error=("E_MODEL", "gone"))],
+        "silent": [record(asked[0], "silent", [])],
+    }
+    comparison = compare(opened([made_run(tmp_path / "R", asked, methods)]))
+    shown = {one.question.id: one for one in differing(comparison)}
+    assert set(shown) == {"q1", "q2"}  # nobody but one was asked the third
+    why = {outcome.name: outcome.why for outcome in shown["q1"].outcomes}
+    assert why == {
+        "good": "",
+        "second": "a right answer is number 2 of 2",
+        "chooser": "found, not chosen: a right answer is in the evidence (P1)",
+        "finder": "not found: no right answer is in the evidence",
+        "linker": "not found: linked to Elsewhere, not to what the question is about",
+        "lost": "failed: gone [E_MODEL]",
+        "silent": "not found: no right answer is in the evidence",
+    }
+    text = failures_text(differing(comparison))
+    assert "Which film is q1? (films q1, 1 hop)" in text
+    assert "  right: right" in text
+    assert "given: wrong, right ✓" in text
+    assert "P1 ✓: Topic —film→ right" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert len(differing(comparison, 1)) == 1
+
+
+def test_no_difference_is_said(tmp_path: Path) -> None:
+    asked = [question("q1")]
+    run = made_run(tmp_path / "R", asked, {"a": [record(asked[0], "a", ["right"])]})
+    questions = differing(compare(opened([run])))
+    assert questions == []
+    assert "do not differ" in failures_text(questions)
+    assert "do not differ" in failures_markdown(questions)
+
+
+def test_every_metric_is_explained() -> None:
+    text = explained(chosen_metrics("all"))
+    for name in chosen_metrics("all"):
+        assert f"\n{name}  (" in f"\n{text}"
+    assert max(map(len, text.splitlines())) <= 100

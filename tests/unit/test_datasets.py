@@ -1,0 +1,359 @@
+"""Every format a dataset comes in, read from real files, and what is said of the lines that cannot be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgsparql.errors import DataError, InputError, KgsparqlError
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
+from kgsparql.evaluation.datasets import load, sample
+from kgsparql.terms import IRI, Literal
+from tests.conftest import FIXTURES
+
+DATASETS = FIXTURES / "datasets"
+R = "https://kgsparql.example/rivers/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def river(name: str) -> IRI:
+    return IRI(R + name)
+
+
+def answers_of(dataset: Dataset, number: int) -> dict[object, str]:
+    answers = dataset.questions[number].answers
+    assert answers is not None
+    return {answer.term: answer.label for answer in answers}
+
+
+def lines(*entries: object) -> str:
+    return "".join(entry if isinstance(entry, str) else json.dumps(entry) + "\n" for entry in entries)
+
+
+def entry(**more: Any) -> dict[str, Any]:
+    return {"id": "a", "question": "Where?", "answers": ["Bonn"], "answer_iris": [R + "Bonn"], **more}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    """A function that writes a file and loads it."""
+
+    def write(content: str | bytes, name: str = "questions.jsonl", **options: Any) -> Dataset:
+        file = tmp_path / name
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return load(file, **options)
+
+    return write
+
+
+def test_a_folder_with_its_graph_and_what_it_says_of_itself() -> None:
+    dataset = load(DATASETS / "rivers")
+    assert (dataset.name, dataset.source, dataset.licence) == ("rivers", "the tests of kgsparql", "CC0-1.0")
+    assert dataset.graph == (DATASETS / "rivers" / "graph.ttl",)
+    assert [question.id for question in dataset.questions] == [f"r{n}" for n in range(1, 9)]
+    assert dataset.problems == ()
+    first = dataset.questions[0]
+    assert first.topics == (Topic(river("Elbe"), "Elbe"),)
+    assert (first.hops, first.type, first.path, first.direction) == (1, "city", ("flowsThrough",), "forward")
+    assert dataset.questions[2].direction == "mixed"
+
+
+def test_gold_answers_of_pairs_literals_rows_and_names() -> None:
+    dataset = load(DATASETS / "rivers")
+    assert answers_of(dataset, 0) == {river("Dresden"): "Dresden", river("Hamburg"): "Hamburg"}
+    assert answers_of(dataset, 1) == {Literal("2850"): "2850"}
+    assert answers_of(dataset, 3) == {river("Rhine"): "Rhine", river("Elbe"): "Elbe", river("Danube"): "Danube"}
+    assert answers_of(dataset, 4) == {Literal("true"): "true"}
+    assert dataset.questions[7].answers == (GoldAnswer(None, "Ulm"), GoldAnswer(None, "vienna"))
+    assert str(dataset.questions[6].golden_triples[0].predicate) == f"<{R}mouth>"
+    assert dataset.questions[6].reference == "The Rhine ends in the North Sea."
+
+
+def test_more_iris_than_labels_get_the_labels_that_are_known(written: Any) -> None:
+    triple = {"s": R + "a", "s_label": "Ann", "p": R + "p", "o": R + "New_York", "o_label": "the city"}
+    shared = entry(id="1", answers=["Ann"], answer_iris=[R + "1", R + "2"])
+    rows = entry(id="2", answers=["New York", "8", "9"], answer_iris=[R + "New_York", R + "b"], golden_triples=[triple])
+    dataset = written(lines(shared, rows))
+    assert answers_of(dataset, 0) == {river("1"): "Ann", river("2"): "Ann"}
+    assert answers_of(dataset, 1) == {river("New_York"): "the city", river("b"): ""}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.txt", "a.jsonl.gz", "a.bin"])
+def test_our_format_is_known_by_its_content(written: Any, name: str) -> None:
+    content = lines(entry(), entry(id="b")).encode()
+    dataset = written(gzip.compress(content) if name.endswith("gz") else content, name)
+    assert [question.id for question in dataset.questions] == ["a", "b"]
+    assert (dataset.name, dataset.licence, dataset.graph) == ("a", "", ())
+
+
+def test_a_json_list_of_our_objects_is_read_too(written: Any) -> None:
+    assert len(written(json.dumps([entry(), entry(id="b")]), "a.json").questions) == 2
+
+
+def test_byte_order_mark_line_ends_and_separators_that_are_no_line_ends(written: Any) -> None:
+    content = "\ufeff" + lines(entry(question="Where\u2028is it?")).replace("\n", "\r\n") + "\r\n\r\n"
+    content = content.replace("\\u2028", "\u2028")
+    dataset = written(content)
+    assert [q.text for q in dataset.questions] == ["Where is it?"]
+    assert dataset.problems == ()
+
+
+BROKEN: list[tuple[object, str]] = [
+    ('{"id": "x", "question": \n', "not JSON"),
+    ('{"id": "x", "question": "Why?", "answers": ["a"], "hops": NaN}\n', "NaN"),
+    ('{"id": "x", "question": "\\ud800?", "answers": ["a"]}\n', "half a character"),
+    ("[" * 100_000 + "\n", "lists in lists"),
+    ('{"id": "x", "hops": ' + "9" * 5000 + "}\n", "not JSON"),
+    ("[1, 2]\n", "no object but a list"),
+    (entry(question=""), "empty"),
+    (entry(question="?!"), "empty"),
+    (entry(question=None), "no question"),
+    (entry(question=["Why?"]), "no text but a list"),
+    (entry(question="x" * 4001), "4,001 characters"),
+    (entry(id=["x"]), "id is no text"),
+    (entry(id=True), "id is no text but a boolean"),
+    (entry(answers="Bonn"), "answers is no list"),
+    (entry(answers=[["Bonn"]]), "holds a list"),
+    (entry(answer_iris=["Bonn"]), "not a valid IRI"),
+    (entry(answer_iris=[R + "a b>"]), "not a valid IRI"),
+    (entry(topic_entities=[{"label": "Bonn"}]), "not a valid IRI"),
+    (entry(topic_entities={"iri": R}), "topic_entities is no list"),
+    (entry(hops=-1), "hops is no number"),
+    (entry(hops=[1]), "hops is no number"),
+    (entry(golden_triples=[{"s": "a"}]), "not a triple"),
+    (entry(golden_triples=True), "golden_triples is no list"),
+    (entry(sparql=7), "sparql is no text"),
+    ({"id": "x", "question": "Why?"}, "no answers, and no SPARQL"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BROKEN)
+def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any, line: object, message: str) -> None:
+    dataset = written(lines(entry(id="before"), line, entry(id="after")))
+    assert [question.id for question in dataset.questions] == ["before", "after"]
+    (problem,) = dataset.problems
+    assert problem.where.endswith("questions.jsonl:2")
+    assert message in problem.message
+
+
+def test_numbers_and_booleans_are_answers_as_their_text(written: Any) -> None:
+    dataset = written(lines(entry(answers=[8, True, 1.5], answer_iris=[])))
+    assert list(answers_of(dataset, 0).values()) == ["8", "true", "1.5"]
+
+
+def test_control_characters_leave_a_question(written: Any) -> None:
+    assert written(lines(entry(question="Wh\x00ere\t is\x1b it?"))).questions[0].text == "Where is it?"
+
+
+def test_ids_are_made_distinct_and_that_is_said(written: Any) -> None:
+    dataset = written(lines(entry(), entry(), entry(id=None), entry(id="a#2"), entry()))
+    assert [question.id for question in dataset.questions] == ["a", "a#2", "3", "a#2#2", "a#3"]
+    assert [problem.where[-2:] for problem in dataset.problems] == [":2", ":4", ":5"]
+    assert "called a#2" in dataset.problems[0].message
+
+
+def test_when_no_line_can_be_used_the_first_reason_is_the_error(written: Any) -> None:
+    with pytest.raises(DataError, match=r"none of 2 questions can be used; the first:1: not JSON"):
+        written("{\n{\n")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
+def test_an_empty_file_is_an_error(written: Any, content: str) -> None:
+    with pytest.raises(DataError, match="no questions"):
+        written(content)
+
+
+def test_a_file_in_another_encoding_is_refused_with_its_line(written: Any) -> None:
+    with pytest.raises(DataError, match=r"questions\.jsonl:2: not UTF-8"):
+        written(b'{}\n{"question": "caf\xe9"}\n')
+
+
+def test_a_packed_file_that_is_cut_is_refused(written: Any) -> None:
+    packed = gzip.compress(lines(*[entry(id=n) for n in range(500)]).encode())
+    with pytest.raises(DataError, match="not whole"):
+        written(packed[: len(packed) // 2], "questions.jsonl.gz")
+
+
+@pytest.mark.parametrize("content", ["<a> <b> <c> .", "hello", '{"a": 1}', "[1, 2", "\x00\x01", "questions", "true"])
+def test_what_is_no_format_is_refused_with_those_that_are(written: Any, content: str) -> None:
+    with pytest.raises(InputError, match="not a file of questions") as caught:
+        written(content, "a.dat")
+    for name in ("JSON Lines", "QALD", "TEXT2SPARQL", "LC-QuAD 1", "LC-QuAD 2", "CSV"):
+        assert name in caught.value.hint
+
+
+def test_json_that_is_cut_says_where(written: Any) -> None:
+    text = (DATASETS / "qald.json").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"line \d+, column \d+"):
+        written(text[: len(text) // 2], "qald.json")
+
+
+def test_nothing_and_a_folder_without_questions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load(tmp_path / "absent")
+    with pytest.raises(InputError, match=r"no questions\.jsonl") as caught:
+        load(DATASETS)
+    assert "qald.json" in caught.value.hint
+    for name in ("a\0b", "x" * 5000):
+        with pytest.raises(InputError):
+            load(name)
+
+
+def test_only_graph_files_are_the_graph_of_a_folder(tmp_path: Path) -> None:
+    for name in ("graph.nt.gz", "graph_literals.nt.gz", "graph.txt", "other.ttl"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "questions.jsonl").write_text(lines(entry()), encoding="utf-8")
+    assert load(tmp_path).graph == (tmp_path / "graph.nt.gz",)
+    assert load(tmp_path).name == tmp_path.name
+
+
+def test_a_folder_may_name_its_graph_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "questions.jsonl").write_text(lines(entry()), encoding="utf-8")
+    about = folder / "dataset.json"
+    about.write_text('{"graph": "../data.ttl", "license": "MIT"}', encoding="utf-8")
+    assert (load(folder).graph, load(folder).licence) == ((tmp_path / "data.ttl",), "MIT")
+    for broken in ("[]", "{", '{"graph": 7}', '{"graph": [""]}'):
+        about.write_text(broken, encoding="utf-8")
+        with pytest.raises(DataError, match=r"dataset\.json"):
+            load(folder)
+
+
+def test_qald_in_english_and_german() -> None:
+    english = load(DATASETS / "qald.json")
+    assert (english.name, english.source, english.licence) == ("rivers-qald", "QALD, dataset rivers-qald", "")
+    assert [question.id for question in english.questions] == ["1", "2", "3", "5"]
+    assert [question.type for question in english.questions] == ["resource", "number,aggregation", "boolean", "string"]
+    assert answers_of(english, 0) == {river("NorthSea"): ""}
+    assert answers_of(english, 1) == {Literal("2", datatype=IRI(XSD + "integer")): "2"}
+    assert answers_of(english, 2) == {Literal(True): "true"}
+    assert answers_of(english, 3) == {Literal("Elbe", language="en"): "Elbe"}
+    (problem,) = english.problems
+    assert problem.where.endswith("qald.json: question 4")
+    assert problem.message == "no question in en; there is one in de"
+    german = load(DATASETS / "qald.json", language="de")
+    assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
+
+
+def test_qald_10_says_which_it_is(written: Any) -> None:
+    data = json.loads((DATASETS / "qald.json").read_text(encoding="utf-8"))
+    dataset = written(json.dumps({**data, "dataset": {"id": "qald-X"}}), "any.json")
+    assert (dataset.name, dataset.licence) == ("qald-10", "MIT")
+
+
+def test_text2sparql_leaves_answers_to_its_queries() -> None:
+    dataset = load(DATASETS / "text2sparql.yml")
+    assert (dataset.name, dataset.source, dataset.licence) == ("rv", "https://kgsparql.example/rivers/", "")
+    assert [question.id for question in dataset.questions] == ["rv-1", "rv-2", "rv-3", "rv-4"]
+    assert {question.answers for question in dataset.questions} == {None}
+    assert [question.type for question in dataset.questions] == ["SELECT", "SELECT,SUM", "", "ASK"]
+    german = load(DATASETS / "text2sparql.yml", language="de")
+    assert [question.text for question in german.questions] == ["Welche Städte liegen am Rhein?"]
+    assert len(german.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("questions:\n  - id: 1\n  bad: [", r"a\.yml:\d: not YAML"),
+        ("questions: 7", "questions is no list"),
+        ("questions:\n  - 7\n  - a: b", "none of 2 questions"),
+        ("questions: &a\n  - *a", "none of 1 questions"),
+        ("questions: !!python/object/apply:os.system ['true']", "not YAML"),
+    ],
+)
+def test_yaml_that_is_broken_or_means_harm(written: Any, content: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        written(content, "a.yml")
+
+
+def test_lc_quad_1_and_2() -> None:
+    first = load(DATASETS / "lcquad_1.json")
+    assert (first.name, first.licence, len(first.problems)) == ("lcquad-1", "GPL-3.0", 1)
+    (question,) = first.questions
+    assert question.topics == (Topic(IRI("http://dbpedia.org/resource/Ulm"), "Ulm"),)
+    assert (question.id, question.type, question.answers) == ("11", "template 3", None)
+    second = load(DATASETS / "lcquad_2.json")
+    assert [q.text for q in second.questions] == [
+        "What does the Rhine flow into?", "What is the mouth of the watercourse of Elbe ?",
+    ]  # fmt: skip
+    assert second.questions[0].topics == (Topic(IRI("http://www.wikidata.org/entity/Q584")),)
+    assert "dbpedia.org" in second.questions[1].sparql
+
+
+COLUMNS = {"id": "Nr", "question": "Frage", "answers": "Antworten", "topics": "Thema", "path": "Weg"}
+
+
+def test_csv_with_columns_named() -> None:
+    dataset = load(DATASETS / "table.csv", columns=COLUMNS)
+    assert answers_of(dataset, 0) == {None: "Dresden", river("Hamburg"): "Hamburg"}
+    assert answers_of(dataset, 1) == {Literal("2850", datatype=IRI(XSD + "integer")): "2850"}
+    assert dataset.questions[1].text == "How long is the Danube; in km?"
+    assert dataset.questions[0].topics == (Topic(river("Elbe")),)
+    assert [(p.where[-1], p.message) for p in dataset.problems] == [
+        ("4", "the question is empty"),
+        ("5", "a topic that is no IRI: the Rhine"),
+    ]
+
+
+def test_a_column_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InputError, match="no column Answer for answers") as caught:
+        load(DATASETS / "table.csv", columns={"question": "Frage", "answers": "Answer"})
+    assert "Nr, Frage, Antworten, Thema, Weg" in caught.value.hint
+    with pytest.raises(InputError, match="which column is the question"):
+        load(DATASETS / "table.csv")
+    with pytest.raises(InputError, match="no field answer"):
+        load(DATASETS / "table.csv", columns={"question": "Frage", "answer": "Antworten"})
+
+
+def test_tsv_whose_header_has_the_names_of_fields(written: Any) -> None:
+    rows = [
+        "question\tanswers\tsparql\thops",
+        "Where?\tBonn\t\t1",
+        "Why?\t\tASK {}\t",
+        "Who?\t\t\tx",
+        "What?\ta\tb\t1\t2",
+    ]
+    dataset = written("\r\n".join(rows), "a.tsv")
+    assert [(q.id, q.answers is None, q.hops) for q in dataset.questions] == [("2", False, 1), ("3", True, None)]
+    assert [problem.message for problem in dataset.problems] == [
+        "hops is no number from 0 on but a text", "5 cells in 4 columns",
+    ]  # fmt: skip
+
+
+def test_a_quote_that_never_ends_is_one_problem(written: Any) -> None:
+    dataset = written('question,answers\nWhere?,Bonn\n"Why,b\n' + "x" * 140_000 + "\n", "a.csv")
+    assert len(dataset.questions) == 1
+    assert len(dataset.problems) == 1
+
+
+def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:
+    questions = [Question(id=str(n), text="?", hops=1 + n % 3 if n < 290 else None) for n in range(300)]
+    taken = sample(questions, 90, seed=1)
+    assert taken == sample(questions, 90, seed=1)
+    assert taken != sample(questions, 90, seed=2)
+    assert list(taken) == [question for question in questions if question in set(taken)]
+    assert Counter(question.hops for question in taken) == {1: 27, 2: 27, 3: 26, None: 10}
+    assert set(sample(questions, 60, seed=1)) < set(taken)
+    assert sample(questions, None) == sample(questions, 300) == tuple(questions)
+
+
+def test_the_real_datasets_beside_the_checkout_are_read_whole(shared_data: Path) -> None:
+    counts = {}
+    for folder in sorted(shared_data.iterdir()):
+        try:
+            dataset = load(folder)
+        except KgsparqlError:
+            continue
+        assert dataset.problems == ()
+        assert all(question.answers for question in dataset.questions)
+        assert [graph.name.split(".")[0] for graph in dataset.graph] == ["graph"]
+        counts[dataset.name] = len(dataset.questions)
+    assert counts["metaqa"] == 900
+    assert counts["orkg"] == 80

@@ -1,0 +1,302 @@
+"""Questions made of real graphs: verified, balanced, the same for the same seed, and in sentences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import InputError, NotFoundError, UnreachableError
+from kgsparql.evaluation.datasets import load
+from kgsparql.evaluation.made_dataset import write_dataset
+from kgsparql.evaluation.making import Made, make
+from kgsparql.evaluation.question_wording import can_be_asked, question_text
+from kgsparql.evaluation.rephrasing import rephrased
+from kgsparql.evaluation.validation import validate
+from kgsparql.evaluation.wording import Wording, plural, singular, wording
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.language_model import LanguageModel
+from kgsparql.openai_client import OpenAIClient
+from kgsparql.paths import PropertyPath
+from kgsparql.terms import IRI, Literal
+from tests.conftest import FIXTURES
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.model_server import ModelServer, Reply, Status, Text
+
+NOBEL = FIXTURES / "nobel.ttl"
+E = "http://e.org/"
+
+
+@pytest.fixture(scope="module")
+def nobel() -> KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def made(nobel: KnowledgeBase) -> Made:
+    return make(nobel, 80, seed=1)
+
+
+def ask(
+    path: list[str], names: dict[str, str], kinds: list[str] | None = None, *, several: bool = True, many: bool = False
+) -> str:
+    """A question about Ann along a path of short names."""
+    forms: dict[IRI, Wording] = {}
+    for short, name in names.items():
+        found = wording(name)
+        assert found is not None
+        forms[IRI(E + short)] = found
+    steps = PropertyPath.of(*(f"{'^' * p.startswith('^')}{E}{p.lstrip('^')}" for p in path))
+    return question_text(
+        steps, "Ann", forms, kinds or [""] * len(path), several=several, many=steps.steps if many else ()
+    )
+
+
+def test_questions_are_balanced_by_hops_and_direction(made: Made) -> None:
+    counts = Counter((question.hops, question.direction) for question in made.questions)
+    assert counts == dict(made.counts)
+    assert len(counts) == 8
+    assert set(counts.values()) == {10}
+    assert {question.type for question in made.questions if question.hops == 2} == {
+        "2-hop forward", "2-hop inverse", "2-hop mixed",
+    }  # fmt: skip
+    by_path = Counter(question.path for question in made.questions)
+    assert max(by_path.values()) <= 2
+    topics = Counter(question.topics[0].iri for question in made.questions)
+    assert max(topics.values()) <= 3
+
+
+def test_every_question_reproduces_by_its_sparql_and_by_its_path(
+    made: Made, nobel: KnowledgeBase, tmp_path: Path
+) -> None:
+    write_dataset(tmp_path / "made", made, nobel, sources=[str(NOBEL)], seed=1)
+    dataset = load(tmp_path / "made")
+    assert dataset.graph == (NOBEL,)
+    assert (dataset.name, dataset.licence) == ("nobel-made", "")
+    assert dataset.source == f"made by kgsparql eval make from {NOBEL}"
+    assert dataset.problems == ()
+    assert {finding.outcome for finding in validate(dataset, nobel)} == {"reproduced"}
+    walked = [question.to_json() | {"sparql": ""} for question in dataset.questions]
+    again = type(dataset)(name="", questions=tuple(map(type(dataset.questions[0]).from_json, walked)))
+    findings = validate(again, nobel)
+    assert {(finding.outcome, finding.how) for finding in findings} == {("reproduced", "path")}
+    assert not any(finding.absent for finding in findings)
+
+
+def test_answers_are_few_and_of_one_kind_and_the_topic_is_named(made: Made, nobel: KnowledgeBase) -> None:
+    for question in made.questions:
+        assert question.answers is not None
+        assert 1 <= len(question.answers) <= 20
+        assert len({isinstance(answer.term, IRI) for answer in question.answers}) == 1
+        (topic,) = question.topics
+        assert topic.label in question.text
+        assert nobel.resolve(topic.label) == topic.iri
+        assert topic.iri not in {answer.term for answer in question.answers}
+        assert question.text[0].isupper()
+        assert question.text[-1] in "?."
+        assert "  " not in question.text
+    assert any(isinstance(answer.term, Literal) for q in made.questions for answer in q.answers or ())
+    assert len({question.text for question in made.questions}) == 80
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
+    made: Made, nobel: KnowledgeBase, tmp_path: Path
+) -> None:
+    again = make(kgsparql.open(NOBEL, embedder="none"), 80, seed=1)
+    for name, one in (("a", made), ("b", again)):
+        write_dataset(tmp_path / name, one, nobel, sources=[str(NOBEL)], seed=1)
+    for file in ("questions.jsonl", "dataset.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    other = make(nobel, 80, seed=2)
+    assert {question.text for question in other.questions} != {question.text for question in made.questions}
+
+
+def test_limits_on_hops_and_answers_hold(nobel: KnowledgeBase) -> None:
+    few = make(nobel, 20, max_hops=1, max_answers=1)
+    assert {question.hops for question in few.questions} == {1}
+    assert {len(question.answers or ()) for question in few.questions} == {1}
+
+
+def test_an_endpoint_gives_the_same_questions_as_the_file(nobel: KnowledgeBase, tmp_path: Path) -> None:
+    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
+        remote = make(kgsparql.open(url, embedder="none"), 16)
+    local = make(nobel, 16)
+    assert [question.text for question in remote.questions] == [question.text for question in local.questions]
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(made: Made, nobel: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="something is there already"):
+        write_dataset(tmp_path, made, nobel, sources=[], seed=1)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("turtle", "message"),
+    [
+        ("", "holds no triples"),
+        (":a rdfs:label 'Ann' . :b a :C .", "holds no triples that a question could be about"),
+        ("<http://e.org/Q1> <http://e.org/P2> <http://e.org/Q3> .", "nothing in it has a name"),
+        ("<http://e.org/Ann> <http://e.org/P2> <http://e.org/Bob> .", "leads to at most 20 answers"),
+    ],
+)
+def test_graphs_that_no_question_can_be_made_of(
+    graph_of: Callable[..., OxigraphGraph], turtle: str, message: str
+) -> None:
+    with pytest.raises(NotFoundError, match=message):
+        make(KnowledgeBase(graph_of(turtle), embedder=None), 5)
+
+
+def test_a_graph_without_labels_is_asked_by_the_ends_of_its_iris(graph_of: Callable[..., OxigraphGraph]) -> None:
+    turtle = "<http://e.org/Ann_Lee> <http://e.org/birthPlace> <http://e.org/New_York> ."
+    made = make(KnowledgeBase(graph_of(turtle), embedder=None), 5)
+    assert [question.text for question in made.questions] == [
+        "What is the birth place of Ann Lee?", "Which person has New York as birth place?",
+    ]  # fmt: skip
+
+
+def test_names_that_two_entities_have_are_avoided_and_else_said_to_be_shared(
+    graph_of: Callable[..., OxigraphGraph],
+) -> None:
+    twins = ":a rdfs:label 'Ann' ; :knows :b . :c rdfs:label 'Ann'@en ; :knows :b . "
+    named = ":b rdfs:label 'Bob' ; :owns :d . :d rdfs:label 'a house' ."
+    made = make(KnowledgeBase(graph_of(twins + named), embedder=None), 20)
+    assert not made.are_shared
+    assert all("Ann" not in question.text for question in made.questions)
+    made = make(KnowledgeBase(graph_of(twins + ":b rdfs:label 'Ann' ."), embedder=None), 20)
+    assert made.are_shared
+    assert made.questions
+
+
+def test_blank_nodes_long_texts_and_yes_or_no_are_no_answers(graph_of: Callable[..., OxigraphGraph]) -> None:
+    facts = (
+        f":a rdfs:label 'Ann' ; :home [ :city :x ] ; :note '{'word ' * 40}' ; :alive true ; :site 'http://a.org/b' ; "
+    )
+    made = make(KnowledgeBase(graph_of(facts + ":age 7 . :x rdfs:label 'Bonn' ."), embedder=None), 20)
+    assert [question.text for question in made.questions] == ["What is the age of Ann?"]
+
+
+def test_steps_that_only_a_shared_name_makes_possible_are_left_out(graph_of: Callable[..., OxigraphGraph]) -> None:
+    """A node that is a genre and a film of that name: nobody asks for the director of a genre."""
+    films = "".join(f":f{n} a :Film ; rdfs:label 'Film {n}x' ; :genre :g{n % 3} ; :director :d{n} . " for n in range(9))
+    people = "".join(f":d{n} a :Person ; rdfs:label 'Person {n}y' . " for n in range(9))
+    genres = "".join(f":g{n} a :Genre ; rdfs:label 'Genre {n}z' . " for n in range(3))
+    turtle = f"{films} {people} {genres} :g0 a :Film ; :director :d0 ."
+    made = make(KnowledgeBase(graph_of(turtle), embedder=None), 60)
+    assert not any("director of the genre" in question.text for question in made.questions)
+    assert any("genre of the film" in question.text for question in made.questions)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "text"),
+    [
+        ("directed_by", "passive", "directed by"), ("locatedIn", "passive", "located in"), ("knows", "verb", "knows"),
+        ("has genre", "noun", "genre"), ("is part of", "of", "part"), ("is a list of", "of", "list"),
+        ("influenced", "verb", "influenced"), ("seed", "noun", "seed"), ("belongs to", "verb", "belongs to"),
+        ("made of", "passive", "made of"), ("lexicalized sense of", "of", "lexicalized sense"),
+        ("ISO code", "noun", "ISO code"), ("can check disease", "verb", "can check"),
+        ("sub class of", "of", "subclass"), ("country of citizenship", "noun", "country of citizenship"),
+        ("award – winner", "noun", "winner"), ("has part(s)", "noun", "parts"), ("domainIncludes", "noun", "domain"),
+    ],
+)  # fmt: skip
+def test_forms_of_the_names_of_predicates(name: str, form: str, text: str) -> None:
+    found = wording(name)
+    assert found is not None
+    assert (found.form, found.text) == (form, text)
+
+
+def test_sentences() -> None:
+    names = {"by": "written by", "at": "worked at", "part": "part of", "place": "birth place", "kid": "child"}
+    assert ask(["place"], names, several=False) == "What is the birth place of Ann?"
+    assert ask(["kid"], names) == "Who are the children of Ann?"
+    assert ask(["^kid"], names, several=False) == "Which person has Ann as child?"
+    assert ask(["by"], names, ["person"]) == "Who was Ann written by?"
+    assert ask(["^by"], names, ["book"]) == "Which books were written by Ann?"
+    assert ask(["at"], names, ["university"]) == "Name the universities that Ann worked at."
+    assert ask(["at"], names) == "Name everything that Ann worked at."
+    assert ask(["^at"], names, ["scientist"], several=False) == "Which scientist worked at Ann?"
+    assert ask(["part"], names, several=False) == "What is Ann part of?"
+    assert ask(["^part"], names) == "What are the parts of Ann?"
+    assert ask(["^at", "place"], names, ["person", "city"]) == (
+        "What are the birth places of the people that worked at Ann?"
+    )
+    assert ask(["kid", "place"], names, many=True) == "What are the birth places of the children of Ann?"
+    assert ask(["at", "^at"], names, ["firm", "person"], many=True) == (
+        "Which other people worked at one of the firms that Ann worked at?"
+    )
+    assert ask(["at", "^at"], names, ["firm", "person"]) == "Which other people worked at the firm that Ann worked at?"
+    assert (
+        ask(["^place", "^kid"], names, ["person", "person"])
+        == "Whose child is one of the people whose birth place is Ann?"
+    )
+
+
+def test_a_path_that_needs_two_clauses_is_not_asked() -> None:
+    names = {IRI(E + "part"): Wording("of", "part"), IRI(E + "sub"): Wording("of", "subclass")}
+    twice = [PropertyPath.of(E + name, E + name) for name in ("part", "sub")]
+    assert [can_be_asked(path, names) for path in twice] == [False, True]
+    assert not can_be_asked(PropertyPath.of(E + "unknown"), names)
+
+
+@pytest.mark.parametrize("noun", ["city", "person", "spouse", "class", "box", "birth place", "date of birth", "bus"])
+def test_plurals_and_back(noun: str) -> None:
+    assert plural(noun) != noun
+    assert singular(plural(noun)) == noun
+    assert plural(plural(noun)) == plural(noun)
+
+
+def asked_again(made: Made, script: Callable[[dict[str, object]], Reply]) -> tuple[object, list[object]]:
+    with ModelServer(script) as server:
+        model = LanguageModel("m", OpenAIClient(server.url, api_key="k"))
+        with model:
+            found = rephrased(made, model, Usage(Budget(max_seconds=None)), lambda _: None)
+        return found, list(server.requests)
+
+
+def test_a_model_rephrases_and_what_it_gets_wrong_stays(made: Made) -> None:
+    few = Made(made.questions[:4], made.counts, 4)
+    seen: list[str] = []
+
+    def script(body: dict[str, object]) -> Reply:
+        shown = str(body["messages"][1]["content"])  # type: ignore[index]
+        seen.append(shown)
+        name = shown.split("<name>\n")[1].split("\n", maxsplit=1)[0]
+        replies = [
+            {"question": f"Tell me about {name}?"},
+            {"question": "What is it?"},
+            {"other": 1},
+            {"question": name},
+        ]
+        return Text(replies[len(seen) - 1])
+
+    found, requests = asked_again(few, script)
+    assert len(requests) == 4
+    texts = [question.text for question in found.made.questions]  # type: ignore[attr-defined]
+    assert texts[0] == f"Tell me about {few.questions[0].topics[0].label}?"
+    assert texts[1:] == [question.text for question in few.questions[1:]]
+    assert (found.kept, found.reasons) == (3, (("E_LLM_FORMAT", 3),))  # type: ignore[attr-defined]
+    assert seen == [
+        f"<question>\n{question.text}\n</question>\n<name>\n{question.topics[0].label}\n</name>"
+        for question in few.questions
+    ]
+
+
+def test_a_model_that_is_not_there_is_an_error(made: Made) -> None:
+    with pytest.raises(UnreachableError):
+        asked_again(made, lambda _: Status(401, {}))
+
+
+def test_questions_of_the_real_graphs_beside_the_checkout(shared_data: Path) -> None:
+    for name in ("orkg", "music"):
+        knowledge = kgsparql.open(shared_data / name / "graph.nt.gz", embedder="none")
+        made = make(knowledge, 24)
+        assert len(made.questions) == 24
+        assert len(made.counts) >= 5
+        lines = json.dumps([question.to_json() for question in made.questions])
+        assert "made-0024" in lines

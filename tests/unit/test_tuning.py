@@ -1,0 +1,305 @@
+"""Tuning: what is best and at what cost, what the held-out questions say of it, and that nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgsparql
+from kgsparql.asking import Asking
+from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.evaluation import configuration as config
+from kgsparql.evaluation.dataset import Dataset, Question
+from kgsparql.evaluation.datasets import load, sample
+from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.running import Plan, Tally
+from kgsparql.evaluation.scoring import Scored
+from kgsparql.evaluation.search_spaces import Space
+from kgsparql.evaluation.splitting import Split, split
+from kgsparql.evaluation.statistics import differences
+from kgsparql.evaluation.tuning import Bench, checked_metric, tune
+from kgsparql.evaluation.tuning_results import Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning_tables import as_json, as_text
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.presets import Preset
+from tests.conftest import FIXTURES
+
+CONFIG = {
+    "dataset": {"name": "nobel", "questions_sha256": "ab"},
+    "graph": {"fingerprint": "cd"},
+    "model": "",
+    "gold_topics": False,
+}
+HALF = tuple(Question(id=f"q{n}", text="?") for n in range(40))
+
+
+def trial(
+    setting: Mapping[str, Any], values: Sequence[float], *, calls: float = 0, queries: float = 5, metric: str = "f1"
+) -> Trial:
+    """A trial as it comes of a run, with these values of its metric."""
+    n = len(values)
+    costs = {"model_calls": calls, "rounds": calls, "queries": queries, "seconds": 0.25}
+    scored = Scored(
+        run=Run(Path("run"), {}), method="mindmap", model="", questions=HALF[:n], errors={},
+        values={metric: np.array(values, float), **{name: np.full(n, float(cost)) for name, cost in costs.items()}},
+    )  # fmt: skip
+    return Trial(setting=setting, name=setting_text(setting), metric=metric, scored=scored)
+
+
+def tuning(
+    *trials: Trial, held_out: tuple[Trial, Trial] | None = None, values: str = "3,5,10", metric: str = "f1"
+) -> Tuning:
+    """A tuning of mindmap's paths_kept, and max_hops where the trials have one."""
+    texts = {"paths_kept": values, "max_hops": "2,3"} if "max_hops" in trials[0].setting else {"paths_kept": values}
+    chosen = max(trials, key=lambda one: one.rank)
+    seen = held_out or (trials[0], chosen)
+    first, second = (one.scored.values[metric] for one in seen)
+    same = seen[0] is seen[1]
+    return Tuning(
+        config=CONFIG, space=Space.read("mindmap", texts), search=Search(), metric=metric, trials=trials,
+        split=split(HALF, 0.5, seed=0), chosen=chosen, left_out=0, held_out=seen,
+        difference=None if same else differences([(second, first)])[0],
+    )  # fmt: skip
+
+
+def test_the_best_is_the_cheapest_of_the_best() -> None:
+    found = tuning(
+        trial({"paths_kept": 5}, [1, 0, 0, 0], calls=2),
+        trial({"paths_kept": 3}, [1, 1, 0, 0], calls=3),
+        trial({"paths_kept": 10}, [0, 1, 1, 0], calls=2),
+    )
+    assert found.chosen.setting == {"paths_kept": 10}
+    assert found.cost == "model_calls"
+
+
+def test_the_default_stays_where_nothing_is_better() -> None:
+    found = tuning(
+        trial({"paths_kept": 5}, [1, 0]), trial({"paths_kept": 3}, [1, 0]), trial({"paths_kept": 10}, [0, 0])
+    )
+    assert found.chosen is found.default
+    assert not found.significant
+    assert found.verdict.startswith("Nothing that was tried is better than the default options")
+    assert found.preset(kgsparql="1").options == {"paths_kept": 5}
+
+
+def test_what_nothing_beats_is_marked() -> None:
+    found = tuning(
+        trial({"paths_kept": 5}, [0.5], calls=2),
+        trial({"paths_kept": 3}, [0.2], calls=1),
+        trial({"paths_kept": 10}, [0.4], calls=2),
+        trial({"paths_kept": 20}, [0.5], calls=2),
+        trial({"paths_kept": 30}, [0.9], calls=9),
+    )
+    assert found.pareto == {"paths_kept=5", "paths_kept=3", "paths_kept=20", "paths_kept=30"}
+
+
+def test_queries_are_what_is_traded_where_no_model_was_asked() -> None:
+    found = tuning(trial({"paths_kept": 5}, [0.5], queries=9), trial({"paths_kept": 3}, [0.5], queries=4))
+    assert found.cost == "queries"
+    assert found.pareto == {"paths_kept=3"}
+    assert found.chosen.setting == {"paths_kept": 3}
+
+
+def test_lower_is_better_where_the_metric_says_so() -> None:
+    found = tuning(
+        trial({"paths_kept": 5}, [9, 9], metric="queries", queries=9),
+        trial({"paths_kept": 3}, [4, 4], metric="queries", queries=4),
+        metric="queries",
+    )
+    assert found.chosen.setting == {"paths_kept": 3}
+    assert found.pareto == {"paths_kept=3"}
+    tables = [line.split() for line in as_text(found, reproducible=True).splitlines() if line.startswith("  ")]
+    assert ["queries", "paths_kept", "run"] in tables
+    assert ["option", "value", "queries", "trials"] in tables
+
+
+def both(paths: int, hops: int, score: float) -> Trial:
+    return trial({"paths_kept": paths, "max_hops": hops}, [score])
+
+
+def test_effects_compare_what_differs_in_nothing_else() -> None:
+    found = tuning(both(5, 5, 0.9), both(3, 2, 0.1), both(3, 3, 0.3), both(10, 2, 0.5), both(10, 3, 0.7), values="3,10")
+    paths, hops = found.effects["paths_kept"], found.effects["max_hops"]
+    assert [(e.value, round(e.score, 6), e.n, e.matched) for e in paths] == [(3, 0.2, 2, True), (10, 0.6, 2, True)]
+    assert [(e.value, round(e.score, 6), e.n, e.matched) for e in hops] == [(2, 0.3, 2, True), (3, 0.5, 2, True)]
+
+
+def test_effects_of_one_at_a_time_are_those_of_the_step_that_changed_the_option() -> None:
+    found = tuning(
+        both(5, 5, 0.4), both(3, 5, 0.5), both(10, 5, 0.6), both(10, 2, 0.9), both(10, 3, 0.8), values="3,10"
+    )
+    assert [(e.value, e.score, e.n) for e in found.effects["paths_kept"]] == [(5, 0.4, 1), (3, 0.5, 1), (10, 0.6, 1)]
+    assert [(e.value, e.score, e.n) for e in found.effects["max_hops"]] == [(5, 0.6, 1), (2, 0.9, 1), (3, 0.8, 1)]
+
+
+def test_effects_of_a_random_search_say_that_they_are_rough() -> None:
+    found = tuning(both(5, 5, 0.4), both(3, 2, 0.5), both(10, 3, 0.6), values="3,10")
+    assert [(e.value, e.score, e.matched) for e in found.effects["paths_kept"]] == [
+        (5, 0.4, False), (3, 0.5, False), (10, 0.6, False),
+    ]  # fmt: skip
+    assert "no value is told from its company" in as_text(found)
+
+
+@pytest.mark.parametrize(
+    ("default", "chosen", "significant", "said"),
+    [
+        ([0] * 10 + [1] * 10, [1] * 20, True, "f1 1.000 instead of 0.500 with the default options on 20 held-out"),
+        ([0] * 11 + [1] * 9, [1] + [0] * 10 + [1] * 9, False, "NOT significant: it may be chance. f1 0.500 instead"),
+        ([0, 1] * 10, [0, 1] * 10, False, "There is NO gain on the held-out questions"),
+        ([1] * 11 + [0] * 9, [1] * 10 + [0] * 10, False, "There is NO gain on the held-out questions"),
+        ([1] * 20, [0] * 10 + [1] * 10, False, "The chosen options are WORSE than the default ones"),
+    ],
+)
+def test_the_held_out_questions_say_what_the_choice_is_worth(
+    default: list[int], chosen: list[int], significant: bool, said: str
+) -> None:
+    on_development = trial({"paths_kept": 5}, [0]), trial({"paths_kept": 3}, [1])
+    held_out = trial({"paths_kept": 5}, default), trial({"paths_kept": 3}, chosen)
+    found = tuning(*on_development, held_out=held_out)
+    assert found.significant is significant
+    assert said in found.verdict
+    preset = found.preset(kgsparql="0.1.0")
+    assert said in preset.comment
+    assert preset.tuned is not None
+    assert preset.tuned.significant is significant
+    assert preset.tuned.held_out.n == 20
+    assert "The gain" not in found.verdict or "chance" in found.verdict
+    assert said.partition(".")[0] in " ".join(as_text(found).split())
+
+
+def test_a_metric_that_is_not_defined_in_one_trial_is_no_winner() -> None:
+    nan = float("nan")
+    found = tuning(trial({"paths_kept": 5}, [0.1, nan]), trial({"paths_kept": 3}, [nan, nan]))
+    assert found.chosen.setting == {"paths_kept": 5}
+    assert json.loads(as_json(found))["trials"][1]["f1"] is None
+    assert "–" in as_text(found)
+
+
+def test_the_table_says_seconds_unless_they_are_left_out() -> None:
+    found = tuning(trial({"paths_kept": 5}, [0.5]), trial({"paths_kept": 3}, [0.25]))
+    assert "  s  " in as_text(found)
+    assert "seconds" not in as_json(found, reproducible=True)
+    assert json.loads(as_json(found))["trials"][0]["seconds"] == 0.25
+    head = next(line for line in as_text(found, reproducible=True).splitlines() if "queries" in line)
+    assert head.split() == ["f1", "queries", "paths_kept", "run"]
+
+
+def test_only_what_can_be_made_better_is_tuned_for() -> None:
+    assert checked_metric("expected_hits@1") == "expected_hits@1"
+    with pytest.raises(OptionError, match="no metric 'beauty' to tune for"):
+        checked_metric("beauty")
+    with pytest.raises(OptionError, match="no search 'greedy'"):
+        Search(kind="greedy")
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return load(FIXTURES / "nobel_questions.jsonl")
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture
+def bench(knowledge: KnowledgeBase, dataset: Dataset, tmp_path: Path) -> Callable[..., Bench]:
+    """A function that makes a bench on the bundled graph."""
+
+    def make(folder: str = "run", metric: str = "f1", **texts: str) -> Bench:
+        plan = Plan(questions=(), methods=(), asking=Asking())
+        return Bench(
+            knowledge=knowledge, plan=plan, path=tmp_path / folder, metric=metric,
+            space=Space.read("path_ranking", texts or {"paths_kept": "1,10", "max_hops": "1,2"}),
+            configuration=lambda own: config.configuration(dataset, knowledge, own, sampling={}, embedder="none"),
+        )  # fmt: skip
+
+    return make
+
+
+@pytest.fixture
+def parts(dataset: Dataset) -> Split:
+    return split(sample(dataset.questions, 8), 0.5, seed=0)
+
+
+def lines(path: Path) -> dict[str, int]:
+    """How many answers there are in each file."""
+    return {str(file.relative_to(path)): file.read_bytes().count(b"\n") for file in path.glob("*/*/answers/*.jsonl")}
+
+
+def test_a_grid_on_a_real_graph(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def hear(tally: Tally) -> None:
+        heard.append(tally.method)
+
+    made = replace(bench(), tell=hear)
+    found = tune(made, parts, Search())
+    assert [trial.setting for trial in found.trials] == [
+        {"paths_kept": 5, "max_hops": None},
+        {"paths_kept": 1, "max_hops": 1}, {"paths_kept": 1, "max_hops": 2},
+        {"paths_kept": 10, "max_hops": 1}, {"paths_kept": 10, "max_hops": 2},
+    ]  # fmt: skip
+    assert "trial 2 of 5: paths_kept=1 max_hops=1" in heard
+    assert "held out: default" in heard
+    counts = lines(tmp_path / "run")
+    assert set(counts.values()) == {4}
+    assert sum(name.startswith("trials/") for name in counts) == 5
+    chosen = Run.open(tmp_path / "run" / "trials" / found.chosen.name)
+    assert chosen.config["methods"][0]["options"]["paths_kept"] == found.chosen.setting["paths_kept"]
+    assert [question.id for question in chosen.questions] == [question.id for question in parts.development]
+    assert chosen.config["ended"] is not None
+    said = json.loads(as_json(found))
+    assert [own["chosen"] for own in said["trials"]].count(True) == 1
+    assert said["held_out"]["n"] == 4
+    file = tmp_path / "preset.toml"
+    file.write_text(found.preset(kgsparql="0.1.0").to_toml(), encoding="utf-8")
+    preset = Preset.load(file)
+    assert preset.with_options({})["max_hops"] == str(found.chosen.setting["max_hops"]).lower()
+
+
+def test_what_was_killed_goes_on_to_the_same_table(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
+    search = Search(kind="one-at-a-time")
+    table = as_text(tune(bench("whole"), parts, search), reproducible=True)
+    tune(bench("run"), parts, search)
+    trials = sorted((tmp_path / "run" / "trials").iterdir())
+    files = [next(trial.glob("answers/*.jsonl")) for trial in trials]
+    files[0].write_bytes(files[0].read_bytes()[:-20])  # killed while it wrote an answer
+    (trials[1] / "run.json").unlink()  # killed while it began
+    for file in (*trials[2].rglob("*"), trials[2] / "run.json"):
+        if file.is_file():
+            file.unlink()
+    before = {file: file.stat().st_mtime_ns for file in files[3:]}
+    assert as_text(tune(bench("run"), parts, search), reproducible=True) == table
+    assert {file: file.stat().st_mtime_ns for file in files[3:]} == before
+    assert set(lines(tmp_path / "run").values()) == {4}
+
+
+def test_another_search_asks_only_what_is_new(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
+    tune(bench(paths_kept="1,10"), parts, Search())
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("answers/*.jsonl")}
+    found = tune(bench(paths_kept="10,2"), parts, Search(kind="random", trials=2))
+    assert {trial.setting["paths_kept"] for trial in found.trials} == {5, 10, 2}
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    assert len(list((tmp_path / "run" / "trials").iterdir())) == 4
+
+
+def test_another_tuning_is_not_gone_on_with(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
+    tune(bench(paths_kept="1"), parts, Search())
+    other = replace(parts, development=parts.held_out, held_out=parts.development)
+    with pytest.raises(InputError, match="is a run of something else: split"):
+        tune(bench(paths_kept="1"), other, Search())
+    (tmp_path / "run" / "tuning.json").write_text("[]")
+    with pytest.raises(DataError, match="not what a tuning writes"):
+        tune(bench(paths_kept="1"), parts, Search())
+
+
+def test_a_metric_that_no_question_has_is_said(bench: Callable[..., Bench], parts: Split) -> None:
+    with pytest.raises(DataError, match="triple_f1 is not defined for any of the 4 development questions"):
+        tune(bench(metric="triple_f1", paths_kept="1"), parts, Search())

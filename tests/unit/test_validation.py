@@ -1,0 +1,194 @@
+"""Gold answers checked on real graphs, in memory, on disk and at an endpoint; SPARQL of a file is foreign text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import DataError
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
+from kgsparql.evaluation.datasets import load
+from kgsparql.evaluation.gold_queries import hint_for
+from kgsparql.evaluation.validation import Finding, answered, missing_share, validate
+from kgsparql.graphs import load_store
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.terms import IRI, Literal
+from tests.conftest import FIXTURES
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+RIVERS = FIXTURES / "datasets" / "rivers"
+R = "https://kgsparql.example/rivers/"
+
+
+@pytest.fixture(scope="module")
+def rivers() -> KnowledgeBase:
+    return kgsparql.open(RIVERS / "graph.ttl", embedder="none")
+
+
+def asked(sparql: str, *answers: GoldAnswer, **more: object) -> Dataset:
+    question = Question(id="q", text="?", sparql=sparql, answers=answers or None, **more)  # type: ignore[arg-type]
+    return Dataset(name="one", questions=(question,))
+
+
+def one(dataset: Dataset, knowledge: KnowledgeBase) -> Finding:
+    (finding,) = validate(dataset, knowledge, timeout_s=5)
+    return finding
+
+
+def check_rivers(findings: list[Finding]) -> None:
+    by_id = {finding.question: finding for finding in findings}
+    outcomes = {name: (finding.outcome, finding.how) for name, finding in by_id.items()}
+    assert outcomes == {
+        "r1": ("reproduced", "path"), "r2": ("reproduced", "path"), "r3": ("reproduced", "path"),
+        "r4": ("reproduced", "sparql"), "r5": ("reproduced", "sparql"), "r6": ("different", "path"),
+        "r7": ("reproduced", "triples"), "r8": ("unchecked", ""),
+    }  # fmt: skip
+    assert by_id["r6"].missing == (f"<{R}Weser>",)
+    assert by_id["r6"].extra == (f"<{R}Elbe>",)
+    assert by_id["r6"].absent == (f"<{R}Weser>",)
+    assert [finding.question for finding in findings if not finding.is_fine] == ["r6"]
+
+
+def test_paths_queries_and_triples_are_compared_with_the_gold_answers(rivers: KnowledgeBase) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    check_rivers(validate(load(RIVERS), rivers, progress=lambda *step: told.append(step)))
+    assert told[-1] == ("checking answers", 8, 8)
+
+
+def test_the_same_on_a_store_on_disk_and_at_an_endpoint(tmp_path: Path) -> None:
+    load_store([RIVERS / "graph.ttl"], tmp_path / "store")
+    check_rivers(validate(load(RIVERS), kgsparql.open(tmp_path / "store", embedder="none")))
+    with oxigraph_serve(store_of(RIVERS / "graph.ttl", tmp_path / "served")) as url:
+        check_rivers(validate(load(RIVERS), kgsparql.open(url, embedder="none")))
+
+
+def test_the_questions_of_the_shipped_graph_all_reproduce() -> None:
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    findings = validate(load(FIXTURES / "nobel_questions.jsonl"), knowledge)
+    assert Counter(finding.outcome for finding in findings) == {"reproduced": 40}
+
+
+def test_a_refused_query_says_why_and_what_to_write(rivers: KnowledgeBase) -> None:
+    findings = {f.question: f for f in validate(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers)}
+    assert {name: finding.outcome for name, finding in findings.items()} == {
+        "rv-1": "derived", "rv-2": "refused", "rv-3": "empty", "rv-4": "derived",
+    }  # fmt: skip
+    assert "XMLSchema#int> is not supported" in findings["rv-2"].reason
+    assert findings["rv-2"].hint == "SPARQL has no such cast; write xsd:integer(…) in its place"
+    assert [name for name, finding in findings.items() if not finding.is_fine] == ["rv-2", "rv-3"]
+
+
+@pytest.mark.parametrize(
+    ("sparql", "reason"),
+    [
+        ("SELECT ?x {", "line 1:"),
+        ("DROP ALL", "DROP is not run here"),
+        ("SELECT ?x { SERVICE <http://e.org/> { ?x ?y ?z } }", "SERVICE is not run here"),
+        ("CONSTRUCT { ?x ?y ?z } WHERE { ?x ?y ?z }", "CONSTRUCT has no answers"),
+        ("SELECT ?x { ?x nope:a ?z }", "nope"),
+        ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", "more than 100,000 solutions"),
+        ("SELECT ?x { " + "{" * 3000 + "}" * 3000 + " }", "deep"),
+    ],
+)
+def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase, sparql: str, reason: str) -> None:
+    finding = one(asked(sparql, GoldAnswer(None, "x")), rivers)
+    assert finding.outcome == "refused"
+    assert reason in finding.reason
+
+
+def test_a_query_that_was_killed_does_not_end_those_after_it(rivers: KnowledgeBase) -> None:
+    endless = asked("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }").questions[0]
+    fine = replace(asked("ASK { ?s ?p ?o }").questions[0], id="fine")
+    findings = validate(Dataset(name="two", questions=(endless, fine)), rivers, timeout_s=1)
+    assert [finding.outcome for finding in findings] == ["refused", "derived"]
+    assert findings[0].reason == "the query was stopped after 1 s"
+
+
+def test_a_variable_that_is_always_empty_is_noted(rivers: KnowledgeBase) -> None:
+    finding = one(asked(f"SELECT ?r ?twice {{ ?r <{R}length> ?l . BIND(STR(?r) * 2 AS ?twice) }}"), rivers)
+    assert (finding.outcome, finding.reason) == ("derived", "?twice is empty in every solution")
+
+
+def test_literals_are_compared_by_value_and_names_by_labels(rivers: KnowledgeBase) -> None:
+    length = f"SELECT ?l {{ <{R}Rhine> <{R}length> ?l }}"
+    decimal = Literal("1230.0", datatype=IRI("http://www.w3.org/2001/XMLSchema#decimal"))
+    assert one(asked(length, GoldAnswer(decimal, "")), rivers).outcome == "reproduced"
+    assert one(asked(length, GoldAnswer(Literal("1,230"), "")), rivers).outcome == "different"
+    mouth = f"SELECT ?l {{ <{R}Rhine> <{R}mouth> ?l }}"
+    assert one(asked(mouth, GoldAnswer(None, "north sea")), rivers).outcome == "reproduced"
+    assert one(asked(mouth, GoldAnswer(None, "sea")), rivers).outcome == "different"
+    assert one(asked("ASK { ?s ?p 'no' }", GoldAnswer(Literal("false"), "")), rivers).outcome == "reproduced"
+
+
+def test_a_path_with_a_predicate_that_the_graph_lacks_is_refused(rivers: KnowledgeBase) -> None:
+    topic = Topic(IRI(R + "Rhine"))
+    question = Question(id="q", text="?", path=("mouth", "^nope"), topics=(topic,), answers=(GoldAnswer(None, "x"),))
+    finding = one(Dataset(name="one", questions=(question,)), rivers)
+    assert (finding.outcome, finding.reason) == ("refused", "the graph has no predicate ^nope")
+
+
+def test_a_walk_that_returns_counts_only_if_the_dataset_says_so(rivers: KnowledgeBase) -> None:
+    topic, main = Topic(IRI(R + "Moselle")), GoldAnswer(IRI(R + "Main"), "Main")
+    question = Question(id="q", text="?", topics=(topic,), answers=(main,))
+    there = replace(question, path=("tributaryOf", "^tributaryOf"))
+    assert one(Dataset(name="one", questions=(there,)), rivers).outcome == "reproduced"
+    back = replace(question, answers=(GoldAnswer(IRI(R + "Moselle"), ""),), path=("flowsThrough", "^flowsThrough"))
+    assert one(Dataset(name="one", questions=(back,)), rivers).outcome == "different"
+
+
+def test_answers_are_filled_from_sparql_and_what_has_none_is_left_out(rivers: KnowledgeBase) -> None:
+    dataset = load(FIXTURES / "datasets" / "text2sparql.yml")
+    filled = answered(dataset, rivers)
+    assert [question.id for question in filled.questions] == ["rv-1", "rv-4"]
+    first, second = (question.answers for question in filled.questions)
+    assert {(a.term, a.label) for a in first or ()} == {
+        (IRI(R + "Basel"), "Basel"), (IRI(R + "Bonn"), "Bonn"), (IRI(R + "Cologne"), "Cologne"),
+    }  # fmt: skip
+    assert second == (GoldAnswer(Literal(True), "true"),)
+    refused, empty = filled.problems
+    assert refused.where == "rv-2"
+    assert "xsd:integer" in refused.message
+    assert str(empty) == "rv-3: no answer is known: its query finds nothing"
+
+
+def test_answers_of_several_columns_are_the_iris(rivers: KnowledgeBase) -> None:
+    rows = f"SELECT ?r ?l {{ ?r <{R}length> ?l FILTER(?l > 1200) }}"
+    names = f"SELECT ?n ?l {{ ?r <{R}length> ?l ; rdfs:label ?n FILTER(?l > 2000) }}"
+    (iris,) = answered(asked(rows), rivers).questions
+    assert {answer.label for answer in iris.answers or ()} == {"Rhine", "Danube"}
+    (literals,) = answered(asked(names), rivers).questions
+    assert {answer.label for answer in literals.answers or ()} == {"Danube", "2850"}
+
+
+def test_labels_that_a_dataset_lacks_come_from_the_graph(rivers: KnowledgeBase) -> None:
+    dataset = answered(load(FIXTURES / "datasets" / "qald.json"), rivers)
+    assert dataset.questions[0].answers == (GoldAnswer(IRI(R + "NorthSea"), "North Sea"),)
+
+
+def test_queries_that_all_find_nothing_are_another_graph(rivers: KnowledgeBase) -> None:
+    with pytest.raises(DataError, match="none of the 1 queries of one finds anything"):
+        answered(asked("SELECT ?x { ?x <http://e.org/p> ?y }"), rivers)
+    complete = load(RIVERS)
+    assert answered(complete, rivers) == complete
+
+
+def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
+    assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
+    assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
+    assert missing_share(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers) == 0.0
+
+
+def test_hints_for_refusals() -> None:
+    assert hint_for("The custom function <http://e.org/f> is not supported").startswith("http://e.org/f is a function")
+    assert hint_for("something else", "look again") == "look again"
+
+
+def test_the_two_queries_of_ck25_that_the_engine_refuses(shared_data: Path) -> None:
+    dataset = load(shared_data / "ck25")
+    findings = validate(dataset, kgsparql.open(*dataset.graph, embedder="none"))
+    assert Counter(finding.outcome for finding in findings) == {"reproduced": 27, "refused": 2}
+    assert {finding.question for finding in findings if finding.outcome == "refused"} == {"ck25-37", "ck25-42"}
