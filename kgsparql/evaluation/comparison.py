@@ -169,6 +169,5 @@ def _names(group: Sequence[Scored], runs: Mapping[Path, str]) -> list[str]:
         one.method if len(by_method[one.method]) == 1 else f"{one.method}, {one.model or 'no model'}" for one in group
     ]
     counts = Counter(names)
-    return [
-        name if counts[name] == 1 else f"{name} ({runs[one.run.path]})" for name, one in zip(names, group, strict=True)
-    ]
+    told = (n if counts[n] == 1 else f"{n} ({runs[one.run.path]})" for n, one in zip(names, group, strict=True))
+    return [printable(name, 200) for name in told]

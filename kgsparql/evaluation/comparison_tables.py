@@ -79,6 +79,8 @@ def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]
         if not comparison.named:
             shown = [name for name in _EVIDENCE if name in comparison.metrics and _is_defined(standing, name)]
             tables.append(_plain("Evidence and linking", standing, shown))
+            words = [name for name in comparison.metrics if METRICS[name].group == "text"]
+            tables.append(_plain("Words of the answers", standing, [n for n in words if _is_defined(standing, n)]))
         tables += [_reliability(standing, comparison), _costs(standing, comparison)]
         yield Section(
             dataset=standing.dataset,
@@ -104,7 +106,8 @@ def amount(metric: str, value: float | None) -> str:
     if _is_quality(metric):
         return f"{value:.3f}"
     is_time = metric.startswith("seconds")
-    digits = 0 if abs(value) >= 100 or not value else 2 if (is_time and abs(value) < 10) or abs(value) < 0.1 else 1
+    size = abs(value)
+    digits = 0 if size >= 100 or not size else 3 if size < 0.01 else 2 if size < (10 if is_time else 0.1) else 1
     return f"{value:,.{digits}f}"
 
 

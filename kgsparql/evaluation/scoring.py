@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,9 @@ UNKNOWN = "unknown"
 
 ALWAYS = ("fallbacks", "truncated", "failed")
 """Shares of questions that are told whatever else is asked for: figures mean little without them."""
+
+_BATCH = 256
+"""Records that are held at once where they are scored together."""
 
 VARYING = ("seconds", "seconds_without_model", "paid_cost")
 """Metrics that differ when the same is run again."""
@@ -123,10 +127,7 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
     of = {name: METRICS[name].of for name in metrics}
     values = {name: np.full(len(places), np.nan) for name in metrics}
     failures: dict[int, str | None] = {}
-    for record in each_record(run, method):
-        place = places.get(record.question)
-        if place is None:
-            continue
+    for place, record in _prepared(run, method, places, metrics):
         for name, function in of.items():
             value = function(run.questions[place], record)
             values[name][place] = np.nan if value is None else value
@@ -141,6 +142,19 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
         values={name: own[asked] for name, own in values.items()},
         errors=dict(sorted(Counter(code for code in failures.values() if code is not None).items())),
     )
+
+
+def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequence[str]) -> Iterator[tuple[int, Record]]:
+    """The records of questions that are known, with their places; for BERTScore many at once, which is much faster."""
+    known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
+    if "bertscore_f1" not in metrics:
+        yield from known
+        return
+    from kgsparql.evaluation.metrics.text import prepare
+
+    while batch := list(islice(known, _BATCH)):
+        prepare((run.questions[place], record) for place, record in batch)
+        yield from batch
 
 
 def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:

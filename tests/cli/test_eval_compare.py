@@ -182,3 +182,16 @@ def test_plots_of_costs_that_lie_far_apart(run: Run, tmp_path: Path) -> None:
     done = run("eval", "compare", made_run(tmp_path / "R", asked, methods), "--plots", tmp_path / "plots")
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "plots" / "films-costs.png").stat().st_size > 10_000
+
+
+def test_metrics_of_text_are_a_table_of_their_own(run: Run, made: Path) -> None:
+    pytest.importorskip("rouge_score")
+    done = run("eval", "compare", made, "--metrics", "rougeL,f1")
+    assert done.exit_code == 0, done.stderr
+    assert "rougeL" in done.stdout
+    assert "rougeL" not in run("eval", "compare", made).stdout
+    pytest.importorskip("bert_score")
+    done = run("eval", "compare", made, "--text-metrics")
+    assert done.exit_code == 0, done.stderr
+    assert "Words of the answers\n  method" in done.stdout
+    assert "bertscore f1" in done.stdout

@@ -226,7 +226,10 @@ def test_html_has_everything(comparison: Comparison) -> None:
 
 
 def test_text_and_markdown_of_hostile_texts_have_no_control_characters_and_no_links(tmp_path: Path) -> None:
-    found = compare(opened([hostile(tmp_path / "R")]))
+    other = hostile(tmp_path / "\x1b[31mR")
+    config = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps({**config, "model": "", "gold_topics": "\x1b[31m"}))
+    found = compare(opened([hostile(tmp_path / "R"), other]))
     questions = differing(found)
     assert "\x1b" not in as_text(found) + failures_text(questions)
     markdown = as_markdown(found) + failures_markdown(questions)
