@@ -25,9 +25,9 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the pee
 
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
-from kgsparql.evaluation.comparison import Comparison, compare  # noqa: E402
-from kgsparql.evaluation.run_directory import Run  # noqa: E402
-from kgsparql.evaluation.standing import Row, Slice  # noqa: E402
+from kgsparql.evaluation.comparison.comparison import Comparison, compare  # noqa: E402
+from kgsparql.evaluation.comparison.standing import Row, Slice  # noqa: E402
+from kgsparql.evaluation.runs.directory import Run  # noqa: E402
 from kgsparql.evaluation.statistics import Interval  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402

@@ -46,7 +46,7 @@ def methods_with(
     :raises InputError: if the preset cannot be read.
     :raises OptionError: if its method is not among those that are asked, or for a name or an option that is none.
     """
-    from kgsparql.evaluation.methods import NO_MODEL, checked_names, options_by_method
+    from kgsparql.evaluation.runs.methods import NO_MODEL, checked_names, options_by_method
 
     if path is None:
         asked = checked_names(names or "all")

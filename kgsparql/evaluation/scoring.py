@@ -14,7 +14,7 @@ from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.run_directory import Run, whole_lines
+from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.evaluation.statistics import Places, Values
 from kgsparql.terms import printable
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kgsparql.evaluation.metrics import scores
-from kgsparql.evaluation.run_directory import Run as Made
-from kgsparql.evaluation.run_directory import whole_lines
+from kgsparql.evaluation.runs.directory import Run as Made
+from kgsparql.evaluation.runs.directory import whole_lines
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.evaluation.run_directory import Run as Made
+from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.presets import Preset
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison, compare
-from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.comparison.comparison import Comparison, compare
+from kgsparql.evaluation.comparison.standing import Row, Standing
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
-from kgsparql.evaluation.standing import Row, Standing
 from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
 
 FOUR = [

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.evaluation.comparison import Comparison, compare
-from kgsparql.evaluation.comparison_formats import as_csv, as_json, as_markdown, as_text, explained
-from kgsparql.evaluation.failures import differing, failures_markdown, failures_text
+from kgsparql.evaluation.comparison.comparison import Comparison, compare
+from kgsparql.evaluation.comparison.failures import differing, failures_markdown, failures_text
+from kgsparql.evaluation.comparison.formats import as_csv, as_json, as_markdown, as_text, explained
+from kgsparql.evaluation.comparison.report import as_html
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Item, Link
-from kgsparql.evaluation.report import as_html
 from kgsparql.evaluation.scoring import chosen_metrics, opened
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 

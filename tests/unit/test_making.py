@@ -13,12 +13,12 @@ import kgsparql
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, NotFoundError, UnreachableError
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.made_dataset import write_dataset
-from kgsparql.evaluation.making import Made, make
-from kgsparql.evaluation.question_wording import can_be_asked, question_text
-from kgsparql.evaluation.rephrasing import rephrased
-from kgsparql.evaluation.validation import validate
-from kgsparql.evaluation.wording import Wording, plural, singular, wording
+from kgsparql.evaluation.making.made_dataset import write_dataset
+from kgsparql.evaluation.making.making import Made, make
+from kgsparql.evaluation.making.question_wording import can_be_asked, question_text
+from kgsparql.evaluation.making.rephrasing import rephrased
+from kgsparql.evaluation.making.wording import Wording, plural, singular, wording
+from kgsparql.evaluation.validation.validation import validate
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.language_model import LanguageModel

@@ -10,7 +10,7 @@ import pytest
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
 from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
-from kgsparql.evaluation.run_directory import Run, RunDirectory, whole_lines
+from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
 from kgsparql.terms import IRI, Literal
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kgsparql.errors import LimitError, OptionError
-from kgsparql.evaluation.search_spaces import Setting, Space, bound, grid, one_at_a_time, sampled, setting_key
+from kgsparql.evaluation.tuning.search_spaces import Setting, Space, bound, grid, one_at_a_time, sampled, setting_key
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question, Topic
-from kgsparql.evaluation.splitting import split
+from kgsparql.evaluation.tuning.splitting import split
 from kgsparql.terms import IRI, Triple
 
 

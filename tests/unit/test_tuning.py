@@ -14,18 +14,18 @@ import pytest
 import kgsparql
 from kgsparql.asking import Asking
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation import configuration as config
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
-from kgsparql.evaluation.run_directory import Run
-from kgsparql.evaluation.running import Plan, Tally
+from kgsparql.evaluation.runs import configuration as config
+from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.runs.running import Plan, Tally
 from kgsparql.evaluation.scoring import Scored
-from kgsparql.evaluation.search_spaces import Space
-from kgsparql.evaluation.splitting import Split, split
 from kgsparql.evaluation.statistics import differences
-from kgsparql.evaluation.tuning import Bench, checked_metric, tune
-from kgsparql.evaluation.tuning_results import Search, Trial, Tuning, setting_text
-from kgsparql.evaluation.tuning_tables import as_json, as_text
+from kgsparql.evaluation.tuning.results import Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning.search_spaces import Space
+from kgsparql.evaluation.tuning.splitting import Split, split
+from kgsparql.evaluation.tuning.tables import as_json, as_text
+from kgsparql.evaluation.tuning.tuning import Bench, checked_metric, tune
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.presets import Preset
 from tests.conftest import FIXTURES

@@ -81,13 +81,15 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
     :param file: what makes the directory one of a run.
     :raises InputError: if there is a run and nobody wants to go on with it, or none and somebody does.
     """
+    from kgsparql.evaluation.runs.directory import is_free
+
     what = Path(file).stem
     is_there = (output / file).is_file()
     if resume and not is_there:
         raise InputError(f"{output}: no {what} to go on with", hint="leave out --resume to begin one")
     if not resume and is_there:
         raise InputError(f"{output}: a {what} is there already", hint="--resume goes on with it; or name another")
-    if not resume and output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if not resume and not is_free(output):
         raise InputError(f"{output}: not an empty directory", hint="name one that is not there yet")
 
 
@@ -96,7 +98,7 @@ def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) 
 
     :raises DataError: if the graph lacks more than half of the gold terms.
     """
-    from kgsparql.evaluation.validation import answered, missing_share
+    from kgsparql.evaluation.validation.validation import answered, missing_share
 
     share = missing_share(dataset, knowledge)
     if share > _MISSING:

@@ -16,7 +16,7 @@ from kgsparql.errors import OptionError
 if TYPE_CHECKING:
     from kgsparql.asking import Asking
     from kgsparql.evaluation.dataset import Question
-    from kgsparql.evaluation.running import Method, Plan
+    from kgsparql.evaluation.runs.running import Method, Plan
     from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["QuestionOptions"]
@@ -80,7 +80,7 @@ class QuestionOptions:
     ) -> Plan:
         """What is asked, and how."""
         from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
-        from kgsparql.evaluation.running import Plan
+        from kgsparql.evaluation.runs.running import Plan
 
         predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.cli._common import say
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.running import Tally
+    from kgsparql.evaluation.runs.running import Tally
 
 __all__ = ["TallyLine", "tally_text"]
 
@@ -17,7 +17,7 @@ __all__ = ["TallyLine", "tally_text"]
 def tally_text(at: Tally) -> str:
     """What is done, how good it is so far, what it has cost, and how long it will take.
 
-    >>> from kgsparql.evaluation.running import Tally
+    >>> from kgsparql.evaluation.runs.running import Tally
     >>> tally_text(Tally("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
     'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
     """

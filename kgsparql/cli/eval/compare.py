@@ -12,7 +12,7 @@ from kgsparql.errors import InputError, OptionError
 from kgsparql.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.comparison import Comparison
+    from kgsparql.evaluation.comparison.comparison import Comparison
 
 __all__ = ["compare"]
 
@@ -60,13 +60,13 @@ def compare(
 
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
-    from kgsparql.evaluation import comparison as comparing
+    from kgsparql.evaluation.comparison import comparison as comparing
     from kgsparql.evaluation.scoring import chosen_metrics, opened
 
     shape = _shape(form, output, failures=failures)
     names = chosen_metrics(metrics, reproducible=reproducible, text=text_metrics)
     if explain:
-        from kgsparql.evaluation.comparison_formats import explained
+        from kgsparql.evaluation.comparison.formats import explained
 
         c.write(explained(names), output)
         return
@@ -79,7 +79,7 @@ def compare(
             reproducible=reproducible, progress=shown,
         )  # fmt: skip
     if plots is not None:
-        from kgsparql.evaluation.plots import save_plots
+        from kgsparql.evaluation.comparison.plots import save_plots
 
         files = save_plots(found, plots)
         c.say(f"{len(files)} plots: {plots}", quiet=quiet)
@@ -87,17 +87,17 @@ def compare(
 
 
 def _rendered(found: Comparison, shape: str, *, failures: bool, limit: int) -> str:
-    from kgsparql.evaluation import comparison_formats as formats
+    from kgsparql.evaluation.comparison import formats
 
     if shape == "json":
         return formats.as_json(found)
     if shape == "csv":
         return formats.as_csv(found)
-    from kgsparql.evaluation.failures import differing, failures_markdown, failures_text
+    from kgsparql.evaluation.comparison.failures import differing, failures_markdown, failures_text
 
     questions = differing(found, limit) if failures or shape == "html" else None
     if shape == "html":
-        from kgsparql.evaluation.report import as_html
+        from kgsparql.evaluation.comparison.report import as_html
 
         return as_html(found, questions or [])
     table = formats.as_markdown(found) if shape == "md" else formats.as_text(found)

@@ -15,7 +15,7 @@ from kgsparql.cli._option_groups import with_groups
 from kgsparql.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.making import Made, Progress
+    from kgsparql.evaluation.making.making import Made, Progress
     from kgsparql.language_model import LanguageModel
 
 __all__ = ["make"]
@@ -44,8 +44,8 @@ def make(
     model they are rephrased, a call for each; without one they read like templates. Then:
     kgsparql eval FOLDER -o RUN
     """
-    from kgsparql.evaluation.made_dataset import check_folder, write_dataset
-    from kgsparql.evaluation.making import make as made_from
+    from kgsparql.evaluation.making.made_dataset import check_folder, write_dataset
+    from kgsparql.evaluation.making.making import make as made_from
 
     check_folder(output)
     opened = model.opened(seed=seed)
@@ -74,7 +74,7 @@ def _rephrased(graph: GraphOptions, made: Made, model: LanguageModel, progress: 
     """The questions in the model's words, and on stderr what could not be used."""
     from kgsparql.asking import ignore
     from kgsparql.budget import Budget, Usage
-    from kgsparql.evaluation.rephrasing import rephrased
+    from kgsparql.evaluation.making.rephrasing import rephrased
 
     usage = Usage(Budget(max_seconds=None))
     found = rephrased(made, model, usage, ignore, progress=progress)

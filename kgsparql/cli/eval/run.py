@@ -26,7 +26,7 @@ from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import CancelledError
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.running import Plan
+    from kgsparql.evaluation.runs.running import Plan
     from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["run"]
@@ -65,11 +65,12 @@ def run(
     kgsparql eval compare RUN
     """
     from kgsparql.cli.ask import options_of
-    from kgsparql.evaluation import configuration as config
     from kgsparql.evaluation.datasets import sample
-    from kgsparql.evaluation.methods import load_methods
+    from kgsparql.evaluation.runs import configuration as config
+    from kgsparql.evaluation.runs.methods import check_options, load_methods
 
     names, options = methods_with(preset, retriever, options_of(option))
+    check_options(options)
     asking = asked.asking(model, limits)
     check_directory(output, resume=resume)
     loaded = opened_dataset(dataset, columns, language=c.languages(asked.lang)[0], quiet=graph.quiet)
@@ -94,7 +95,7 @@ def run(
 def _run(knowledge: KnowledgeBase, plan: Plan, output: Path, wanted: dict[str, object], *, quiet: bool) -> None:
     """Ask, with the tally on the screen; what was begun is gone on with."""
     from kgsparql.cli.eval._tally import TallyLine
-    from kgsparql.evaluation.resuming import ask_all
+    from kgsparql.evaluation.runs.resuming import ask_all
 
     try:
         with TallyLine(quiet=quiet) as line:

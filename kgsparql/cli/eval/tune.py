@@ -26,10 +26,10 @@ from kgsparql.errors import CancelledError, InputError, OptionError
 from kgsparql.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.search_spaces import Space
-    from kgsparql.evaluation.splitting import Split
-    from kgsparql.evaluation.tuning import Bench
-    from kgsparql.evaluation.tuning_results import Search, Tuning
+    from kgsparql.evaluation.tuning.results import Search, Tuning
+    from kgsparql.evaluation.tuning.search_spaces import Space
+    from kgsparql.evaluation.tuning.splitting import Split
+    from kgsparql.evaluation.tuning.tuning import Bench
 
 __all__ = ["tune"]
 
@@ -75,11 +75,11 @@ def tune(
     Every setting is a run of its own in RUN/trials, so that `--resume` pays for nothing twice, with other values or
     another search too. The chosen options are written as a preset: kgsparql ask --preset RUN/preset.toml
     """
-    from kgsparql.evaluation import configuration as config
     from kgsparql.evaluation.datasets import sample
-    from kgsparql.evaluation.search_spaces import Space
-    from kgsparql.evaluation.splitting import checked_share, split
-    from kgsparql.evaluation.tuning import Bench, checked_metric
+    from kgsparql.evaluation.runs import configuration as config
+    from kgsparql.evaluation.tuning.search_spaces import Space
+    from kgsparql.evaluation.tuning.splitting import checked_share, split
+    from kgsparql.evaluation.tuning.tuning import Bench, checked_metric
 
     shape = c.two_formats(form, None)
     wanted = _checked_search(search, trials, asked.seed)
@@ -121,7 +121,7 @@ def tune(
 
 
 def _checked_search(search: str, trials: int | None, seed: int) -> Search:
-    from kgsparql.evaluation.tuning_results import Search
+    from kgsparql.evaluation.tuning.results import Search
 
     if trials is not None and search != "random":
         raise OptionError(f"--trials with --search {printable(search, 40)}", hint="it is for --search random")
@@ -134,7 +134,7 @@ def _values(method: str, option: list[str] | None) -> dict[str, str]:
     :raises OptionError: for an option of another method, or one that is named twice.
     """
     from kgsparql.cli.ask import options_of
-    from kgsparql.evaluation.methods import options_by_method
+    from kgsparql.evaluation.runs.methods import options_by_method
 
     options = options_of(option)
     if len(options) < len(option or ()):
@@ -151,7 +151,7 @@ def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_m
 
     :param more: calls for each question beside the method's own.
     """
-    from kgsparql.evaluation.search_spaces import bound
+    from kgsparql.evaluation.tuning.search_spaces import bound
 
     most = bound(space, search.kind, search.trials, seed=search.seed)
     development = round(share * n)
@@ -168,7 +168,7 @@ def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_m
 def _tuned(bench: Bench, parts: Split, search: Search, *, seed: int, quiet: bool) -> Tuning:
     """Try, with the tally on the screen."""
     from kgsparql.cli.eval._tally import TallyLine
-    from kgsparql.evaluation.tuning import tune as tune_all
+    from kgsparql.evaluation.tuning.tuning import tune as tune_all
 
     try:
         with TallyLine(quiet=quiet) as line:
@@ -181,7 +181,7 @@ def _tuned(bench: Bench, parts: Split, search: Search, *, seed: int, quiet: bool
 def _write(found: Tuning, preset_file: Path, shape: str, *, reproducible: bool) -> None:
     from importlib.metadata import version
 
-    from kgsparql.evaluation.tuning_tables import as_json, as_text
+    from kgsparql.evaluation.tuning.tables import as_json, as_text
 
     c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), preset_file)
     c.write((as_json if shape == "json" else as_text)(found, reproducible=reproducible), None)

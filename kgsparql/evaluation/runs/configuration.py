@@ -16,7 +16,7 @@ from typing import Any
 from kgsparql import retrievers
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Dataset
-from kgsparql.evaluation.running import Plan
+from kgsparql.evaluation.runs.running import Plan
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.query import Query
 from kgsparql.terms import Literal, printable
@@ -50,7 +50,7 @@ def configuration(
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
             "questions_sha256": hashlib.sha256(questions.encode()).hexdigest(),
         },
-        "graph": {"name": graph.name, "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
+        "graph": {"name": _name(graph.name), "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
         "questions": len(plan.questions),
         **sampling,
         "methods": [
@@ -115,6 +115,11 @@ def prompts_hash() -> str:
 def now() -> str:
     """The time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _name(graph: str) -> str:
+    """What a graph is called without the folders of this machine."""
+    return graph if "://" in graph else Path(graph).name
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgsparql.evaluation.patterns import TYPES, Starts
-from kgsparql.evaluation.question_wording import can_be_asked
-from kgsparql.evaluation.wording import Wording, wording
+from kgsparql.evaluation.making.patterns import TYPES, Starts
+from kgsparql.evaluation.making.question_wording import can_be_asked
+from kgsparql.evaluation.making.wording import Wording, wording
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import PropertyPath, Step

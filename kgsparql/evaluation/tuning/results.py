@@ -12,9 +12,9 @@ import numpy as np
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import Scored
-from kgsparql.evaluation.search_spaces import Setting, Space, setting_key
-from kgsparql.evaluation.splitting import Split
 from kgsparql.evaluation.statistics import Difference
+from kgsparql.evaluation.tuning.search_spaces import Setting, Space, setting_key
+from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.presets import Figures, Preset, Tuned
 from kgsparql.terms import printable
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql.errors import OptionError
-from kgsparql.evaluation.comparison import Comparison
-from kgsparql.evaluation.comparison_tables import Section, Table, sections
-from kgsparql.evaluation.failures import (
+from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.failures import (
     Differing,
     Outcome,
     outcome_lines,
@@ -19,9 +18,10 @@ from kgsparql.evaluation.failures import (
     question_lines,
     question_title,
 )
+from kgsparql.evaluation.comparison.plots import Plot, drawn
+from kgsparql.evaluation.comparison.tables import Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.plots import Plot, drawn
-from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.terms import printable
 
 __all__ = ["as_html"]

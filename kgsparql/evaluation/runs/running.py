@@ -16,7 +16,7 @@ from kgsparql.errors import CancelledError, KgsparqlError, UnreachableError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import scores
 from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.run_directory import RunDirectory
+from kgsparql.evaluation.runs.directory import RunDirectory
 from kgsparql.events import Event, Finished, ModelCalled, QueryRun
 from kgsparql.exploration import predicates
 from kgsparql.knowledge_base import KnowledgeBase

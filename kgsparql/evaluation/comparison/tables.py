@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kgsparql.evaluation.comparison import Comparison
+from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.standing import Row, Standing
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
-from kgsparql.evaluation.standing import Row, Standing
 from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
 from kgsparql.terms import printable
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.budget import Usage
 from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.making import Made, Progress
+from kgsparql.evaluation.making.making import Made, Progress
 from kgsparql.events import Emit
 from kgsparql.language_model import Call, LanguageModel, object_schema
 from kgsparql.prompting import Message, fenced

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from kgsparql.evaluation.comparison_tables import amount
+from kgsparql.evaluation.comparison.tables import amount
 from kgsparql.evaluation.statistics import FEW
-from kgsparql.evaluation.tuning_results import COSTS, Trial, Tuning, setting_text, value_text
+from kgsparql.evaluation.tuning.results import COSTS, Trial, Tuning, setting_text, value_text
 from kgsparql.terms import printable
 
 __all__ = ["as_json", "as_text"]

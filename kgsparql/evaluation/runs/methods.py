@@ -9,12 +9,12 @@ from typing import Any, cast
 from kgsparql import retrievers
 from kgsparql.errors import OptionError
 from kgsparql.evaluation import baselines
-from kgsparql.evaluation.running import Method
+from kgsparql.evaluation.runs.running import Method
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retriever import Retriever
 from kgsparql.terms import printable
 
-__all__ = ["DEFAULT", "NO_MODEL", "checked_names", "load_methods", "options_by_method"]
+__all__ = ["DEFAULT", "NO_MODEL", "check_options", "checked_names", "load_methods", "options_by_method"]
 
 DEFAULT = "path_ranking"
 """The method that is also asked without the model of a run, to see what the model is worth."""
@@ -59,6 +59,16 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
             )
         found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
     return found
+
+
+def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Say what is wrong with the options of methods before anything long begins.
+
+    :raises OptionError: for an option or a value that does not exist.
+    """
+    for name, own in options.items():
+        if name in retrievers.names():
+            retrievers.load(name, own)
 
 
 def load_methods(

@@ -26,7 +26,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.terms import printable
 
-__all__ = ["Run", "RunDirectory", "appended", "whole_lines", "written"]
+__all__ = ["Run", "RunDirectory", "appended", "is_free", "whole_lines", "written"]
 
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
@@ -85,6 +85,8 @@ class Run:
         lines = whole_lines(self.path / "questions.jsonl")
         try:
             return tuple(Question.from_json(line) for line in lines)
+        except DataError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
 
@@ -98,6 +100,8 @@ class Run:
         file = self.path / "answers" / f"{method}.jsonl"
         try:
             found = {line["question"]: Record.from_json(line) for line in whole_lines(file)}
+        except DataError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{file}: {printable(str(error), 200)}", hint="remove that line; --resume") from error
         return {question.id: found[question.id] for question in self.questions if question.id in found}
@@ -118,7 +122,7 @@ class RunDirectory:
         :raises InputError: if there is something else in the directory.
         :raises StoreError: if it cannot be written.
         """
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if not is_free(self.path):
             is_run = (self.path / "run.json").is_file()
             hint = "--resume goes on with it; or name another" if is_run else "name a directory that is not there yet"
             raise InputError(f"{self.path}: {'a run' if is_run else 'something'} is there already", hint=hint)
@@ -152,6 +156,14 @@ class RunDirectory:
                 data = file.read_bytes()
                 if data and not data.endswith(b"\n"):
                     os.truncate(file, data.rfind(b"\n") + 1)
+
+
+def is_free(path: Path) -> bool:
+    """Whether a run may begin in a directory: nothing is there but what one left that was killed as it began."""
+    if not path.exists():
+        return True
+    begun = {"questions.jsonl", "questions.jsonl.partial", "run.json.partial", "answers", "events"}
+    return path.is_dir() and {entry.name for entry in path.iterdir()} <= begun and not any(path.glob("*/*"))
 
 
 def _line(data: Mapping[str, Any]) -> str:

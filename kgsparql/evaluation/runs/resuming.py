@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.asking import ignore
-from kgsparql.evaluation import configuration
-from kgsparql.evaluation.run_directory import Run, RunDirectory
-from kgsparql.evaluation.running import Plan, Tally, run
+from kgsparql.evaluation.runs import configuration
+from kgsparql.evaluation.runs.directory import Run, RunDirectory
+from kgsparql.evaluation.runs.running import Plan, Tally, run
 from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["ask_all"]

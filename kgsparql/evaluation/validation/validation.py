@@ -9,8 +9,8 @@ from typing import Literal as OneOf
 
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
-from kgsparql.evaluation.gold_queries import GoldQueries, Result
 from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, Triple

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison
+from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.standing import Standing
 from kgsparql.evaluation.scoring import VARYING
-from kgsparql.evaluation.standing import Standing
 from kgsparql.terms import printable
 
 __all__ = ["Plot", "drawn", "save_plots"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.terms import printable
 
 __all__ = ["run_differences"]

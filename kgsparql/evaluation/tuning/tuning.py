@@ -24,18 +24,18 @@ import numpy as np
 
 from kgsparql.asking import ignore
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.configuration import check_same, now
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.methods import load_methods
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.resuming import ask_all
-from kgsparql.evaluation.run_directory import FORMAT, writing, written
-from kgsparql.evaluation.running import Plan, Tally
+from kgsparql.evaluation.runs.configuration import check_same, now
+from kgsparql.evaluation.runs.directory import FORMAT, writing, written
+from kgsparql.evaluation.runs.methods import load_methods
+from kgsparql.evaluation.runs.resuming import ask_all
+from kgsparql.evaluation.runs.running import Plan, Tally
 from kgsparql.evaluation.scoring import scored
-from kgsparql.evaluation.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
-from kgsparql.evaluation.splitting import Split
 from kgsparql.evaluation.statistics import Difference, differences
-from kgsparql.evaluation.tuning_results import COSTS, Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning.results import COSTS, Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
+from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.terms import printable
 

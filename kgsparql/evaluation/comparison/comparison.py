@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.evaluation.run_differences import run_differences
-from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.comparison.run_differences import run_differences
+from kgsparql.evaluation.comparison.standing import Row, Slice, Standing, named_rows, standing
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, UNKNOWN, Scored, chosen_metrics, scored
-from kgsparql.evaluation.standing import Row, Slice, Standing, named_rows, standing
 from kgsparql.evaluation.statistics import Places, intervals
 from kgsparql.terms import printable
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgsparql.evaluation.wording import Wording, is_person, plural, singular
+from kgsparql.evaluation.making.wording import Wording, is_person, plural, singular
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.terms import IRI
 
@@ -53,7 +53,7 @@ def question_text(
     :param several: whether there is more than one answer.
     :param many: steps on the way that mostly lead to more than one term.
 
-    >>> from kgsparql.evaluation.wording import wording
+    >>> from kgsparql.evaluation.making.wording import wording
     >>> at, by = IRI("http://e.org/at"), IRI("http://e.org/by")
     >>> said = {at: wording("birth place"), by: wording("directed by")}
     >>> def asked(*steps, kinds):

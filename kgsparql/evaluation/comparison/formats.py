@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kgsparql.evaluation.comparison import Comparison
-from kgsparql.evaluation.comparison_tables import Section, Table, sections
+from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.standing import Row, Slice, Standing
+from kgsparql.evaluation.comparison.tables import Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, VARYING
-from kgsparql.evaluation.standing import Row, Slice, Standing
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.terms import printable
 

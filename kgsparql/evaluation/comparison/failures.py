@@ -8,15 +8,15 @@ from itertools import islice
 
 import numpy as np
 
-from kgsparql.evaluation.comparison import Comparison
-from kgsparql.evaluation.comparison_formats import WIDTH, escaped, wrapped
+from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.formats import WIDTH, escaped, wrapped
+from kgsparql.evaluation.comparison.standing import Standing
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judged
 from kgsparql.evaluation.record import Item, Record
 from kgsparql.evaluation.scoring import each_record, key
-from kgsparql.evaluation.standing import Standing
 from kgsparql.terms import printable
 
 __all__ = [

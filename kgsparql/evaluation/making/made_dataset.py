@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.making import Made
-from kgsparql.evaluation.run_directory import writing, written
+from kgsparql.evaluation.making.making import Made
+from kgsparql.evaluation.runs.directory import writing, written
 from kgsparql.terms import IRI
 
 if TYPE_CHECKING:
