@@ -90,7 +90,7 @@ def test_options_of_one_method(run: Run, nobel: Path, tmp_path: Path) -> None:
     [
         (("-r", "nobody"), "there are: all, methods, baselines"),
         (("-O", "paths_kept=2"), "of which method?"),
-        (("-r", "mindmap", "-O", "entity.hops=2"), "not asked"),
+        (("-r", "mindmap", "-O", "entity.max_hops=2"), "not asked"),
         (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"),
         (("--oracle", "-m", "m"), "leave out one"),
         (("--resume",), "no run to go on with"),
