@@ -1,6 +1,6 @@
 """Whether the weights of path ranking would be better if they were fitted: leave one data set out.
 
-    python benchmarks/path_weights.py FOLDER FOLDER... --limit 40   # folders with graph.nt.gz and questions.jsonl[.gz]
+    python benchmarks/path_weights.py FOLDER FOLDER... --limit 40   # folders as `kgsparql eval` takes them
 
 The features of every path of every question are computed once; then, for each data set, coordinate ascent over the
 weights on all the other sets, and the figure of this one with what was found. Beside it, the fixed weights that the
@@ -16,14 +16,15 @@ import argparse
 from collections import defaultdict
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from no_model import read, sampled, sets_of, text_of
 from numpy.typing import NDArray
 
 import kgsparql
 from kgsparql.asking import Asking
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets import load, sample
+from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.exploration import walk_ends
 from kgsparql.path_scoring import Weights, WordedPath, path_features
 from kgsparql.paths import Walk
@@ -33,7 +34,7 @@ STEPS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 NAMES = [field.name for field in fields(Weights)]
 FIXED = Weights().signed
 
-Question = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Features = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 """Features of its paths ``(n_paths, n_weights)``, the scores of their links, the share of their ends that is gold."""
 
 
@@ -44,12 +45,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=40, help="questions of each number of hops, drawn with seed 1")
     parser.add_argument("--embedder", default="auto")
     options = parser.parse_args()
-    groups: dict[str, list[Question]] = {}
-    for graph, questions in sets_of(options.folders):
-        knowledge = kgsparql.open(graph, embedder=options.embedder)
-        own: dict[str, list[Question]] = defaultdict(list)
-        for question in sampled(read(questions), options.limit, 1):
-            own[f"{questions.parent.name}-{question.get('hops') or 'any'}"].append(features(knowledge, question))
+    groups: dict[str, list[Features]] = {}
+    for folder in options.folders:
+        dataset = load(folder)
+        knowledge = kgsparql.open(*dataset.graph, embedder=options.embedder)
+        own: dict[str, list[Features]] = defaultdict(list)
+        kinds = len({question.hops for question in dataset.questions})
+        for question in sample(dataset.questions, options.limit * kinds, 1):
+            own[f"{dataset.name}-{question.hops or 'any'}"].append(features(knowledge, question))
         groups.update(own)
     print(f"{'set-hops':<22}{'n':>5}{'fixed':>8}{'left out':>10}{'own fit':>9}")
     sets = sorted({name.rsplit("-", 1)[0] for name in groups})
@@ -75,10 +78,10 @@ def main() -> None:
         print(f"{low:.2f}-{high:<7.2f}{len(some):>6}{100 * float(np.mean(some or [0])):>8.1f}")
 
 
-def features(knowledge: kgsparql.KnowledgeBase, question: dict[str, Any]) -> Question:
+def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     """Every path that the method would score, with its features and how right it is."""
-    gold = set(question.get("answer_iris") or ()) or set(question["answers"])
-    session = knowledge.session(question["question"], Asking())
+    gold = GoldAnswers(question.answers or ())
+    session = knowledge.session(question.text, Asking())
     rows, links, right = [], [], []
     found = PathRanking().likely(session)
     for link in dict.fromkeys(one.link.term for one in found):
@@ -88,31 +91,31 @@ def features(knowledge: kgsparql.KnowledgeBase, question: dict[str, Any]) -> Que
         rows += list(path_features(session.asked(own[0].link), worded, labels, session.ranker))
         links += [own[0].link.score] * len(own)
         for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):
-            texts = {text_of(end) for end in ends.items if end != link} or {text_of(end) for end in ends.items}
-            right.append(len(texts & gold) / len(texts) if texts else 0.0)
+            met = [end for end in ends.items if end != link] or list(ends.items)
+            right.append(sum(bool(gold.found(str(end))) for end in met) / len(met) if met else 0.0)
     return np.array(rows).reshape(len(rows), len(NAMES)), np.array(links), np.array(right)
 
 
-def hits(questions: list[Question], weights: NDArray[np.float64]) -> float:
+def hits(questions: list[Features], weights: NDArray[np.float64]) -> float:
     """Expected hits@1 in percent."""
     return 100 * float(
         np.mean([right[np.argmax(scores(q, weights))] if len(right := q[2]) else 0.0 for q in questions])
     )
 
 
-def scores(question: Question, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def scores(question: Features, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The score of each path, its link included."""
     return np.asarray(question[0] @ weights + PathRanking().link_weight * question[1])
 
 
-def margin_and_hit(question: Question) -> tuple[float, float]:
+def margin_and_hit(question: Features) -> tuple[float, float]:
     """How far the best path is ahead, and how right it is."""
     ranked = scores(question, FIXED)
     order = np.argsort(-ranked, kind="stable")
     return float(ranked[order[0]] - ranked[order[1]]), float(question[2][order[0]])
 
 
-def ascent(groups: dict[str, list[Question]], *, rounds: int = 3) -> NDArray[np.float64]:
+def ascent(groups: dict[str, list[Features]], *, rounds: int = 3) -> NDArray[np.float64]:
     """Weights that are best on these groups, one at a time, from the fixed ones; each group counts the same."""
     weights = FIXED.copy()
     signs = np.where(FIXED < 0, -1.0, 1.0)

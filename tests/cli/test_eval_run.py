@@ -220,3 +220,22 @@ def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -
     assert made.model == "oracle"
     records = made.records("struct_gpt")
     assert [q.id for q in made.questions if scores(q, records[q.id])["hits@1"] != 1] == []
+
+
+def test_two_runs_with_the_same_replies_give_the_same_bytes(
+    run: Run, nobel: Path, tmp_path: Path, own_replies: None
+) -> None:
+    asked = ("eval", nobel, "-r", "all", "-O", "mindmap.verbalise=model", "--limit", "3", "-m", "m", *PLAIN)
+    made = [tmp_path / "first" / "R", tmp_path / "second" / "R"]
+    with ModelServer(Player()) as server:
+        url = server.url
+        assert run(*asked, "--base-url", url, "--workers", "4", "-o", made[0]).exit_code == 0
+    again = run(*asked, "--base-url", url, "--workers", "1", "-o", made[1])
+    assert again.exit_code == 0, "the server is down: every reply is a kept one"
+    for form in ("text", "md", "csv", "json", "html"):
+        tables = [run("eval", "compare", out, "--reproducible", "-f", form, "-q").stdout for out in made]
+        assert tables[0] == tables[1]
+        assert len(tables[0]) > 500
+    methods = {row["method"] for row in json.loads(run("eval", "compare", made[0], "-f", "json").stdout)}
+    baselines = {"closed_book", "label_neighbours", "triple_embedding", "path_ranking+no_model"}
+    assert methods == {*METHODS, *baselines}
