@@ -88,6 +88,7 @@ class Draft:
     :param removed: how many citations, choices and steps the writer made up, which are gone.
     :param removed_names: some of them, as a reader may be told.
     :param is_ungrounded: the writer answered, but none of the evidence carries it; ``text`` says so.
+    :param is_ranked: nobody chose among the answers: they are candidates in order.
     """
 
     text: str
@@ -100,6 +101,7 @@ class Draft:
     removed: int = 0
     removed_names: tuple[str, ...] = field(default=(), compare=False)
     is_ungrounded: bool = False
+    is_ranked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,12 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
-    :param model: who wrote it; empty if no model did.
+    :param model: who was asked to choose and to write; empty if nobody was.
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param fallbacks: what was done in the second-best way, in order.
     :param removed: citations and steps that a model made up; none of them is shown.
+    :param is_ranked: nobody chose among the answers: they are candidates in order.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 
@@ -166,6 +169,7 @@ class Answer:
     labels: Mapping[Term, str] = field(default_factory=dict)
     fallbacks: tuple[Fallback, ...] = ()
     removed: int = 0
+    is_ranked: bool = False
     error: KgsparqlError | None = None
 
     @property

@@ -93,6 +93,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         notes=session.told,
         fallbacks=tuple(session.fallbacks),
         removed=draft.removed,
+        is_ranked=draft.is_ranked,
         error=error,
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )

@@ -216,7 +216,7 @@ def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft
     answers = (*retrieval.candidates[:shown], *_at_the_best_end(retrieval, shown))
     cited = dict.fromkeys(marker for answer in answers[:shown] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    return Draft(text=_ranked(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree)
+    return Draft(text=_ranked(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True)
 
 
 def _at_the_best_end(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:

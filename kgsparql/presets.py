@@ -62,7 +62,7 @@ class Figures:
 class Tuned:
     """How options were chosen.
 
-    :param questions_sha256: of the ids and texts of the dataset's questions.
+    :param questions_sha256: of the questions, with all that is known of them.
     :param graph: the fingerprint of the graph.
     :param model: its name, ``oracle``, or empty for none.
     :param trials: settings that were tried, the default one included.

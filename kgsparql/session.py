@@ -116,6 +116,9 @@ class Session:
         self.rounds += 1
         try:
             return self.model.ask(call, self.usage, self._heard)
+        except BudgetExceededError:
+            self.rounds -= 1  # there was no call
+            raise
         except ModelReplyError as error:
             self.fall_back(call.purpose, f"{error.message} [{error.code}]")
             if required:

@@ -145,6 +145,8 @@ def languages(lang: str) -> tuple[str, ...]:
     from kgsparql.terms import Literal, validated
 
     tags = tuple(tag.strip() for tag in lang.split(",") if tag.strip())
+    if not tags:
+        raise InputError("--lang is empty", hint="for example --lang en,de")
     for tag in tags:
         try:
             validated(Literal("", language=tag))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from kgsparql.answer import Answer
-from kgsparql.errors import KgsparqlError
+from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.terms import Term
 
-__all__ = ["Given", "Item", "Link", "Measured", "Record"]
+__all__ = ["Given", "Item", "Link", "Measured", "Record", "is_lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,12 @@ class Record:
     :param method: the label of the method in its run.
     :param status: of :class:`Answer`, or ``error``.
     :param error: code and message, if the question failed, or the model did when there was evidence.
+    :param is_lost: nobody was there to answer: it is asked again when the run goes on.
     :param ranked: nobody chose among the answers: they are candidates in order.
     :param answers: all of them, the best first.
-    :param linked: what was found in the question.
+    :param linked: what was found in the question; ``None`` for a method that does not look.
+    :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; nobody if it is empty,
+        and ``None`` where nobody noted it.
     :param claims: texts with the markers they cite.
     :param removed: citations, choices and steps that the model made up.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
@@ -107,25 +110,42 @@ class Record:
     method: str
     status: str
     error: tuple[str, str] | None = None
+    is_lost: bool = False
     grounding: str = "graph"
     text: str = ""
     ranked: bool = False
     answers: tuple[Given, ...] = ()
     evidence: tuple[Item, ...] = ()
-    linked: tuple[Link, ...] = ()
+    linked: tuple[Link, ...] | None = ()
+    chosen_by: tuple[str, ...] | None = None
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     removed: int = 0
     notes: tuple[str, ...] = ()
     fallbacks: tuple[tuple[str, str], ...] = ()
     measured: Measured = Measured()
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether an error kept it from an answer: what templates list once a model is lost is none."""
+        return self.status == "error" or self.error is not None
+
     @classmethod
     def of(
-        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int], model_seconds: float = 0.0
+        cls,
+        answer: Answer,
+        *,
+        question: str,
+        method: str,
+        degrees: Mapping[Term, int],
+        model_seconds: float = 0.0,
+        chosen_by: Iterable[str] = (),
+        links: bool = True,
     ) -> Record:
         """What an answer comes to.
 
         :param degrees: of answers, as far as somebody counted.
+        :param chosen_by: who chose on the way.
+        :param links: the method looks for the entities of the question.
         """
         usage = answer.usage
         return cls(
@@ -133,9 +153,10 @@ class Record:
             method=method,
             status=answer.status,
             error=None if answer.error is None else (answer.error.code, answer.error.message),
+            is_lost=answer.error is not None and is_lost(answer.error),
             grounding=answer.grounding,
             text=answer.text,
-            ranked=not answer.model or answer.error is not None,
+            ranked=answer.is_ranked,
             answers=tuple(
                 Given(
                     "" if answer.grounding == "model" else str(a.term), a.label, round(a.score, 6), a.markers,
@@ -160,13 +181,14 @@ class Record:
                 )
                 for item in answer.evidence
             ),
-            linked=tuple(
+            linked=None if not links else tuple(
                 Link(
                     str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6),
                     tuple(str(other.term) for other in link.candidates),
                 )
                 for link in answer.linked
             ),
+            chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             removed=answer.removed,
             notes=answer.notes,
@@ -178,11 +200,20 @@ class Record:
         )  # fmt: skip
 
     @classmethod
-    def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float) -> Record:
-        """A question that has no answer because of an error: it counts as wrong, and says why."""
+    def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float, links: bool = True) -> Record:
+        """A question that has no answer because of an error: it counts as wrong, and says why.
+
+        :param links: the method looks for the entities of the question.
+        """
         measured = Measured(seconds=round(seconds, 6))
         return cls(
-            question=question, method=method, status="error", error=(error.code, error.message), measured=measured
+            question=question,
+            method=method,
+            status="error",
+            error=(error.code, error.message),
+            is_lost=is_lost(error),
+            linked=() if links else None,
+            measured=measured,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -192,17 +223,30 @@ class Record:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         """What :meth:`to_json` gave; a file of an earlier version may lack fields, which are then as by default."""
+        chosen_by, linked = data.get("chosen_by"), data.get("linked", ())
         return cls(**{
             **data,
             "error": None if data.get("error") is None else tuple(data["error"]),
             "answers": tuple(Given(**{**a, "markers": tuple(a["markers"])}) for a in data.get("answers", ())),
             "evidence": tuple(_item(item) for item in data.get("evidence", ())),
-            "linked": tuple(Link(**{**a, "candidates": tuple(a["candidates"])}) for a in data.get("linked", ())),
+            "linked": None if linked is None else tuple(
+                Link(**{**a, "candidates": tuple(a["candidates"])}) for a in linked
+            ),
+            "chosen_by": None if chosen_by is None else tuple(chosen_by),
             "claims": tuple((text, tuple(markers)) for text, markers in data.get("claims", ())),
             "notes": tuple(data.get("notes", ())),
             "fallbacks": _pairs(data.get("fallbacks", ())),
             "measured": Measured(**data.get("measured", {})),
         })  # fmt: skip
+
+
+def is_lost(error: KgsparqlError) -> bool:
+    """Whether an error says that nobody was there to answer, and not that an answer was of no use.
+
+    A server that refuses one request, or whose reply to it cannot be used, would do so again.
+    """
+    useless = isinstance(error, ModelReplyError | RequestRefusedError)
+    return isinstance(error, UnreachableError) and not useless and error.code not in {"E_LIMIT", "E_PARTIAL"}
 
 
 _USAGE = (

@@ -20,6 +20,7 @@ from kgsparql.terms import printable
 
 __all__ = [
     "ALWAYS",
+    "ORACLE",
     "SLICES",
     "UNKNOWN",
     "VARYING",
@@ -44,6 +45,9 @@ UNKNOWN = "unknown"
 ALWAYS = ("fallbacks", "truncated", "failed")
 """Shares of questions that are told whatever else is asked for: figures mean little without them."""
 
+ORACLE = "oracle"
+"""Who chooses in a run whose rows are ceilings."""
+
 _BATCH = 256
 """Records that are held at once where they are scored together."""
 
@@ -58,6 +62,7 @@ class Scored:
     :param questions: those that were asked, in the order of the run.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
     :param errors: how often a question failed, by code.
+    :param chosen_by: who chose in any of the questions; ``None`` where no record says.
     """
 
     run: Run
@@ -66,6 +71,12 @@ class Scored:
     questions: tuple[Question, ...]
     values: Mapping[str, Values]
     errors: Mapping[str, int]
+    chosen_by: frozenset[str] | None = None
+
+    @property
+    def is_no_ceiling(self) -> bool:
+        """Whether nobody chose where an oracle would have: the figures are those without a model."""
+        return self.model == ORACLE and self.chosen_by is not None and ORACLE not in self.chosen_by
 
     def defined(self, metric: str, among: Places | None = None) -> Values:
         """The values that there are.
@@ -127,12 +138,15 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
     of = {name: METRICS[name].of for name in metrics}
     values = {name: np.full(len(places), np.nan) for name in metrics}
     failures: dict[int, str | None] = {}
+    choosers: dict[int, tuple[str, ...] | None] = {}
     for place, record in _prepared(run, method, places, metrics):
         for name, function in of.items():
             value = function(run.questions[place], record)
             values[name][place] = np.nan if value is None else value
-        failures[place] = (record.error or ("E_INTERNAL", ""))[0] if record.status == "error" else None
+        failures[place] = (record.error or ("E_INTERNAL", ""))[0] if record.has_failed else None
+        choosers[place] = record.chosen_by
     asked = np.array(sorted(failures), dtype=np.intp)
+    noted = [own for own in choosers.values() if own is not None]
     config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
     return Scored(
         run=run,
@@ -141,6 +155,7 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
         questions=tuple(run.questions[place] for place in asked),
         values={name: own[asked] for name, own in values.items()},
         errors=dict(sorted(Counter(code for code in failures.values() if code is not None).items())),
+        chosen_by=None if not noted else frozenset(name for own in noted for name in own),
     )
 
 

@@ -1,4 +1,7 @@
-"""How sure a mean is, and whether two methods differ: bootstrap intervals, paired tests, Holm's correction.
+"""How sure a mean is, and whether two methods differ: intervals, paired tests, Holm's correction.
+
+A share of questions has Wilson's score interval. The bootstrap has none to offer near 0 and 1: of nine right answers to
+nine questions it says that the share is 1 for sure.
 
 Both tests ask the same: if it did not matter which method gave which of the two values of a question, how often would
 the values, exchanged at random, differ as much? For values of 0 and 1 that is McNemar's test, worked out exactly. A
@@ -11,6 +14,7 @@ and on nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -20,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEW", "RESAMPLES", "Difference", "Interval", "differences", "holm", "intervals", "mcnemar"]
+__all__ = ["FEW", "RESAMPLES", "Difference", "Interval", "differences", "holm", "intervals", "mcnemar", "wilson"]
 
 Values: TypeAlias = "NDArray[np.float64]"
 Places: TypeAlias = "NDArray[np.intp]"
@@ -40,18 +44,25 @@ _COLUMNS = 512
 _EXACT = 13
 """Up to so many values that differ, every one of their 8,192 exchanges is tried."""
 
+_Z = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
+
 _NOTHING = 1e-9
 """Differences below it are what adding in another order leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean of ``n`` values and the 95 % interval that it lies in; the interval holds the mean."""
+    """A mean of ``n`` values and the 95 % interval that it lies in; the interval holds the mean.
+
+    :param method: ``wilson`` for a share, of values that are all 0 or 1; else ``bootstrap``.
+    """
 
     mean: float
     low: float
     high: float
     n: int
+    method: Literal["bootstrap", "wilson"] = "bootstrap"
 
     @property
     def few(self) -> bool:
@@ -82,20 +93,30 @@ class Difference:
     losses: int
 
 
-def intervals(columns: Sequence[Values], *, seed: int = 0) -> list[Interval | None]:
-    """The mean of each column with its 95 % bootstrap interval; ``None`` for a column without a value.
+def intervals(
+    columns: Sequence[Values], *, shares: Sequence[bool] | None = None, seed: int = 0
+) -> list[Interval | None]:
+    """The mean of each column with its 95 % interval; ``None`` for a column without a value.
 
-    The bounds are the 2.5 and 97.5 % quantiles of the means of :data:`RESAMPLES` resamples (the percentile method).
+    The bounds are the 2.5 and 97.5 % quantiles of the means of :data:`RESAMPLES` resamples (the percentile method); for
+    a share whose values are all 0 or 1, those of :func:`wilson`.
 
     :param columns: arrays of shape (n,), of any lengths.
+    :param shares: of each column, whether its values lie between 0 and 1 by what they are: a count of calls that
+        happens to be 0 or 1 is no share. By default none is.
 
     Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
 
-    >>> intervals([np.array([1.0, 1.0]), np.array([])])
-    [Interval(mean=1.0, low=1.0, high=1.0, n=2), None]
+    >>> intervals([np.array([2.0, 2.0]), np.array([])])
+    [Interval(mean=2.0, low=2.0, high=2.0, n=2, method='bootstrap'), None]
     """
     found: list[Interval | None] = [None] * len(columns)
-    for batch in _batches(columns):
+    drawn = list(columns)
+    for i, column in enumerate(columns):
+        if shares is not None and shares[i] and len(column) and _is_binary(column):
+            found[i] = wilson(int(np.count_nonzero(column)), len(column))
+            drawn[i] = column[:0]
+    for batch in _batches(drawn):
         values = np.stack([columns[i] for i in batch], axis=1)
         bounds = np.quantile(_resampled_means(values, seed), (0.025, 0.975), axis=0)
         for place, i in enumerate(batch):
@@ -104,6 +125,25 @@ def intervals(columns: Sequence[Values], *, seed: int = 0) -> list[Interval | No
             low, high = min(float(bounds[0, place]), mean), max(float(bounds[1, place]), mean)
             found[i] = Interval(mean, low, high, len(values))
     return found
+
+
+def wilson(right: int, n: int) -> Interval:
+    """A share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
+
+    :param right: how many of the ``n`` values are 1.
+
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); Brown, Cai & DasGupta,
+    Interval Estimation for a Binomial Proportion (2001), for how often it holds the share.
+
+    >>> found = wilson(0, 10)  # from 0 to z² / (n + z²)
+    >>> found.low, round(found.high, 4)
+    (0.0, 0.2775)
+    """
+    mean, z2 = right / n, _Z * _Z
+    middle = (right + z2 / 2) / (n + z2)
+    half = _Z * math.sqrt(right * (n - right) / n + z2 / 4) / (n + z2)
+    low, high = (0.0 if not right else middle - half), (1.0 if right == n else middle + half)
+    return Interval(mean, low, high, n, "wilson")
 
 
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
@@ -132,7 +172,7 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
             continue
         wins = int(np.count_nonzero(column > _NOTHING))
         losses = int(np.count_nonzero(column < -_NOTHING))
-        is_binary = all(bool(np.isin(values, (0.0, 1.0)).all()) for values in (first, second))
+        is_binary = _is_binary(first) and _is_binary(second)
         found.append(
             Difference(
                 mean=interval.mean, low=interval.low, high=interval.high, n=interval.n, wins=wins, losses=losses,
@@ -180,6 +220,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - place) * p_values[i]))
         adjusted[i] = highest
     return adjusted
+
+
+def _is_binary(values: Values) -> bool:
+    """Whether every value is 0 or 1."""
+    return bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def _batches(columns: Sequence[Values]) -> list[list[int]]:

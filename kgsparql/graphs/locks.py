@@ -66,7 +66,7 @@ def _acquired(path: Path, directory: Path) -> int:
             if error.errno not in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
                 raise StoreError(f"{path}: cannot lock: {error}", hint="is this a file system with locks?") from error
             raise StoreLockedError(
-                f"{directory}: process {pid or 'unknown'} is writing to this store",
+                f"{directory}: process {pid or 'unknown'} is writing here",
                 hint="wait for it to end, or stop it", path=str(directory), pid=int(pid) if pid.isdigit() else None,
             ) from error  # fmt: skip
         if _is_same_file(path, descriptor):

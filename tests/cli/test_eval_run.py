@@ -13,13 +13,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kgsparql.cli import app
 from kgsparql.evaluation.metrics import scores
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.evaluation.runs.directory import whole_lines
+from kgsparql.graphs.locks import writer_lock
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
 
@@ -196,23 +199,6 @@ def test_a_model_that_is_gone_stops_the_run_which_then_goes_on(
     assert all(record.error is None for record in records.values())
 
 
-def test_a_lost_endpoint_leaves_a_run_that_goes_on(run: Run, tmp_path: Path, own_replies: None) -> None:
-    store = store_of(FIXTURES / "nobel.ttl", tmp_path / "store")
-    questions = FIXTURES / "nobel_questions.jsonl"
-    asked = ["eval", questions, "--no-model", "-r", "path_ranking", "--limit", "9", "--workers", "1", *PLAIN]
-    out = tmp_path / "run"
-    with oxigraph_serve(store) as url:
-        assert run(*asked, "-k", url, "-o", out).exit_code == 0
-        lines = (out / "answers" / "path_ranking.jsonl").read_bytes().splitlines(keepends=True)
-    lost = json.loads(lines[-1]) | {"status": "error", "error": ["E_ENDPOINT_DOWN", "gone"], "answers": []}
-    kept = [*lines[:-1], json.dumps(lost).encode() + b"\n"]
-    (out / "answers" / "path_ranking.jsonl").write_bytes(b"".join(kept))
-    with oxigraph_serve(store) as other:
-        elsewhere = run(*asked, "-k", other, "-o", out, "--resume")
-        assert elsewhere.exit_code == 2, "another endpoint is another graph"
-        assert "graph:" in elsewhere.stderr
-
-
 def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -> None:
     asked = ("eval", nobel, "--oracle", "--gold-topics", "-r", "struct_gpt", "-o", tmp_path / "run", *PLAIN)
     assert run(*asked).exit_code == 0
@@ -239,3 +225,110 @@ def test_two_runs_with_the_same_replies_give_the_same_bytes(
     methods = {row["method"] for row in json.loads(run("eval", "compare", made[0], "-f", "json").stdout)}
     baselines = {"closed_book", "label_neighbours", "triple_embedding", "path_ranking+no_model"}
     assert methods == {*METHODS, *baselines}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        (("--seed", "5"), "seed: 0 there, 5 now"),
+        (("--sample-seed", "5"), "sample_seed"),
+        (("--direction", "forward"), "direction: both there, forward now"),
+        (("--no-complete",), "complete: True there, False now"),
+        (("--augment",), "augment: False there, True now"),
+        (("--rerank", "3"), "rerank: nothing there, 3 now"),
+        (("--lang", "de"), "languages"),
+        (("--max-queries", "7"), "budget.max_queries: 500 there, 7 now"),
+        (("-O", "path_ranking.paths_kept=2"), "methods.path_ranking.options.paths_kept: 5 there, 2 now"),
+        (("--temperature", "1.5"), "temperature: 0.0 there, 1.5 now"),
+        (("--reply-tokens", "64"), "reply_tokens: 4096 there, 64 now"),
+        (("-m", "other"), "model: m there, other now"),
+    ],
+)
+def test_a_run_is_not_gone_on_with_as_another(
+    run: Run, nobel: Path, begun: Path, changed: tuple[str, ...], named: str
+) -> None:
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "3", "--base-url", "http://127.0.0.1:9/v1", *PLAIN)
+    model = () if "-m" in changed else ("-m", "m")
+    done = run(*asked, *model, *changed, "--resume", "-o", begun)
+    assert done.exit_code == 2, done.stderr
+    assert named in done.stderr
+
+
+def test_other_gold_answers_are_another_run(run: Run, nobel: Path, begun: Path) -> None:
+    file = nobel / "questions.jsonl"
+    file.write_text(file.read_text().replace("Warsaw", "Paris"))
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "40", "--base-url", "http://127.0.0.1:9/v1", "-m", "m")
+    done = run(*asked, "--resume", "-o", begun, *PLAIN)
+    assert done.exit_code == 2
+    assert "dataset.sha256" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def begun_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three questions with a model, whole."""
+    folder = tmp_path_factory.mktemp("begun")
+    dataset = folder / "nobel"
+    dataset.mkdir()
+    shutil.copy(FIXTURES / "nobel.ttl", dataset / "graph.ttl")
+    shutil.copy(FIXTURES / "nobel_questions.jsonl", dataset / "questions.jsonl")
+    with ModelServer(Player()) as server:
+        asked = ["eval", dataset, "-r", "path_ranking", "--limit", "3", "-m", "m", *PLAIN]
+        done = CliRunner().invoke(app, [str(a) for a in (*asked, "--base-url", server.url, "-o", folder / "run")])
+    assert done.exit_code == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.fixture
+def begun(begun_once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(begun_once, tmp_path / "begun"))
+
+
+def test_two_processes_do_not_write_one_run(run: Run, nobel: Path, begun: Path) -> None:
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "3", "--base-url", "http://127.0.0.1:9/v1", "-m", "m")
+    with writer_lock(begun):
+        done = run(*asked, "--resume", "-o", begun, *PLAIN)
+    assert done.exit_code == 4
+    assert f"process {os.getpid()} is writing here" in done.stderr
+    assert run(*asked, "--resume", "-o", begun, *PLAIN).exit_code == 0
+
+
+def test_an_oracle_that_knows_nothing_is_refused(run: Run, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    lines = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text().splitlines()[:4]]
+    questions.write_text("".join(json.dumps({**line, "path": []}) + "\n" for line in lines))
+    asked = ("eval", questions, "-k", FIXTURES / "nobel.ttl", "--oracle", "-r", "struct_gpt", "--embedder", "none")
+    done = run(*asked, "-o", tmp_path / "run")
+    assert done.exit_code == 2
+    assert "no question says how its answers are reached" in done.stderr
+    questions.write_text("".join(json.dumps({**q, "path": q["path"] * (i > 0)}) + "\n" for i, q in enumerate(lines)))
+    done = run(*asked, "-o", tmp_path / "run")
+    assert done.exit_code == 0
+    assert "for 1 of 4 questions the oracle knows no way" in done.stderr
+
+
+def test_an_endpoint_lost_on_the_way_stops_the_run_which_then_goes_on(
+    nobel: Path, tmp_path: Path, own_replies: None
+) -> None:
+    store, out = store_of(FIXTURES / "nobel.ttl", tmp_path / "store"), tmp_path / "run"
+    port = free_port()
+    command = [
+        sys.executable, "-m", "kgsparql", "eval", str(FIXTURES / "nobel_questions.jsonl"), "--no-model", "--workers",
+        "1", "-k", f"http://127.0.0.1:{port}/query", "-r", "path_ranking", "--max-seconds", "5", *PLAIN, "-o",
+        str(out),
+    ]  # fmt: skip
+    answers = out / "answers" / "path_ranking.jsonl"
+    with oxigraph_serve(store, port=port):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and (not answers.exists() or answers.read_bytes().count(b"\n") < 5):
+            time.sleep(0.01)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 5, said
+    assert "3 questions in a row: the run stops; --resume goes on with it" in said
+    assert sum(r.is_lost for r in Made.open(out).records("path_ranking").values()) == 3
+    with oxigraph_serve(store, port=port):
+        again = subprocess.run([*command, "--resume"], stderr=subprocess.PIPE, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    records = Made.open(out).records("path_ranking")
+    assert len(records) == 40
+    assert all(record.error is None for record in records.values())

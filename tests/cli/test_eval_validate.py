@@ -63,7 +63,7 @@ def test_columns_and_what_is_wrong_with_them(run: Run) -> None:
     done = run("eval", "validate", DATASETS / "table.csv", *graph, "--columns", columns)
     assert done.exit_code == 0, done.stdout
     assert "      2  reproduced  path" in done.stdout
-    assert "table.csv:4: the question is empty" in done.stderr
+    assert "table.csv:4: left out: the question is empty" in done.stderr
     wrong = run("eval", "validate", DATASETS / "table.csv", *graph, "--columns", "question=Q")
     assert wrong.exit_code == 2
     assert "the columns are: Nr, Frage, Antworten, Thema, Weg" in wrong.stderr
@@ -74,3 +74,16 @@ def test_files_that_are_no_dataset_end_with_2(run: Run, tmp_path: Path) -> None:
         done = run("eval", "validate", path, "-k", FIXTURES / "nobel.ttl")
         assert done.exit_code == 2, done.stderr
         assert "hint:" in done.stderr
+
+
+def test_what_follows_only_from_what_a_graph_lacks_is_absent(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "two.jsonl"
+    queries = {"a": "ASK { <http://e.org/a> ?p ?o }", "b": "ASK { ?s ?p ?o }"}
+    lines = [json.dumps({"id": name, "question": "Is it?", "sparql": sparql}) for name, sparql in queries.items()]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    done = run("eval", "validate", file, "-k", FIXTURES / "nobel.ttl", "-q")
+    assert done.exit_code == 4, done.stderr
+    assert "      1  absent      sparql   " in done.stdout
+    assert "      1  derived     sparql   " in done.stdout
+    assert "      1  of these are about terms that are nowhere in the graph" in done.stdout
+    assert "a  absent: Is it?\n  absent   <http://e.org/a>" in done.stdout

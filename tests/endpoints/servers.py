@@ -33,9 +33,9 @@ def store_of(data: Path, directory: Path) -> Path:
 
 
 @contextlib.contextmanager
-def oxigraph_serve(store: Path, *options: str) -> Iterator[str]:
+def oxigraph_serve(store: Path, *options: str, port: int | None = None) -> Iterator[str]:
     """The URL of ``oxigraph serve-read-only`` over a store, as long as the ``with`` lasts."""
-    port = free_port()
+    port = port or free_port()
     command = [OXIGRAPH, "serve-read-only", "--location", store, "--bind", f"127.0.0.1:{port}", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
 from kgsparql.evaluation.comparison.standing import Row, Standing
+from kgsparql.evaluation.comparison.summary import summary
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
 from tests.made_runs import made_run, question, record, sampled_questions, sampled_records
@@ -65,8 +67,12 @@ def test_means_by_hand(run: Path) -> None:
     assert dict(poor.errors) == {"E_TIMEOUT": 1}
     found = good.means["hits@1"]
     assert found is not None
-    # Binomial with n 4 and p 3/4: P(0) = .004, P(1 or fewer) = .051; P(4) = .316
-    assert (found.low, found.high, found.n) == (0.25, 1.0, 4)
+    # Wilson: with z² = 3.8415, middle (3 + 1.9207) / 7.8415 = .6275, half 1.96 · √(3/4 + .9604) / 7.8415 = .3269
+    assert (found.low, found.high, found.n) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4), 4)
+    # a count of calls is no share, whatever its values are
+    calls = poor.means["model_calls"]
+    assert calls is not None
+    assert (calls.low, calls.high, calls.method) == (0, 0, "bootstrap")
 
 
 def test_slices_by_hand(run: Path) -> None:
@@ -204,8 +210,6 @@ def test_datasets_are_compared_apart(tmp_path: Path) -> None:
 
 
 def test_questions_without_known_answers_are_left_out_and_said(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     asked = [FOUR[0], replace(FOUR[1], answers=None)]
     run = made_run(tmp_path / "R", asked, {"x": [record(one, "x", ["right"]) for one in asked]})
     found = only(compared(run))
@@ -282,7 +286,7 @@ def test_what_runs_differ_in_is_told(tmp_path: Path) -> None:
     for name in "AB":
         made_run(tmp_path / name, FOUR, {"x": four("x", "rrrr")}, began=f"2026-01-0{1 if name == 'A' else 2}")
     assert only(compared(tmp_path / "A", tmp_path / "B")).notes == (
-        "fewer than 30 questions: the intervals are rough, and tend to be too narrow",
+        "fewer than 30 questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow",
     )
     file = tmp_path / "B" / "run.json"
     config = json.loads(file.read_text())
@@ -295,3 +299,112 @@ def test_what_runs_differ_in_is_told(tmp_path: Path) -> None:
     config["graph"]["fingerprint"] = "other"
     file.write_text(json.dumps(config))
     assert "the graph is not the same" in only(compared(tmp_path / "A", tmp_path / "B")).notes[0]
+
+
+def oracle_run(path: Path, chosen_by: dict[str, tuple[str, ...] | None], given: dict[str, str]) -> Path:
+    """A run in which an oracle chose wherever anybody chooses."""
+    methods = {
+        name: [replace(one, chosen_by=chosen_by[name]) for one in four(name, letters)]
+        for name, letters in given.items()
+    }
+    return made_run(path, FOUR, methods, model="oracle")
+
+
+def test_a_row_in_which_nobody_chooses_is_no_ceiling(tmp_path: Path) -> None:
+    chosen_by = {"walker": ("oracle",), "entity": (), "mindmap": ("words",)}
+    given = {"walker": "rrww", "entity": "rrrr", "mindmap": "rrrw"}
+    comparison = compared(oracle_run(tmp_path / "R", chosen_by, given))
+    standing = only(comparison)
+    assert standing.rows[standing.best or 0].name == "walker"
+    assert {row.name: row.title for row in standing.rows} == {
+        "walker": "walker", "entity": "entity †", "mindmap": "mindmap †"
+    }  # fmt: skip
+    assert standing.versus == {}
+    assert any(
+        note.startswith("nobody chooses in entity; mindmap: their rows are as without") for note in standing.notes
+    )
+    # who asks for such a row as the baseline has the others compared with it
+    asked = only(compared(tmp_path / "R", baseline="entity"))
+    assert [asked.rows[i].name for i in asked.versus] == ["walker"]
+
+
+def test_where_no_record_says_who_chose_nothing_is_said(tmp_path: Path) -> None:
+    run = oracle_run(tmp_path / "R", {"walker": None, "entity": None}, {"walker": "rrww", "entity": "rrrr"})
+    standing = only(compared(run))
+    assert standing.rows[standing.best or 0].name == "entity"
+    assert not any("chooses" in note for note in standing.notes)
+    alone = only(compared(oracle_run(tmp_path / "A", {"entity": ()}, {"entity": "rrrr"})))
+    assert (alone.best, alone.reference, alone.versus) == (None, None, {})
+
+
+def test_a_model_that_failed_counts_as_failed_whatever_templates_listed(tmp_path: Path) -> None:
+    lost = [
+        replace(record(one, "x", ["right"]), status="partial", error=("E_MODEL", "gone"), fallbacks=())
+        for one in FOUR[:3]
+    ]
+    found = only(compared(made_run(tmp_path / "R", FOUR, {"x": [*lost, record(FOUR[3], "x", ["right"])]})))
+    (x,) = found.rows
+    assert (x.mean("hits@1"), x.mean("f1"), x.mean("failed"), x.mean("partial")) == (0.25, 0.25, 0.75, 0)
+    assert x.mean("linking_recall@1") == 1
+    assert dict(x.errors) == {"E_MODEL": 3}
+    assert "questions that failed count as wrong: x 3 of 4 (E_MODEL 3)" in found.notes
+
+
+def test_ties_are_said_with_what_decides(tmp_path: Path) -> None:
+    methods = {"dear": four("dear", "rrwr", queries=9), "cheap": four("cheap", "rrrw", queries=2)}
+    standing = only(compared(made_run(tmp_path / "A", FOUR, methods)))
+    assert [standing.rows[i].name for i in (standing.best or 0, *standing.tied)] == ["cheap", "dear"]
+    assert standing.decided_by == "queries"
+    assert "tied with dear (queries decides)" in next(summary(standing))
+    same = {name: four(name, "rrww") for name in ("a", "b")}
+    standing = only(compared(made_run(tmp_path / "B", FOUR, same)))
+    assert "Best hits@1: a, 0.500 (0.150–0.850); tied with b (nothing tells them apart)." in summary(standing)
+
+
+def test_a_row_above_the_best_is_explained(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "A", FOUR, {"good": four("good", "rrrw"), "lucky": four("lucky", "r")})
+    (line,) = [line for line in summary(only(compared(run))) if "its own questions" in line]
+    assert "lucky (1.000 of 1)" in line
+    run = made_run(tmp_path / "B", FOUR, {"a": four("a", "rrww"), "b": four("b", "wwrr")[1:]})
+    standing = only(compared(run))
+    assert standing.rows[standing.best or 0].name == "b"  # two of the three that are shared; a has one
+    assert not any("its own questions" in line for line in summary(standing))
+    run = made_run(tmp_path / "C", FOUR, {"a": four("a", "rrww"), "b": four("b", "wrr")[1:], "c": four("c", "wrw")[1:]})
+    standing = only(compared(run))
+    # of the two that all were asked, the second and the third, a has one, b both
+    assert standing.rows[standing.best or 0].name == "b"
+    run = made_run(tmp_path / "D", FOUR, {"a": four("a", "wr"), "b": four("b", "wwrr")[1:]})
+    (line,) = [line for line in summary(only(compared(run))) if "its own questions" in line]
+    assert "others: b (0.667 of 3). The best is decided on the shared questions (1);" in line
+
+
+def changed(run: Path, **config: object) -> Path:
+    import json
+
+    file = run / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **config}))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("config", "note"),
+    [
+        ({"left_out": 12}, "12 questions of the dataset were left out, as they could not be read"),
+        ({"left_out": ["no text", "no \x1bid"]}, "2 questions of the dataset were left out: no text; no id"),
+        ({"left_out": {"no text": 1}}, "1 question of the dataset was left out: no text (1)"),
+        (
+            {"missing_share": 0.234},
+            "23 % of the gold terms are not in the graph: the figures are not those of the data",
+        ),
+        ({"without_answer": 3}, "3 questions have no right answer: who says nothing is right there"),
+        ({"left_out": 0, "missing_share": 0.01, "without_answer": 0}, ""),
+        ({"left_out": None, "missing_share": "?", "without_answer": []}, ""),
+    ],
+)
+def test_what_of_the_dataset_is_not_in_the_run_is_told(tmp_path: Path, config: dict[str, object], note: str) -> None:
+    run = changed(made_run(tmp_path / "R", FOUR, {"x": four("x", "rrrr")}), **config)
+    notes = [one for one in only(compared(run)).notes if "fewer than" not in one]
+    assert [one[: len(note)] for one in notes] == ([note] if note else [])
+    other = made_run(tmp_path / "Other", FOUR, {"y": four("y", "rrrr")})
+    notes = [one for one in only(compared(run, other)).notes if "fewer than" not in one]
+    assert [one.startswith(note) and one.endswith("(R)") for one in notes] == ([True] if note else [])

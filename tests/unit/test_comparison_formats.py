@@ -46,12 +46,13 @@ def test_text_fits_a_terminal_and_has_every_table(comparison: Comparison) -> Non
     assert re.search(r"^  method +grounded .*fallbacks +truncated +failed$", text, re.MULTILINE)
     assert re.search(r"^  path_ranking \* +0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\)", text, re.MULTILINE)
     assert "exact McNemar test" in text
-    assert "Holm's" in text
+    assert "p is corrected for all 4 (Holm)" in text
+    assert "an interval may leave out 0 where" in " ".join(text.split())
 
 
 def test_a_reader_is_told_first_who_is_best_and_who_is_shown_to_be_worse(comparison: Comparison) -> None:
     lines = as_text(comparison).splitlines()
-    assert lines[0] == "films: 36 questions, model a-model"
+    assert lines[0] == "films: 36 questions, models: a-model, none"
     assert lines[1].startswith("  Best hits@1: path_ranking, ")
     assert any(line.startswith("  Shown to be worse than path_ranking: ") for line in lines[:5])
 
@@ -140,7 +141,7 @@ def test_csv_quotes_what_it_must(tmp_path: Path) -> None:
     asked = [question("q1", type_='who, "what"\nor where')]
     run = made_run(tmp_path / "R", asked, {"x": [record(asked[0], "x", ["right"])]})
     lines = list(csv.DictReader(io.StringIO(as_csv(compare(opened([run]))), newline="")))
-    assert 'who, "what"\nor where' in {line["slice"] for line in lines}
+    assert 'who, "what" or where' in {line["slice"] for line in lines}
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
@@ -251,6 +252,7 @@ def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path:
         "linker": [replace(record(asked[0], "linker", ["wrong"]), linked=(other,))],
         "lost": [record(asked[0], "lost", error=("E_MODEL", "gone"))],
         "silent": [record(asked[0], "silent", [])],
+        "halfway": [replace(record(asked[0], "halfway", ["right"]), status="partial", error=("E_MODEL", "lost"))],
     }
     comparison = compare(opened([made_run(tmp_path / "R", asked, methods)]))
     shown = {one.question.id: one for one in differing(comparison)}
@@ -264,6 +266,7 @@ def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path:
         "linker": "not found: linked to Elsewhere, not to what the question is about",
         "lost": "failed: gone [E_MODEL]",
         "silent": "not found: no right answer is in the evidence",
+        "halfway": "failed: lost [E_MODEL]",
     }
     text = failures_text(differing(comparison))
     assert "Which film is q1? (films q1, 1 hop)" in text
@@ -288,3 +291,67 @@ def test_every_metric_is_explained() -> None:
     for name in chosen_metrics("all"):
         assert f"\n{name}  (" in f"\n{text}"
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\x1b=", " @"])
+def test_csv_holds_no_formula_and_no_control_character(tmp_path: Path, start: str) -> None:
+    evil = f'{start}HYPERLINK("http://evil")\x1b[31m'
+    asked = [question("q1", type_=evil)]
+    run = made_run(tmp_path / "R", asked, {"x": [record(asked[0], "x", ["right"])]}, dataset=evil, model=evil)
+    text = as_csv(compare(opened([run])))
+    assert "\x1b" not in text
+    lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    shown = {line[name] for line in lines for name in ("dataset", "model", "slice")} - {"", "1"}
+    assert shown
+    assert all(cell.startswith("'") for cell in shown)
+
+
+def test_a_table_says_which_intervals_it_has(tmp_path: Path) -> None:
+    asked = [question("q1", ["a", "b"]), question("q2")]
+    run = made_run(tmp_path / "R", asked, {"x": [record(one, "x", ["a"], ranked=False) for one in asked]})
+
+    def caption(*metrics: str) -> str:
+        text = " ".join(as_text(compare(opened([run]), metrics=metrics, by=())).split())
+        return text[text.index("In brackets") :].split(" Reliability")[0]
+
+    assert caption("hits@1").startswith("In brackets: 95 % interval of the mean (Wilson's score interval).")
+    assert caption("f1").startswith(
+        "In brackets: 95 % interval of the mean, by the bootstrap (10,000 resamples, seed 0)."
+    )
+    assert caption("hits@1", "f1").startswith(
+        "In brackets: 95 % interval of the mean: Wilson's where all values are 0 or 1"
+    )
+    assert "Wilson's score interval" in " ".join(explained(["f1"]).split())
+
+
+def test_verdicts_that_many_rows_weaken_are_explained(tmp_path: Path) -> None:
+    asked = [question(f"q{i}") for i in range(9)]
+    names = [f"m{i}" for i in range(8)]
+
+    def text(rows: int) -> str:
+        methods = {"best": [record(one, "best", ["right"]) for one in asked]}
+        for name in names[:rows]:  # 7 of 9 are lost: p = 2/128 alone, after 8 comparisons 1/8
+            methods[name] = [record(one, name, ["right" if i < 2 else "wrong"]) for i, one in enumerate(asked)]
+        run = made_run(tmp_path / str(rows), asked, methods)
+        return " ".join(as_text(compare(opened([run]), metrics=["hits@1"])).split())
+
+    assert "Alone, m0, m1, m2, m3, m4, m5, m6, m7 would be shown to differ" in text(8)
+    assert "would be shown to differ" not in text(1)
+
+
+def test_rows_of_an_oracle_who_chose_nothing_are_marked_everywhere(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    asked = sampled_questions(6)
+    methods = {
+        name: [replace(one, chosen_by=by) for one in sampled_records(asked, name, 0.9)]
+        for name, by in (("walker", ("oracle",)), ("entity", ()))
+    }
+    found = compare(opened([made_run(tmp_path / "R", asked, methods, model="oracle")]))
+    for text in (as_text(found), as_markdown(found), Tags(as_html(found)).text):
+        assert "entity †" in text
+        assert "† nobody chooses: as without a model, no ceiling" in text
+    rows = {row["method"]: row for row in json.loads(as_json(found))}
+    assert [rows[name]["chosen_by"] for name in methods] == [["oracle"], []]
+    assert rows["walker"]["best"]
+    assert rows["entity"]["versus"] is None

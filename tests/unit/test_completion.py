@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -195,3 +196,20 @@ def test_what_several_entities_of_the_question_lead_to_comes_first(graph_of: Gra
     items = completed([Walk(ex(name), path("^star")) for name in "ab"], session)
     answers = answers_at_ends(Evidence(item for item in items if item is not None), session)
     assert [(a.label, a.markers) for a in answers] == [("f2", ("P1", "P2")), ("f1", ("P1",)), ("f3", ("P2",))]
+
+
+def test_what_two_entities_lead_to_comes_first_only_along_the_best_reading_of_each(graph_of: Graph) -> None:
+    graph = graph_of(":a :directed :f . :b :directed :f , :g . :a :year :y . :tag :year :z . :a :like :z .")
+    session = session_of(graph)
+    session.given = (ex("a"), ex("b"), ex("tag"))
+
+    def found(*walks: tuple[str, PropertyPath, float]) -> list[str]:
+        made = completed([Walk(ex(start), of) for start, of, _ in walks], session)
+        items = [replace(item, score=score) for item, (_, _, score) in zip(made, walks, strict=True) if item]
+        return [answer.label for answer in answers_at_ends(Evidence(items), session)]
+
+    both = ("b", path("directed"), 1.0), ("a", path("directed"), 0.97)
+    assert found(*both) == ["f", "g"], "a film of both comes before one of the better reading alone"
+    aside = ("a", path("year"), 1.0), ("tag", path("year"), 0.9), ("a", path("like"), 0.8)
+    assert found(*aside) == ["y", "z"], "what a worse reading about one of them says counts for nothing"
+    assert found(("a", path("year"), 1.0), ("tag", path("year"), 0.9), ("a", path("like"), 0.96)) == ["z", "y"]

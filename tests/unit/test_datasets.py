@@ -151,10 +151,35 @@ def test_control_characters_leave_a_question(written: Any) -> None:
 
 
 def test_ids_are_made_distinct_and_that_is_said(written: Any) -> None:
-    dataset = written(lines(entry(), entry(), entry(id=None), entry(id="a#2"), entry()))
+    ids = ["a", "a", None, "a#2", "a"]
+    dataset = written(lines(*[entry(id=own, question=f"Where is {n}?") for n, own in enumerate(ids)]))
     assert [question.id for question in dataset.questions] == ["a", "a#2", "3", "a#2#2", "a#3"]
     assert [problem.where[-2:] for problem in dataset.problems] == [":2", ":4", ":5"]
-    assert "called a#2" in dataset.problems[0].message
+    assert dataset.problems[0].message == "read as a#2: its id is there already"
+
+
+def test_a_question_that_is_there_twice_counts_once(written: Any) -> None:
+    other = entry(answers=["Ulm"], answer_iris=[R + "Ulm"])
+    dataset = written(lines(entry(), other, entry(hops=2), entry(id="b"), other))
+    assert [question.id for question in dataset.questions] == ["a", "a#2", "b"]
+    assert [(problem.where[-1], problem.message) for problem in dataset.problems] == [
+        ("2", "read as a#2: its id is there already"),
+        ("3", "left out: the same as line 1"),
+        ("5", "left out: the same as line 2"),
+    ]
+    queries = [{"id": "q", "question": "Why?", "sparql": text} for text in ("ASK {}", "ASK { ?s ?p 1 }", "ASK {}")]
+    dataset = written(json.dumps(queries), "a.json")
+    assert [question.id for question in dataset.questions] == ["q", "q#2"]
+    assert dataset.problems[1].message == "left out: the same as question 1"
+
+
+def test_an_empty_list_of_answers_says_that_there_is_none(written: Any) -> None:
+    dataset = written(lines(entry(answers=[], answer_iris=[]), {"id": "b", "question": "Why?", "sparql": "ASK {}"}))
+    assert [question.answers for question in dataset.questions] == [(), None]
+    data = json.loads((DATASETS / "qald.json").read_text(encoding="utf-8"))
+    data["questions"][0]["answers"] = [{"head": {"vars": ["x"]}, "results": {"bindings": []}}]
+    data["questions"][1]["answers"] = []
+    assert [q.answers for q in written(json.dumps(data), "qald.json").questions[:2]] == [(), None]
 
 
 def test_when_no_line_can_be_used_the_first_reason_is_the_error(written: Any) -> None:
@@ -168,9 +193,36 @@ def test_an_empty_file_is_an_error(written: Any, content: str) -> None:
         written(content)
 
 
-def test_a_file_in_another_encoding_is_refused_with_its_line(written: Any) -> None:
-    with pytest.raises(DataError, match=r"questions\.jsonl:2: not UTF-8"):
-        written(b'{}\n{"question": "caf\xe9"}\n')
+def test_a_line_in_another_encoding_is_lost_and_the_rest_is_read(written: Any) -> None:
+    dataset = written(
+        lines(entry()).encode() + b'{"question": "caf\xe9", "answers": ["a"]}\n' + lines(entry(id="c")).encode()
+    )
+    assert [question.id for question in dataset.questions] == ["a", "c"]
+    (problem,) = dataset.problems
+    assert str(problem).endswith("questions.jsonl:2: left out: not UTF-8 (byte 0xe9): save the file as UTF-8")
+    rows = written(b"question,answers\nWhere?,Bonn\ncaf\xe9?,x\nWhy?,K\xc3\xb6ln\n", "a.csv")
+    assert [(question.id, answers_of(rows, n)[None]) for n, question in enumerate(rows.questions)] == [
+        ("2", "Bonn"), ("4", "Köln"),
+    ]  # fmt: skip
+    assert "a.csv:3: left out: not UTF-8" in str(rows.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "line"),
+    [
+        (b'{"questions":\n[{"question": "caf\xe9"}]}', "a.json", 2),
+        (b"questions:\n  - id: 1\n    question: caf\xe9", "a.yml", 3),
+        (b"question,caf\xe9\nWhy?,x\n", "a.csv", 1),
+        ('{"question": "Why?", "answers": ["a"]}'.encode("utf-16"), "a.json", 1),
+    ],
+)
+def test_what_is_readable_only_as_a_whole_is_refused_with_the_line(
+    written: Any, content: bytes, name: str, line: int
+) -> None:
+    with pytest.raises(DataError, match=rf"{name}:{line}: not UTF-8"):
+        written(content, name)
+    with pytest.raises(DataError, match="none of 1 questions can be used; the first:1: not UTF-8"):
+        written(b'{"question": "caf\xe9"}')
 
 
 def test_a_packed_file_that_is_cut_is_refused(written: Any) -> None:
@@ -236,7 +288,7 @@ def test_qald_in_english_and_german() -> None:
     assert answers_of(english, 3) == {Literal("Elbe", language="en"): "Elbe"}
     (problem,) = english.problems
     assert problem.where.endswith("qald.json: question 4")
-    assert problem.message == "no question in en; there is one in de"
+    assert problem.message == "left out: no question in en; there is one in de"
     german = load(DATASETS / "qald.json", language="de")
     assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
 
@@ -297,8 +349,8 @@ def test_csv_with_columns_named() -> None:
     assert dataset.questions[1].text == "How long is the Danube; in km?"
     assert dataset.questions[0].topics == (Topic(river("Elbe")),)
     assert [(p.where[-1], p.message) for p in dataset.problems] == [
-        ("4", "the question is empty"),
-        ("5", "a topic that is no IRI: the Rhine"),
+        ("4", "left out: the question is empty"),
+        ("5", "left out: a topic that is no IRI: the Rhine"),
     ]
 
 
@@ -317,20 +369,59 @@ def test_tsv_whose_header_has_the_names_of_fields(written: Any) -> None:
         "question\tanswers\tsparql\thops",
         "Where?\tBonn\t\t1",
         "Why?\t\tASK {}\t",
-        "Who?\t\t\tx",
+        "Who?\ta\t\tx",
         "What?\ta\tb\t1\t2",
     ]
     dataset = written("\r\n".join(rows), "a.tsv")
     assert [(q.id, q.answers is None, q.hops) for q in dataset.questions] == [("2", False, 1), ("3", True, None)]
     assert [problem.message for problem in dataset.problems] == [
-        "hops is no number from 0 on but a text", "5 cells in 4 columns",
+        "left out: hops is no number from 0 on but a text", "left out: 5 cells in 4 columns",
     ]  # fmt: skip
 
 
-def test_a_quote_that_never_ends_is_one_problem(written: Any) -> None:
-    dataset = written('question,answers\nWhere?,Bonn\n"Why,b\n' + "x" * 140_000 + "\n", "a.csv")
-    assert len(dataset.questions) == 1
-    assert len(dataset.problems) == 1
+def test_a_row_without_answers_is_a_problem_unless_something_finds_them(written: Any) -> None:
+    rows = [
+        "question,answers,sparql,path,topics",
+        "Where?,Bonn,,,",
+        "Who?,,,,",
+        "Why?,,ASK {},,",
+        f"When?, ,,p,{R}a",
+        "What?, | ,,p,",
+        "How?",
+    ]
+    dataset = written("\n".join(rows), "a.csv")
+    assert [(q.id, q.answers is None) for q in dataset.questions] == [("2", False), ("4", True), ("5", True)]
+    assert [(p.where[-1], p.message) for p in dataset.problems] == [
+        (line, "left out: no answers, and no SPARQL that finds them") for line in "367"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rest", "read", "broken"),
+    [
+        ('"unclosed,x\n', ["2"], ["3"]),
+        ('"unclosed,x\nWhy?,b\n"Who?",c\n', ["2", "4", "5"], ["3"]),
+        ('Why?,"b\nWho?,c\n', ["2", "4"], ["3"]),
+        ('Why?,"b" and c\nWho?,c\n', ["2", "4"], ["3"]),
+        ('"Why\nnot?",b\nWho?,c\n', ["2", "3", "5"], []),
+        ('"Why ""not""?",5" pipe\n', ["2", "3"], []),
+        ('"Why,b\n' + "Who?,c\n" * 30_000, ["2", *map(str, range(4, 30_004))], ["3"]),
+    ],
+)
+def test_a_quote_that_never_ends_is_a_problem_of_its_line_alone(
+    written: Any, rest: str, read: list[str], broken: list[str]
+) -> None:
+    dataset = written("question,answers\nWhere?,Bonn\n" + rest, "a.csv")
+    assert [question.id for question in dataset.questions] == read
+    assert [problem.where.rpartition(":")[2] for problem in dataset.problems] == broken
+    assert all("quote that is never closed" in problem.message for problem in dataset.problems)
+
+
+def test_a_file_of_one_row_that_is_broken_is_an_error(written: Any) -> None:
+    with pytest.raises(DataError, match="the first:2: a quote that is never closed"):
+        written('question,answers\n"unclosed,x\n', "a.csv")
+    with pytest.raises(InputError, match=r"a\.csv:1: a quote that is never closed"):
+        written('"question,answers\nWhy?,x\n', "a.csv")
 
 
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:

@@ -78,7 +78,7 @@ def test_every_question_reproduces_by_its_sparql_and_by_its_path(
     write_dataset(tmp_path / "made", made, nobel, sources=[str(NOBEL)], seed=1)
     dataset = load(tmp_path / "made")
     assert dataset.graph == (NOBEL,)
-    assert (dataset.name, dataset.licence) == ("nobel-made", "")
+    assert (dataset.name, dataset.licence) == ("nobel-made", "that of the graph")
     assert dataset.source == f"made by kgsparql eval make from {NOBEL}"
     assert dataset.problems == ()
     assert {finding.outcome for finding in validate(dataset, nobel)} == {"reproduced"}
@@ -115,6 +115,24 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     other = make(nobel, 80, seed=2)
     assert {question.text for question in other.questions} != {question.text for question in made.questions}
+
+
+def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce(
+    graph_of: Callable[..., OxigraphGraph],
+) -> None:
+    people = "".join(
+        f":p{n} a :Person ; rdfs:label 'Person {n}x' ; :knows :p{(3 * n + 1) % 9} ; :age {n} ; :weight {60 + n} ; "
+        f":worksAt :s{n % 4} . "
+        for n in range(9)
+    )
+    shops = "".join(f":s{n} a :Shop ; rdfs:label 'Shop {n}y' ; :size {n} . " for n in range(4))
+    knowledge = KnowledgeBase(graph_of(people + shops), embedder=None)
+    few, many = make(knowledge, 20), make(knowledge, 500)
+    assert 20 < len(many.questions) <= 3 * 13
+    assert all(many.counts[cell] >= count for cell, count in few.counts.items())
+    assert many.counts[1, "forward"] == many.counts[3, "mixed"]
+    assert few.why_no_more == ()
+    assert any("begin at an entity that 3 questions are about already" in why for why in many.why_no_more)
 
 
 def test_limits_on_hops_and_answers_hold(nobel: KnowledgeBase) -> None:
@@ -203,6 +221,8 @@ def test_steps_that_only_a_shared_name_makes_possible_are_left_out(graph_of: Cal
         ("ISO code", "noun", "ISO code"), ("can check disease", "verb", "can check"),
         ("sub class of", "of", "subclass"), ("country of citizenship", "noun", "country of citizenship"),
         ("award – winner", "noun", "winner"), ("has part(s)", "noun", "parts"), ("domainIncludes", "noun", "domain"),
+        ("born", "passive", "born"), ("died", "verb", "died"), ("applies to jurisdiction", "noun", "jurisdiction"),
+        ("product or service produced or provided", "noun", "product or service"),
     ],
 )  # fmt: skip
 def test_forms_of_the_names_of_predicates(name: str, form: str, text: str) -> None:
@@ -237,6 +257,36 @@ def test_sentences() -> None:
     )
 
 
+def test_who_works_and_knows_is_a_person_without_any_class(graph_of: Callable[..., OxigraphGraph]) -> None:
+    names = {"at": "works at", "shop": "sells", "knows": "knows"}
+    assert ask(["^shop", "^at"], names) == "Which people work at one of the things that sell Ann?"
+    people = "".join(
+        f":p{n} {kind} rdfs:label 'Person {n}x' ; :knows :p{(n + 1) % 4} ; :employer :s{n % 2} ; "
+        f":birthDate '19{n}0-01-02' . "
+        for n, kind in enumerate(["a :Baker ;", "a :Clerk ;", "a foaf:Person ;", ""])
+    )
+    shops = "".join(f":s{n} rdfs:label 'Shop {n}y' . " for n in range(2))
+    turtle = "@prefix foaf: <http://xmlns.com/foaf/0.1/> . " + people + shops
+    texts = {question.text for question in make(KnowledgeBase(graph_of(turtle), embedder=None), 40).questions}
+    assert "Which people have Shop 0y as employer?" in texts
+    assert any("people that know Person" in text for text in texts)
+    assert not any("thing" in text for text in texts)
+    assert not any(text.startswith("What has Shop") for text in texts)
+
+
+def test_dates_of_what_was_done_are_asked_with_when(graph_of: Callable[..., OxigraphGraph]) -> None:
+    shops = "".join(
+        f":s{n} rdfs:label 'Shop {n}y' ; :sells :g{n % 2} ; :founded 19{n}0 ; :openedOn '19{n}1-05-01' ; "
+        f":supplied {n} . "
+        for n in range(4)
+    )
+    turtle = shops + ":g0 rdfs:label 'Bun' . :g1 rdfs:label 'Rye bread' ."
+    texts = {question.text for question in make(KnowledgeBase(graph_of(turtle), embedder=None), 60).questions}
+    assert {"When was Shop 0y founded?", "When were the things that sell Bun founded?"} <= texts
+    assert "When was Shop 1y opened?" in texts
+    assert not any("supplied" in text and text.startswith("When") for text in texts)
+
+
 def test_a_path_that_needs_two_clauses_is_not_asked() -> None:
     names = {IRI(E + "part"): Wording("of", "part"), IRI(E + "sub"): Wording("of", "subclass")}
     twice = [PropertyPath.of(E + name, E + name) for name in ("part", "sub")]
@@ -244,7 +294,9 @@ def test_a_path_that_needs_two_clauses_is_not_asked() -> None:
     assert not can_be_asked(PropertyPath.of(E + "unknown"), names)
 
 
-@pytest.mark.parametrize("noun", ["city", "person", "spouse", "class", "box", "birth place", "date of birth", "bus"])
+@pytest.mark.parametrize(
+    "noun", ["city", "person", "spouse", "class", "box", "birth place", "date of birth", "bus", "taxon"]
+)
 def test_plurals_and_back(noun: str) -> None:
     assert plural(noun) != noun
     assert singular(plural(noun)) == noun

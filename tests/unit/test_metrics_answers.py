@@ -168,3 +168,15 @@ def test_every_metric_says_what_it_is() -> None:
     assert list(scores(asking("a"), record(*P1), groups={"cost"})) == [
         m.name for m in METRICS.values() if m.group == "cost"
     ]
+
+
+def test_the_leading_answers_are_as_their_definition_says() -> None:
+    """Of equal score and of the same first piece of evidence as the first answer, and right behind it."""
+    about = METRICS["f1"].about
+    assert "the same score and the same first piece of evidence" in about
+    assert "best path" not in about
+    assert "best path" not in METRICS["expected_hits@1"].about
+    ends = record(*path("a b"), *path("c", marker="P2"), *path("d"), ranked=True)
+    assert of("precision recall", asking("a b c d"), ends) == [1, 1 / 2]
+    entities = record(entity("a", marker="N1"), entity("b", marker="N2"), ranked=True)
+    assert of("precision recall", asking("a b"), entities) == [1, 1 / 2]

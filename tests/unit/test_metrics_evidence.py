@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Item, Record
 from kgsparql.terms import IRI, Literal, Triple
@@ -78,3 +79,10 @@ def test_linking_is_scored_where_the_entities_are_known() -> None:
     assert of(LINKING, asking("a", topics=topics("Ann")), record()) == [0] * 4
     failed = Record(question="1", method="test", status="error", linked=(link("Ann"),))
     assert of(LINKING, asking("a", topics=topics("Ann")), failed) == [0] * 4
+
+
+def test_linking_is_not_scored_for_a_method_that_does_not_look_for_entities() -> None:
+    question = asking("a", topics=topics("Ann"))
+    assert of(LINKING, question, record(linked=None)) == [None] * 4
+    failed = Record.failed(KgsparqlError("gone"), question="1", method="test", seconds=1.0, links=False)
+    assert of(LINKING, question, failed) == [None] * 4

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.metrics import METRICS, scores
 from kgsparql.evaluation.record import Given, Item, Measured, Record
 from kgsparql.evidence import Cut
-from tests.unit.scored import asking, entity, item, of, path, record
+from tests.unit.scored import asking, entity, item, link, of, path, record, topics, triple
 
 HELD = item("a p b")
 FAILED = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))
@@ -84,3 +84,24 @@ def test_costs_are_as_measured_and_unknown_without_prices() -> None:
     assert of("cost paid_cost tokens", asking("a"), record()) == [None, None, 0]
     late = Record(question="1", method="test", status="error", measured=Measured(seconds=9.0))
     assert of("seconds", asking("a"), late) == [9]
+
+
+def test_texts_compared_by_their_words_are_no_fallback_of_a_question() -> None:
+    how_it_was_run = ("ranking", "no embedding model: texts are compared by the words they share")
+    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run,))) == [0]
+    assert of("fallbacks", asking("a"), record(fallbacks=(how_it_was_run, ("prune", "empty")))) == [1]
+
+
+def test_a_question_whose_model_failed_has_failed() -> None:
+    """Templates listed what the method had found, for a person; the model answered nothing."""
+    lost = record(
+        *path("a"), status="partial", ranked=True, error=("E_MODEL", "gone"), evidence=(item("t p a"),),
+        claims=(("It is a.", ("P1",)),), linked=(link("t"),), measured=Measured(queries=3),
+    )  # fmt: skip
+    question = asking("a", topics=topics("t"), golden_triples=(triple("t p a"),))
+    answer_metrics = [name for name, metric in METRICS.items() if metric.group == "answer"]
+    assert of(" ".join(answer_metrics), question, lost) == [0] * len(answer_metrics)
+    assert of("failed partial grounded unsupported_claims abstained", question, lost) == [1, 0, 0, None, 0]
+    assert of("triple_recall linking_recall@1 queries", question, lost) == [1, 1, 3]
+    silent = record(status="partial", error=("E_MODEL", "gone"))
+    assert of("hits@1 abstained abstention_recall", asking(""), silent) == [0, 0, 0]

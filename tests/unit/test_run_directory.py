@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kgsparql.answer import Answer
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
 from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
@@ -42,6 +44,7 @@ RECORD = Record(
     linked=(Link("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
     claims=(("It is Ann.", ("P1",)),),
     notes=("a note",),
+    chosen_by=("oracle",),
     fallbacks=(("answer", "a reason"),),
     measured=Measured(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
 )  # fmt: skip
@@ -67,6 +70,24 @@ def test_what_was_written_is_read(begun: RunDirectory) -> None:
 
 def test_a_record_of_an_older_kgsparql_lacks_fields_and_is_read() -> None:
     assert Record.from_json({"question": "q", "method": "m", "status": "answered"}).answers == ()
+
+
+def test_nobody_chose_nobody_linked_and_nobody_noted_it_are_not_the_same() -> None:
+    for linked in ((), None):
+        for chosen_by in ((), None, ("model", "words")):
+            made = replace(RECORD, linked=linked, chosen_by=chosen_by)
+            assert Record.from_json(json.loads(json.dumps(made.to_json()))) == made
+    old = Record.from_json({"question": "q", "method": "m", "status": "answered"})
+    assert (old.linked, old.chosen_by) == ((), None)
+
+
+def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
+    names = "model_calls rounds prompt_tokens completion_tokens cost paid_cost queries rows seconds"
+    answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
+    made = Record.of(answer, question="q", method="m", degrees={}, chosen_by=["words", "model", "words"], links=False)
+    assert (made.chosen_by, made.linked, made.has_failed) == (("model", "words"), None, False)
+    made = Record.of(answer, question="q", method="m", degrees={})
+    assert (made.chosen_by, made.linked) == ((), ())
 
 
 def test_of_a_question_asked_twice_the_last_record_counts(begun: RunDirectory) -> None:

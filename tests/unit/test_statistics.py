@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals, mcnemar
+from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals, mcnemar, wilson
 
 
 def interval(*values: float, seed: int = 0) -> Interval:
@@ -73,6 +73,46 @@ def test_memory_is_bounded() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200_000_000  # all resamples at once would be 2.4 GB
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "low", "high"),
+    [
+        (0, 10, 0.0, 0.2775),  # z² = 3.8415: z² / (n + z²)
+        (9, 9, 0.7009, 1.0),  # n / (n + z²)
+        (5, 10, 0.2366, 0.7634),  # 1/2 ± 1.96 · √(10/4 + 3.8415/4) / 13.8415
+        (1, 1, 0.2065, 1.0),
+    ],
+)
+def test_wilson_by_hand(right: int, n: int, low: float, high: float) -> None:
+    found = wilson(right, n)
+    assert (found.mean, found.n, found.method) == (right / n, n, "wilson")
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+@given(st.integers(1, 500), st.data())
+@settings(max_examples=60, deadline=None)
+def test_wilson_holds_the_mean_and_has_width(n: int, data: st.DataObject) -> None:
+    found = wilson(data.draw(st.integers(0, n)), n)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.low < found.high
+
+
+@pytest.mark.parametrize(("n", "p"), [(9, 0.9), (40, 0.95), (40, 0.5), (100, 0.99)])
+def test_a_share_is_in_its_interval_about_as_often_as_is_said(n: int, p: float) -> None:
+    chance = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    columns = [np.repeat([1.0, 0.0], [k, n - k]) for k in range(n + 1)]
+    found = intervals(columns, shares=[True] * len(columns))
+    held = sum(c for c, one in zip(chance, found, strict=True) if one is not None and one.low <= p <= one.high)
+    assert held > 0.9  # of the bootstrap: 56 % for the first, 87 % for the second
+
+
+def test_only_shares_of_zeros_and_ones_are_wilsons() -> None:
+    ones, halves, mixed = np.ones(8), np.full(8, 0.5), np.array([1.0, 0.5, 1.0])
+    found = intervals([ones, ones, halves, mixed, np.array([])], shares=[True, False, True, True, True])
+    assert [one and one.method for one in found] == ["wilson", "bootstrap", "bootstrap", "bootstrap", None]
+    assert [(one.low, one.high) for one in found[1:3] if one] == [(1, 1), (0.5, 0.5)]
+    assert found[3] == intervals([mixed])[0]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +198,9 @@ def test_holm_by_hand() -> None:
 
 def test_they_agree_with_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
+    for right, n in ((0, 7), (3, 9), (38, 40), (40, 40)):
+        their = stats.binomtest(right, n).proportion_ci(method="wilson")
+        assert (wilson(right, n).low, wilson(right, n).high) == pytest.approx((their.low, their.high), abs=1e-12)
     assert mcnemar(4, 13) == pytest.approx(stats.binomtest(4, 17).pvalue, rel=1e-12)
     drawn = np.random.default_rng(3)
     first, second = drawn.random(40), drawn.random(40) + 0.1

@@ -13,7 +13,7 @@ import pytest
 
 import kgsparql
 from kgsparql.asking import Asking
-from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.errors import DataError, InputError, OptionError, StoreLockedError
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import configuration as config
@@ -21,11 +21,13 @@ from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.running import Plan, Tally
 from kgsparql.evaluation.scoring import Scored
 from kgsparql.evaluation.statistics import differences
-from kgsparql.evaluation.tuning.results import Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.search_spaces import Space
 from kgsparql.evaluation.tuning.splitting import Split, split
 from kgsparql.evaluation.tuning.tables import as_json, as_text
+from kgsparql.evaluation.tuning.trials import Search, Trial, best, setting_text, unseen
 from kgsparql.evaluation.tuning.tuning import Bench, checked_metric, tune
+from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.presets import Preset
 from tests.conftest import FIXTURES
@@ -53,17 +55,22 @@ def trial(
 
 
 def tuning(
-    *trials: Trial, held_out: tuple[Trial, Trial] | None = None, values: str = "3,5,10", metric: str = "f1"
+    *trials: Trial,
+    held_out: tuple[Trial, Trial] | None = None,
+    values: str = "3,5,10",
+    metric: str = "f1",
+    looks: int = 0,
 ) -> Tuning:
     """A tuning of mindmap's paths_kept, and max_hops where the trials have one."""
     texts = {"paths_kept": values, "max_hops": "2,3"} if "max_hops" in trials[0].setting else {"paths_kept": values}
-    chosen = max(trials, key=lambda one: one.rank)
+    space = Space.read("mindmap", texts)
+    chosen = best(trials, apart_from=unseen(space, trials))
     seen = held_out or (trials[0], chosen)
     first, second = (one.scored.values[metric] for one in seen)
     same = seen[0] is seen[1]
     return Tuning(
-        config=CONFIG, space=Space.read("mindmap", texts), search=Search(), metric=metric, trials=trials,
-        split=split(HALF, 0.5, seed=0), chosen=chosen, left_out=0, held_out=seen,
+        config=CONFIG, space=space, search=Search(), metric=metric, trials=trials,
+        split=split(HALF, 0.5, seed=0), chosen=chosen, left_out=0, held_out=seen, looks=looks,
         difference=None if same else differences([(second, first)])[0],
     )  # fmt: skip
 
@@ -84,8 +91,47 @@ def test_the_default_stays_where_nothing_is_better() -> None:
     )
     assert found.chosen is found.default
     assert not found.significant
-    assert found.verdict.startswith("Nothing that was tried is better than the default options")
-    assert found.preset(kgsparql="1").options == {"paths_kept": 5}
+    assert found.verdict.startswith("Nothing beat the defaults: no setting that was tried has a better f1")
+    assert found.preset(kgsparql="1").options == {}
+    assert found.advice(Path("p.toml")) == "nothing beat the defaults: p.toml names the method and no options"
+
+
+def test_fewer_queries_alone_do_not_beat_the_defaults() -> None:
+    found = tuning(
+        trial({"paths_kept": 5}, [1, 0.5], queries=9),
+        trial({"paths_kept": 3}, [1, 0.5], queries=2),
+        trial({"paths_kept": 10}, [0.5, 1], queries=1, calls=0),
+    )
+    assert found.chosen is found.default
+    assert found.unseen == ()
+    first = as_text(found).splitlines()[5]
+    assert first.split()[-2:] == ["default,", "chosen"], "of equal trials the chosen one stands first"
+
+
+def test_an_option_that_the_metric_does_not_see_is_named_and_stays_as_it_is() -> None:
+    found = tuning(
+        both(5, 5, 0.4), both(3, 2, 0.9, queries=1), both(5, 2, 0.9), both(3, 3, 0.2, queries=1), both(5, 3, 0.2),
+        values="3,5",
+    )  # fmt: skip
+    assert found.unseen == ("paths_kept",)
+    assert found.chosen.setting == {"paths_kept": 5, "max_hops": 2}
+    said = "f1 does not see paths_kept: no value that was tried changes it for any question."
+    assert said in found.notes
+    assert said in found.preset(kgsparql="1").comment
+    assert said in " ".join(as_text(found).split())
+    assert json.loads(as_json(found))["unseen"] == ["paths_kept"]
+
+
+def test_an_option_that_the_metric_does_not_see_is_said_to_be_no_better() -> None:
+    found = tuning(both(5, 5, 0.4), both(3, 2, 0.9, queries=1), both(10, 2, 0.9), values="3,10")
+    assert found.chosen.setting == {"paths_kept": 3, "max_hops": 2}
+    assert found.notes[0].endswith("So 3 is no better than the default, 5; it only costs less.")
+
+
+def test_what_no_two_trials_tell_apart_is_not_said_to_be_unseen() -> None:
+    assert tuning(both(5, 5, 0.4), both(3, 2, 0.4), both(10, 3, 0.4)).unseen == ()
+    same_mean = tuning(trial({"paths_kept": 5}, [1, 0]), trial({"paths_kept": 3}, [0, 1]))
+    assert same_mean.unseen == ()
 
 
 def test_what_nothing_beats_is_marked() -> None:
@@ -103,7 +149,7 @@ def test_queries_are_what_is_traded_where_no_model_was_asked() -> None:
     found = tuning(trial({"paths_kept": 5}, [0.5], queries=9), trial({"paths_kept": 3}, [0.5], queries=4))
     assert found.cost == "queries"
     assert found.pareto == {"paths_kept=3"}
-    assert found.chosen.setting == {"paths_kept": 3}
+    assert found.chosen.setting == {"paths_kept": 5}
 
 
 def test_lower_is_better_where_the_metric_says_so() -> None:
@@ -119,8 +165,8 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     assert ["option", "value", "queries", "trials"] in tables
 
 
-def both(paths: int, hops: int, score: float) -> Trial:
-    return trial({"paths_kept": paths, "max_hops": hops}, [score])
+def both(paths: int, hops: int, score: float, *, queries: float = 5) -> Trial:
+    return trial({"paths_kept": paths, "max_hops": hops}, [score], queries=queries)
 
 
 def test_effects_compare_what_differs_in_nothing_else() -> None:
@@ -147,22 +193,37 @@ def test_effects_of_a_random_search_say_that_they_are_rough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("default", "chosen", "significant", "said"),
+    ("default", "chosen", "significant", "said", "advice"),
     [
-        ([0] * 10 + [1] * 10, [1] * 20, True, "f1 1.000 instead of 0.500 with the default options on 20 held-out"),
-        ([0] * 11 + [1] * 9, [1] + [0] * 10 + [1] * 9, False, "NOT significant: it may be chance. f1 0.500 instead"),
-        ([0, 1] * 10, [0, 1] * 10, False, "There is NO gain on the held-out questions"),
-        ([1] * 11 + [0] * 9, [1] * 10 + [0] * 10, False, "There is NO gain on the held-out questions"),
-        ([1] * 20, [0] * 10 + [1] * 10, False, "The chosen options are WORSE than the default ones"),
+        (
+            [0] * 10 + [1] * 10, [1] * 20, True,
+            "f1 1.000 instead of 0.500 with the default options on 20 held-out",
+            "preset: kgsparql ask --preset 'my p.toml'",
+        ),
+        (
+            [0] * 11 + [1] * 9, [1] + [0] * 10 + [1] * 9, False,
+            "NOT significant: it may be chance. f1 0.500 instead", "the defaults are as good",
+        ),
+        ([0, 1] * 10, [0, 1] * 10, False, "There is NO gain on the held-out questions", "the defaults are as good"),
+        (
+            [1] * 11 + [0] * 9, [1] * 10 + [0] * 10, False,
+            "There is NO gain on the held-out questions", "the defaults are as good",
+        ),
+        (
+            [1] * 20, [0] * 10 + [1] * 10, False,
+            "The chosen options are WORSE than the default ones", "keep to the defaults, which are better",
+        ),
     ],
-)
+)  # fmt: skip
 def test_the_held_out_questions_say_what_the_choice_is_worth(
-    default: list[int], chosen: list[int], significant: bool, said: str
+    default: list[int], chosen: list[int], significant: bool, said: str, advice: str
 ) -> None:
     on_development = trial({"paths_kept": 5}, [0]), trial({"paths_kept": 3}, [1])
     held_out = trial({"paths_kept": 5}, default), trial({"paths_kept": 3}, chosen)
     found = tuning(*on_development, held_out=held_out)
     assert found.significant is significant
+    assert advice in found.advice(Path("my p.toml"))
+    assert ("ask --preset" in found.advice(Path("p.toml"))) is significant
     assert said in found.verdict
     preset = found.preset(kgsparql="0.1.0")
     assert said in preset.comment
@@ -171,6 +232,40 @@ def test_the_held_out_questions_say_what_the_choice_is_worth(
     assert preset.tuned.held_out.n == 20
     assert "The gain" not in found.verdict or "chance" in found.verdict
     assert said.partition(".")[0] in " ".join(as_text(found).split())
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (5, "With 5 held-out questions no gain can be told from chance: take 20 or more."),
+        (6, "With 6 held-out questions only a large gain can be told from chance: take 20 or more."),
+        (20, "Fewer than 30 held-out questions: the interval is rough, and tends to be too narrow."),
+        (30, ""),
+    ],
+)
+def test_few_held_out_questions_are_warned_of(n: int, said: str) -> None:
+    pair = trial({"paths_kept": 5}, [0] * n), trial({"paths_kept": 3}, [1] * n)
+    found = tuning(*pair, held_out=pair)
+    assert found.significant is (n > 5)
+    assert (found.notes[-1] if found.notes else "") == said
+    assert said in found.preset(kgsparql="1").comment
+
+
+def test_the_interval_is_that_of_the_held_out_difference() -> None:
+    development = trial({"paths_kept": 5}, [0] * 40), trial({"paths_kept": 3}, [1] * 40)
+    held_out = trial({"paths_kept": 5}, [0, 1] * 20), trial({"paths_kept": 3}, [1, 1, 0, 1] * 10)
+    found = tuning(*development, held_out=held_out)
+    assert found.difference is not None
+    assert found.difference.mean == pytest.approx(0.25)
+    assert 0 < found.difference.low < 0.25 < found.difference.high < 0.5
+    assert "f1 0.750 instead of 0.500" in found.verdict
+    assert f"[{found.difference.low:+.3f}, {found.difference.high:+.3f}]" in found.verdict
+
+
+def test_means_over_different_questions_are_said_to_be_so() -> None:
+    nan = float("nan")
+    found = tuning(trial({"paths_kept": 5}, [0.5, 0.5]), trial({"paths_kept": 3}, [1, nan]))
+    assert any("defined for 1 to 2 questions of a trial" in note for note in found.notes)
 
 
 def test_a_metric_that_is_not_defined_in_one_trial_is_no_winner() -> None:
@@ -261,7 +356,8 @@ def test_a_grid_on_a_real_graph(bench: Callable[..., Bench], parts: Split, tmp_p
     file = tmp_path / "preset.toml"
     file.write_text(found.preset(kgsparql="0.1.0").to_toml(), encoding="utf-8")
     preset = Preset.load(file)
-    assert preset.with_options({})["max_hops"] == str(found.chosen.setting["max_hops"]).lower()
+    assert found.chosen is found.default
+    assert preset.with_options({}) == {}
 
 
 def test_what_was_killed_goes_on_to_the_same_table(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
@@ -290,6 +386,26 @@ def test_another_search_asks_only_what_is_new(bench: Callable[..., Bench], parts
     assert len(list((tmp_path / "run" / "trials").iterdir())) == 4
 
 
+def test_held_out_questions_have_no_say_in_the_choice(bench: Callable[..., Bench], parts: Split) -> None:
+    texts = {"max_hops": "1,2", "paths_kept": "1"}
+    found = tune(bench("one", "queries", **texts), parts, Search())
+    others = tuple(replace(question, text="Who?") for question in parts.held_out)
+    spoilt = tune(bench("other", "queries", **texts), replace(parts, held_out=others), Search())
+    assert [own.score for own in spoilt.trials] == [own.score for own in found.trials]
+    assert spoilt.chosen.setting == found.chosen.setting != found.default.setting
+    assert spoilt.held_out[1].score != found.held_out[1].score, "the held-out questions were others indeed"
+
+
+def test_held_out_questions_that_judged_before_are_told(bench: Callable[..., Bench], parts: Split) -> None:
+    first = tune(bench(metric="queries", max_hops="1"), parts, Search())
+    assert first.chosen.setting == {"max_hops": 1}
+    again = tune(bench(metric="queries", max_hops="1"), parts, Search())
+    assert again.looks == 0, "the same choice again is no other look"
+    other = tune(bench(metric="queries", paths_kept="1"), parts, Search())
+    assert other.looks == 1
+    assert any("have judged another choice before" in note for note in other.notes)
+
+
 def test_another_tuning_is_not_gone_on_with(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
     tune(bench(paths_kept="1"), parts, Search())
     other = replace(parts, development=parts.held_out, held_out=parts.development)
@@ -298,6 +414,15 @@ def test_another_tuning_is_not_gone_on_with(bench: Callable[..., Bench], parts: 
     (tmp_path / "run" / "tuning.json").write_text("[]")
     with pytest.raises(DataError, match="not what a tuning writes"):
         tune(bench(paths_kept="1"), parts, Search())
+
+
+def test_two_processes_do_not_write_one_tuning(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
+    with writer_lock(tmp_path / "run"), pytest.raises(StoreLockedError, match="is writing here"):
+        tune(bench(paths_kept="1"), parts, Search())
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "run" / "held_out").mkdir(parents=True)
+    (tmp_path / "run" / "held_out" / "ab.lock").touch()  # what a killed process left
+    assert tune(bench(paths_kept="1"), parts, Search()).looks == 0
 
 
 def test_a_metric_that_no_question_has_is_said(bench: Callable[..., Bench], parts: Split) -> None:

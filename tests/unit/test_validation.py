@@ -176,6 +176,42 @@ def test_queries_that_all_find_nothing_are_another_graph(rivers: KnowledgeBase) 
     assert answered(complete, rivers) == complete
 
 
+@pytest.mark.parametrize(
+    ("sparql", "outcome", "absent"),
+    [
+        ("ASK { <http://e.org/a> <http://e.org/p> ?x }", "absent", ("<http://e.org/a>", "<http://e.org/p>")),
+        (f"ASK {{ <{R}Rhine> <http://e.org/p> ?x }}", "absent", ("<http://e.org/p>",)),
+        (f"ASK {{ <{R}Rhine> <{R}mouth> <{R}Rhine> }}", "derived", ()),
+        ("SELECT (COUNT(?x) AS ?n) { ?x <http://e.org/p> ?y }", "absent", ("<http://e.org/p>",)),
+        ("SELECT (SUM(?x) AS ?n) { ?y <http://e.org/p> ?x }", "absent", ("<http://e.org/p>",)),
+        (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth> <{R}Rhine> FILTER(?x = 'a'^^<http://e.org/d>) }}", "derived", ()),
+        (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth>|<http://e.org/p> ?y }}", "derived", ()),
+        ("ASK { FILTER NOT EXISTS { <http://e.org/a> <http://e.org/p> ?x } }", "absent", ("<http://e.org/a>", "<http://e.org/p>")),
+        (f"ASK {{ FILTER NOT EXISTS {{ <{R}Rhine> <http://e.org/p> ?x }} }}", "derived", ()),
+        ("PREFIX e: <http://e.org/> ASK { e:a\\-b e:p ?x }", "absent", ("<http://e.org/a-b>", "<http://e.org/p>")),
+    ],
+)  # fmt: skip
+def test_no_and_nought_of_what_a_graph_lacks_say_nothing(
+    rivers: KnowledgeBase, sparql: str, outcome: str, absent: tuple[str, ...]
+) -> None:
+    finding = one(asked(sparql), rivers)
+    assert (finding.outcome, finding.absent, finding.reason) == (outcome, absent, "")
+    assert finding.is_fine == (outcome == "derived")
+    other = replace(asked("ASK { ?s ?p ?o }").questions[0], id="other")
+    filled = answered(Dataset(name="two", questions=(*asked(sparql).questions, other)), rivers)
+    assert [question.id for question in filled.questions] == ["q"] * (outcome == "derived") + ["other"]
+    assert [problem.where for problem in filled.problems] == ["q"] * (outcome == "absent")
+    assert all(f"does not mention {absent[0]}" in problem.message for problem in filled.problems)
+
+
+def test_a_gold_answer_that_is_no_says_which_terms_are_absent(rivers: KnowledgeBase) -> None:
+    gold = asked("ASK { <http://e.org/a> ?p ?x }", GoldAnswer(Literal(False), "false"))
+    finding = one(gold, rivers)
+    assert (finding.outcome, finding.absent, finding.is_fine) == ("reproduced", ("<http://e.org/a>",), False)
+    with pytest.raises(DataError, match="none of the 1 queries of one finds anything"):
+        answered(asked("ASK { <http://e.org/a> ?p ?x }"), rivers)
+
+
 def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
     assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
     assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
@@ -184,6 +220,7 @@ def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
 
 def test_hints_for_refusals() -> None:
     assert hint_for("The custom function <http://e.org/f> is not supported").startswith("http://e.org/f is a function")
+    assert "(COUNT(?x) AS ?n)" in hint_for('line 1:17: expected one of "$", "(", "*", "?" see SPARQL 1.1')
     assert hint_for("something else", "look again") == "look again"
 
 

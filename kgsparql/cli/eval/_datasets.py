@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["ColumnsOption", "DatasetArgument", "answerable", "check_directory", "graph_of", "opened_dataset"]
+__all__ = [
+    "ColumnsOption",
+    "DatasetArgument",
+    "answerable",
+    "check_directory",
+    "graph_of",
+    "opened_dataset",
+    "share_that_is_missing",
+    "with_answers",
+]
 
 _MISSING = 0.5
 """Share of the gold terms that a graph may lack before it is taken for another graph."""
@@ -53,9 +62,12 @@ def opened_dataset(dataset: str, columns: str | None, *, language: str, quiet: b
     source = f" · {loaded.source}" if loaded.source else ""
     c.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}", quiet=quiet)
     for problem in loaded.problems[:_PROBLEMS]:
-        c.say(f"  not read: {printable(str(problem), 300)}", quiet=quiet)
+        c.say(f"  {printable(str(problem), 300)}", quiet=quiet)
     if len(loaded.problems) > _PROBLEMS:
-        c.say(f"  … and {len(loaded.problems) - _PROBLEMS:,} more that could not be read", quiet=quiet)
+        c.say(
+            f"  … and {len(loaded.problems) - _PROBLEMS:,} more like these: kgsparql eval validate lists them",
+            quiet=quiet,
+        )
     return loaded
 
 
@@ -98,7 +110,16 @@ def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) 
 
     :raises DataError: if the graph lacks more than half of the gold terms.
     """
-    from kgsparql.evaluation.validation.validation import answered, missing_share
+    share_that_is_missing(dataset, knowledge, graph)
+    return with_answers(dataset, knowledge, graph)
+
+
+def share_that_is_missing(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
+    """The share of gold terms and topics that the graph does not mention.
+
+    :raises DataError: if it is more than half: then it is another graph.
+    """
+    from kgsparql.evaluation.validation import missing_share
 
     share = missing_share(dataset, knowledge)
     if share > _MISSING:
@@ -107,7 +128,17 @@ def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) 
             hint="is it the graph that the questions are about? name it with -k",
         )
     if share:
-        graph.say(f"{100 * share:.1f} % of the terms in the gold answers and topics are not in the graph")
+        graph.say(
+            f"{100 * share:.1f} % of the terms in the gold answers and topics are not in the graph: its figures are "
+            "not those of the whole dataset (kgsparql eval validate says which questions)"
+        )
+    return share
+
+
+def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
+    """The dataset with the answers that its SPARQL finds, where it has only that; what has none is left out."""
+    from kgsparql.evaluation.validation import answered
+
     known = answered(dataset, knowledge)
     for problem in known.problems[len(dataset.problems) :]:
         graph.say(f"  left out: {printable(str(problem), 300)}")

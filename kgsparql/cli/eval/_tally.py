@@ -1,8 +1,9 @@
-"""How far a run is: one line that changes on a terminal, a line for each method elsewhere."""
+"""How far a run is: one line that changes on a terminal; elsewhere one for each method, and one now and then."""
 
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.running import Tally
 
 __all__ = ["TallyLine", "tally_text"]
+
+_EVERY_S = 30.0
+"""How often a line is written where there is no terminal on which one could change."""
 
 
 def tally_text(at: Tally) -> str:
@@ -39,6 +43,7 @@ class TallyLine:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
+        self._said = time.monotonic()
         self._live: Any = None
         if not quiet and sys.stderr.isatty():
             from rich.console import Console
@@ -63,7 +68,9 @@ class TallyLine:
             from rich.text import Text
 
             self._live.update(Text(tally_text(at)))
-        if at.done == at.total:
+        is_due = self._live is None and time.monotonic() - self._said > _EVERY_S
+        if at.done == at.total or is_due:
+            self._said = time.monotonic()
             self._say(tally_text(at))
 
     def _say(self, text: str) -> None:

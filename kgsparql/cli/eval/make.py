@@ -41,8 +41,8 @@ def make(
     """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
 
     As many of each number of hops and direction as the graph allows. The same seed gives the same questions. With a
-    model they are rephrased, a call for each; without one they read like templates. Then:
-    kgsparql eval FOLDER -o RUN
+    model they are rephrased, a call for each; without one they repeat the labels of predicates, which favours methods
+    that compare labels. Then: kgsparql eval FOLDER -o RUN
     """
     from kgsparql.evaluation.making.made_dataset import check_folder, write_dataset
     from kgsparql.evaluation.making.making import make as made_from
@@ -59,9 +59,14 @@ def make(
             made = _rephrased(graph, made, opened, shown)
         name = "" if opened is None else opened.name
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed, model=name)
-    c.write("\n".join(_lines(made, output)), None)
+    c.write("\n".join(_lines(made, output, count)), None)
     if len(made.questions) < count:
-        graph.say(f"no more than {len(made.questions):,} of {count:,}: no other path leads to so few answers")
+        why = "; ".join(made.why_no_more) or "there are no other paths"
+        graph.say(f"{len(made.questions):,} of {count:,}: {why}")
+    if opened is None:
+        graph.say(
+            "the questions repeat the labels of predicates, which favours methods that compare labels (rephrase: -m)"
+        )
     if made.are_shared:
         graph.say("nearly every name is shared by several entities here: measure with --gold-topics")
     if not any(source == "-" or "://" in source for source in graph.sources):
@@ -88,9 +93,10 @@ def _rephrased(graph: GraphOptions, made: Made, model: LanguageModel, progress: 
     return found.made
 
 
-def _lines(made: Made, output: Path) -> list[str]:
-    lines = [f"{len(made.questions):,} questions in {output}"]
-    for (hops, direction), count in made.counts.items():
-        lines.append(f"  {count:>6,}  {hops} hop{'s' if hops > 1 else ' '} {direction}")
+def _lines(made: Made, output: Path, count: int) -> list[str]:
+    of = f" of {count:,}" if len(made.questions) < count else ""
+    lines = [f"{len(made.questions):,}{of} questions in {output}"]
+    for (hops, direction), own in made.counts.items():
+        lines.append(f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {direction}")
     step = max(1, len(made.questions) // _SHOWN)
     return [*lines, "for example:", *(f"  {printable(q.text, 200)}" for q in made.questions[::step][:_SHOWN])]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,15 +18,18 @@ from kgsparql.cli._preset_option import PresetOption, methods_with
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,
-    answerable,
     check_directory,
     graph_of,
     opened_dataset,
+    share_that_is_missing,
+    with_answers,
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
-from kgsparql.errors import CancelledError
+from kgsparql.errors import CancelledError, OptionError
+from kgsparql.terms import printable
 
 if TYPE_CHECKING:
+    from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.running import Plan
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -84,12 +88,54 @@ def run(
         for note in (*notes, "" if chosen or model.no_model else HOW_TO_ADD):
             graph.say(note)
         drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.sample_seed))
-        questions = answerable(drawn, knowledge, graph).questions
+        questions, about = _questions_there(output) if resume else _questions_of(drawn, knowledge, graph)
         plan = asked.plan(knowledge, asking, questions, methods)
-        sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
-        wanted = config.configuration(loaded, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed, **about}
+        wanted = config.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        graph.say(f"{_counted(questions, 'question')}, {_counted(methods, 'method')}")
+        graph.say(_about_oracle(plan))
         _run(knowledge, plan, output, wanted, quiet=graph.quiet)
     graph.say(f"compare: kgsparql eval compare {output}")
+
+
+def _questions_of(
+    drawn: Dataset, knowledge: KnowledgeBase, graph: GraphOptions
+) -> tuple[tuple[Question, ...], dict[str, Any]]:
+    """The questions with their answers, and what a reader of their figures must know."""
+    share = share_that_is_missing(drawn, knowledge, graph)
+    known = with_answers(drawn, knowledge, graph)
+    without = sum(question.answers == () for question in known.questions)
+    if without:
+        graph.say(f"{without:,} questions have no right answer: who finds nothing is right")
+    reasons = [printable(str(problem), 200) for problem in known.problems]
+    return known.questions, {"left_out": reasons, "missing_share": round(share, 4), "without_answer": without}
+
+
+def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
+    """The questions of the run that is gone on with: nobody looks for their answers again."""
+    from kgsparql.evaluation.runs.directory import Run
+
+    there = Run.open(output)
+    return there.questions, {name: there.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
+
+
+def _about_oracle(plan: Plan) -> str:
+    """For how many questions the oracle knows nothing, if there is one.
+
+    :raises OptionError: if it knows nothing of any.
+    """
+    if plan.oracle is None:
+        return ""
+    unknown = sum(plan.oracle(question) is None for question in plan.questions)
+    if unknown == len(plan.questions):
+        raise OptionError(
+            "--oracle: no question says how its answers are reached", hint="it needs `path` or `golden_triples`"
+        )
+    return f"for {unknown:,} of {len(plan.questions):,} questions the oracle knows no way" if unknown else ""
+
+
+def _counted(things: Sequence[object], name: str) -> str:
+    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _run(knowledge: KnowledgeBase, plan: Plan, output: Path, wanted: dict[str, object], *, quiet: bool) -> None:

@@ -26,9 +26,10 @@ from kgsparql.errors import CancelledError, InputError, OptionError
 from kgsparql.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.tuning.results import Search, Tuning
+    from kgsparql.evaluation.tuning.results import Tuning
     from kgsparql.evaluation.tuning.search_spaces import Space
     from kgsparql.evaluation.tuning.splitting import Split
+    from kgsparql.evaluation.tuning.trials import Search
     from kgsparql.evaluation.tuning.tuning import Bench
 
 __all__ = ["tune"]
@@ -73,10 +74,12 @@ def tune(
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
 
     Every setting is a run of its own in RUN/trials, so that `--resume` pays for nothing twice, with other values or
-    another search too. The chosen options are written as a preset: kgsparql ask --preset RUN/preset.toml
+    another search too. The chosen options are written as a preset, without options where nothing beat the defaults:
+    kgsparql ask --preset RUN/preset.toml
     """
     from kgsparql.evaluation.datasets import sample
     from kgsparql.evaluation.runs import configuration as config
+    from kgsparql.evaluation.tuning.results import FEWEST, few_held_out
     from kgsparql.evaluation.tuning.search_spaces import Space
     from kgsparql.evaluation.tuning.splitting import checked_share, split
     from kgsparql.evaluation.tuning.tuning import Bench, checked_metric
@@ -104,6 +107,7 @@ def tune(
         questions = answerable(drawn, knowledge, graph).questions
         parts = split(questions, share, seed=asked.sample_seed)
         graph.say(str(parts))
+        graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST else "")
         sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
         bench = Bench(
             knowledge=knowledge,
@@ -117,11 +121,11 @@ def tune(
         )
         found = _tuned(bench, parts, wanted, seed=asked.seed, quiet=graph.quiet)
     _write(found, preset_file, shape, reproducible=reproducible)
-    graph.say(f"preset: kgsparql ask --preset {preset_file}")
+    graph.say(found.advice(preset_file))
 
 
 def _checked_search(search: str, trials: int | None, seed: int) -> Search:
-    from kgsparql.evaluation.tuning.results import Search
+    from kgsparql.evaluation.tuning.trials import Search
 
     if trials is not None and search != "random":
         raise OptionError(f"--trials with --search {printable(search, 40)}", hint="it is for --search random")

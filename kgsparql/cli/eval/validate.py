@@ -42,6 +42,8 @@ def validate(
 ) -> None:
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
 
+    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing.
+
     Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
     """
     from kgsparql.evaluation.validation import validation
@@ -77,7 +79,7 @@ def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int
     wrong = [finding for finding in findings if not finding.is_fine]
     absent = sum(1 for finding in findings if finding.absent)
     if absent:
-        yield f"  {absent:>7,}  absent               terms of the answers or topics are nowhere in the graph"
+        yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
     for finding in wrong[:limit]:
         yield ""
         yield from _told(finding)

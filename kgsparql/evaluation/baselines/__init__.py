@@ -17,7 +17,7 @@ from kgsparql.retriever import Retriever
 from kgsparql.retrievers import with_options
 from kgsparql.terms import printable
 
-__all__ = ["load", "names", "why_not"]
+__all__ = ["UNLINKED", "load", "names", "why_not"]
 
 MOST_BY_WORDS = 50_000
 """Triples that are compared by their words where there is no embedder: they are held in memory."""
@@ -30,6 +30,9 @@ EMBED_AT_ONCE = 10_000
 
 TRIPLES_PER_SECOND = 300
 """Triples that the default model embeds in a second on two cores, for estimates."""
+
+UNLINKED = frozenset({"closed_book", "label_neighbours"})
+"""Those that do not ask which entities a question names."""
 
 _CLASSES: dict[str, type[Retriever]] = {
     "closed_book": ClosedBook,

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
-from kgsparql.evaluation.comparison.run_differences import run_differences
+from kgsparql.evaluation.comparison.run_differences import dataset_notes, run_differences
 from kgsparql.evaluation.comparison.standing import Row, Slice, Standing, named_rows, standing
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, UNKNOWN, Scored, chosen_metrics, scored
 from kgsparql.evaluation.statistics import Places, intervals
@@ -97,7 +98,8 @@ def compare(
         own = rows[at : at + len(group)]
         alike = tuple(run_differences({run_names[one.run.path]: one.run for one in group}))
         one = standing(group, own, named=names if named else (), baseline=baseline, seed=seed)
-        standings.append(replace(one, notes=(*alike, *one.notes)))
+        about = tuple(dataset_notes({run_names[one.run.path]: one.run for one in group}))
+        standings.append(replace(one, notes=(*alike, *about, *one.notes)))
         at += len(group)
     if baseline and all(not named_rows(baseline, one.rows) for one in standings):
         there = dict.fromkeys(row.name for row in rows)
@@ -124,7 +126,8 @@ def _rows(
             of = [SLICES[kind](question) or UNKNOWN for question in one.questions]
             parts += [(i, kind, value, np.flatnonzero(np.array([v == value for v in of], bool))) for value in values]
     columns = [found[i].defined(name, among) for i, _, _, among in parts for name in names]
-    drawn = iter(intervals(columns, seed=seed))
+    shares = [METRICS[name].group != "cost" for _ in parts for name in names]
+    drawn = iter(intervals(columns, shares=shares, seed=seed))
     means: list[dict[str, dict[str, Slice]]] = [{} for _ in found]
     for i, kind, value, among in parts:
         own = Slice(n=len(among), means={name: next(drawn) for name in names})
@@ -134,6 +137,7 @@ def _rows(
             dataset=one.run.dataset, method=one.method, model=one.model, run=runs[one.run.path], name=titles[i],
             n=len(one.questions), questions=len(one.run.questions), means=means[i][""][""].means, errors=one.errors,
             slices={kind: means[i].get(kind, {}) for kind in by},
+            chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
         )
         for i, one in enumerate(found)
     ]  # fmt: skip

@@ -119,7 +119,7 @@ def _outcome(name: str, value: float, question: Question, record: Record) -> Out
     return Outcome(
         name=name,
         value=value,
-        status=record.status,
+        status="error" if record.has_failed else record.status,
         why="" if value >= 1 else _why(question, record, right, holds),
         answers=tuple(
             (printable(answer.label or answer.term, 80), is_right)
@@ -143,7 +143,7 @@ def _holds(item: Item, gold: GoldAnswers, names: Collection[str]) -> bool:
 
 def _why(question: Question, record: Record, right: Sequence[bool], holds: Sequence[bool]) -> str:
     """Where it went wrong: the call, the linking, the retrieval, or the choice."""
-    if record.status == "error":
+    if record.has_failed:
         code, message = record.error or ("E_INTERNAL", "")
         return f"failed: {printable(message, 160)} [{code}]"
     if not question.answers:
@@ -155,8 +155,8 @@ def _why(question: Question, record: Record, right: Sequence[bool], holds: Seque
         markers = [item.marker for item, has_gold in zip(record.evidence, holds, strict=True) if has_gold]
         return f"found, not chosen: a right answer is in the evidence ({', '.join(markers[:_EVIDENCE])})"
     topics = {str(topic.iri) for topic in question.topics}
-    linked = [link.label or link.term for link in record.linked]
-    if topics and not topics & {link.term for link in record.linked}:
+    linked = [link.label or link.term for link in record.linked or ()]
+    if topics and record.linked is not None and not topics & {link.term for link in record.linked}:
         taken = f"linked to {printable(', '.join(linked), 120)}" if linked else "nothing was linked"
         return f"not found: {taken}, not to what the question is about"
     return "not found: no right answer is in the evidence"

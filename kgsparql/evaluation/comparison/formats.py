@@ -11,7 +11,7 @@ from typing import Any
 
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.standing import Row, Slice, Standing
-from kgsparql.evaluation.comparison.tables import Section, Table, sections
+from kgsparql.evaluation.comparison.tables import HOW_SURE, Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, VARYING
 from kgsparql.evaluation.statistics import Interval
@@ -21,6 +21,9 @@ __all__ = ["as_csv", "as_json", "as_markdown", "as_text", "escaped", "explained"
 
 WIDTH = 100
 """Columns of a terminal that a table keeps to."""
+
+_FORMULA = frozenset("=+-@")
+"""With these a cell begins that a spreadsheet works out."""
 
 _WIDEST = 40
 _NARROWEST = 20
@@ -182,14 +185,15 @@ def _json_row(comparison: Comparison, standing: Standing, place: int) -> dict[st
             for kind in comparison.by
         },
         "errors": dict(row.errors),
+        "chosen_by": None if row.chosen_by is None else sorted(row.chosen_by),
         "best": place == standing.best,
         "versus": _json_versus(standing, place),
     }
 
 
 def _json_versus(standing: Standing, place: int) -> dict[str, Any] | None:
-    """How the row does against the reference; ``None`` for the reference."""
-    if standing.reference is None or place == standing.reference:
+    """How the row does against the reference; ``None`` for the reference, and for a row that is not tested."""
+    if standing.reference is None or place not in standing.versus:
         return None
     return {
         "reference": standing.rows[standing.reference].name,
@@ -236,7 +240,8 @@ def _rounded(value: float) -> float:
 def as_csv(comparison: Comparison) -> str:
     """One line for each row and slice, with every metric, its interval and how many questions it is defined for.
 
-    RFC 4180: lines end with CR LF, and a text with a comma or a quotation mark stands in quotation marks.
+    RFC 4180: lines end with CR LF, and a text with a comma or a quotation mark stands in quotation marks. A text that a
+    spreadsheet would take for a formula begins with an apostrophe.
     """
     names = _columns(comparison)
     heads = ["dataset", "method", "model", "run", "name", "by", "slice", "n", "questions"]
@@ -247,14 +252,24 @@ def as_csv(comparison: Comparison) -> str:
     writer.writerow(heads)
     for row in comparison.rows:
         for kind, value, part in _parts(row):
-            line: list[object] = [row.dataset, row.method, row.model, row.run, row.name, kind, value, part.n]
-            line.append(row.questions if not kind else "")
+            texts = (row.dataset, row.method, row.model, row.run, row.name, kind, value)
+            line: list[object] = [*map(_csv_text, texts), part.n, row.questions if not kind else ""]
             for name in names:
                 one = part.means.get(name)
                 bounds = ["", "", "", 0] if one is None else [*map(_rounded, (one.mean, one.low, one.high)), one.n]
                 line += bounds
             writer.writerow(line)
     return stream.getvalue()
+
+
+def _csv_text(text: str) -> str:
+    r"""A text for a terminal and a spreadsheet.
+
+    >>> _csv_text("=1+1"), _csv_text("who"), _csv_text("a\tb")
+    ("'=1+1", 'who', 'a b')
+    """
+    shown = printable(text, 1000)
+    return f"'{shown}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) or shown[:1] in _FORMULA else shown
 
 
 def _parts(row: Row) -> Iterator[tuple[str, str, Slice]]:
@@ -270,6 +285,8 @@ def explained(names: Sequence[str]) -> str:
         metric = METRICS[name]
         better = {"higher": "higher is better", "lower": "lower is better", "": "neither way is better"}[metric.better]
         lines.append(f"{name}  ({metric.group}; {better})")
-        lines += [f"    {line}" for part in metric.about.splitlines() for line in wrapped(part, WIDTH - 4)]
+        paragraphs = [" ".join(part.split()) for part in metric.about.split("\n\n")]
+        lines += [f"    {line}" for part in paragraphs for line in wrapped(part, WIDTH - 4)]
         lines.append("")
+    lines += ["intervals", *(f"    {line}" for part in HOW_SURE for line in wrapped(part, WIDTH - 4)), ""]
     return "\n".join(lines)

@@ -177,7 +177,7 @@ def _quality_against_cost(standing: Standing, cost: str) -> Any:
             xerr=[[spent.mean - spent.low], [spent.high - spent.mean]], markersize=7, elinewidth=1.2, capsize=0,
             linestyle="none", **marks,
         )[2]  # fmt: skip
-        points.append((spent.mean, quality.mean, row.name, marks["color"]))
+        points.append((spent.mean, quality.mean, row.title, marks["color"]))
     axes.set_ylim(-0.02, 1.02)
     axes.margins(x=0.12)
     _scale(axes, cost, [x for x, *_ in points])
@@ -276,7 +276,7 @@ def _by_slice(standing: Standing, kind: str, values: Sequence[str]) -> Any:
                 above.append(found.high - found.mean)
         axes.errorbar(
             drawn_at, means, yerr=[below, above], linestyle="none", markersize=6, elinewidth=1.2,
-            label=_label(row.name), **_marks(i),
+            label=_label(row.title), **_marks(i),
         )  # fmt: skip
     for place in range(1, len(values)):
         axes.axvline(place - 0.5, color="#cccccc", linewidth=0.8)
@@ -328,7 +328,7 @@ def _costs(standing: Standing, costs: Sequence[str]) -> Any:
             axes.set_xlim(left=-0.03 * (axes.get_xlim()[1] or 1))
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(_COST_NAMES[cost])
-    grid[0][0].set_yticks(range(len(pairs)), [_label(row.name) for row, _ in pairs])
+    grid[0][0].set_yticks(range(len(pairs)), [_label(row.title) for row, _ in pairs])
     grid[0][0].invert_yaxis()
     figure.suptitle(
         _heading(standing, "cost of a question")

@@ -1,4 +1,4 @@
-"""How runs of one dataset were run differently: what a reader must know before rows are compared."""
+"""What a reader must know of runs before rows are compared: how they differ, and what of the dataset is in them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from typing import Any
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.terms import printable
 
-__all__ = ["run_differences"]
+__all__ = ["dataset_notes", "run_differences"]
+
+_MISSING = 0.01
+"""Share of gold terms that a graph may lack before it is told."""
+
+_REASONS = 3
+"""Reasons for which questions were left out that are told."""
 
 _ONLY_THAT = {"prompts": "prompts", "graph": "the graph", "versions": "versions of packages"}
 """Values that say nothing to a person: only that they differ is told."""
 
 _TOLD_ELSEWHERE = frozenset({
     "format", "began", "ended", "workers", "model", "methods", "questions", "dataset", "python", "asked_embedder",
+    "left_out", "missing_share", "without_answer",
 })  # fmt: skip
 """What changes no answer, and what the tables say."""
 
@@ -39,6 +46,64 @@ def run_differences(runs: Mapping[str, Run]) -> Iterator[str]:
     options = _option_differences(runs)
     if parts or options:
         yield f"the runs were not run alike: {'; '.join([*parts, *options])}"
+
+
+def dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
+    """Lines that say how the questions and the graph of runs are not those of the dataset; none for older runs.
+
+    :param runs: by name.
+    """
+    for note in (_left_out, _missing, _without_answer):
+        by_text: dict[str, list[str]] = {}
+        for name, run in runs.items():
+            if text := note(run.config):
+                by_text.setdefault(text, []).append(name)
+        for text, names in by_text.items():
+            yield text if len(names) == len(runs) else f"{text} ({', '.join(names)})"
+
+
+def _left_out(config: Mapping[str, Any]) -> str:
+    """Questions that the run did not ask; their number, or the reasons as a list or with their counts."""
+    found, reasons = config.get("left_out"), []
+    if isinstance(found, Mapping):
+        reasons = [f"{_short(reason)} ({count})" for reason, count in found.items()]
+        count = sum(n for n in found.values() if isinstance(n, int))
+    elif isinstance(found, list):
+        reasons = [_short(reason) for reason in found]
+        count = len(found)
+    else:
+        count = _count(found)
+    why = f": {'; '.join(reasons[:_REASONS])}{' …' if len(reasons) > _REASONS else ''}" if reasons else ""
+    cannot = "" if reasons else ", as they could not be read or have no known answers"
+    return (
+        f"{_questions(count)} of the dataset {'was' if count == 1 else 'were'} left out{cannot}{why}" if count else ""
+    )
+
+
+def _missing(config: Mapping[str, Any]) -> str:
+    """Gold terms that the graph lacks."""
+    share = config.get("missing_share")
+    if not isinstance(share, int | float) or isinstance(share, bool) or not share > _MISSING:
+        return ""
+    return (
+        f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
+        " published"
+    )
+
+
+def _without_answer(config: Mapping[str, Any]) -> str:
+    """Questions that a method gets right by saying nothing."""
+    count = _count(config.get("without_answer"))
+    has = "has" if count == 1 else "have"
+    return f"{_questions(count)} {has} no right answer: who says nothing is right there" if count else ""
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"
 
 
 def _option_differences(runs: Mapping[str, Run]) -> list[str]:

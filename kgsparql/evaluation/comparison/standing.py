@@ -42,6 +42,8 @@ class Row:
     :param run: the name of the run's directory, as short as tells runs apart.
     :param n: questions that were asked, of ``questions`` in the run.
     :param slices: by what questions are told apart by, then by its values in their order.
+    :param chosen_by: who chose among candidates; ``None`` where no record says.
+    :param is_no_ceiling: an oracle was there and did not choose: the figures are those without a model.
     """
 
     dataset: str
@@ -54,6 +56,13 @@ class Row:
     means: Mapping[str, Interval | None]
     slices: Mapping[str, Mapping[str, Slice]]
     errors: Mapping[str, int]
+    chosen_by: frozenset[str] | None = None
+    is_no_ceiling: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name, with a dagger for a row that is no ceiling."""
+        return f"{self.name} †" if self.is_no_ceiling else self.name
 
     def mean(self, metric: str) -> float | None:
         """The mean of a metric; ``None`` where it is not defined."""
@@ -84,6 +93,10 @@ class Standing:
     :param scored: what each of the rows is made of.
     :param primary: the metric that makes a row the best; empty if no row has one.
     :param best: its place among the rows; ``None`` if there is none.
+    :param tied: the places of rows that are as good in that metric; ``decided_by`` is the metric that made one of them
+        the best, empty if it is only the first.
+    :param shared: questions that decided it: those that all rows with at least half as many as another were asked; 0
+        where there is none, and each row counts with its own.
     :param reference: of the row that the others are compared with.
     :param tested: the metrics they are compared in.
     :param versus: by the place of a row, then by metric.
@@ -95,6 +108,9 @@ class Standing:
     scored: tuple[Scored, ...] = field(repr=False)
     primary: str
     best: int | None
+    tied: tuple[int, ...]
+    decided_by: str
+    shared: int
     reference: int | None
     tested: tuple[str, ...]
     versus: Mapping[int, Mapping[str, Versus]]
@@ -114,13 +130,14 @@ def standing(
     tested = tuple(defined if named else defined[:_TESTED])
     if defined:
         rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
-    best = _best(group, rows, defined)
-    reference = _reference(baseline, rows, best)
-    versus = {} if reference is None else _versus(group, reference, tested, seed)
+    first = _best(group, rows, defined)
+    reference = _reference(baseline, rows, first.place)
+    versus = {} if reference is None else _versus(group, rows, reference, tested, seed)
     notes = tuple(_notes(group, rows, tested, baseline))
     return Standing(
         dataset=rows[0].dataset, rows=tuple(rows), scored=tuple(group), primary=defined[0] if defined else "",
-        best=best, reference=reference, tested=tested, versus=versus, notes=notes,
+        best=first.place, tied=first.tied, decided_by=first.decided_by, shared=first.shared, reference=reference,
+        tested=tested, versus=versus, notes=notes,
     )  # fmt: skip
 
 
@@ -130,26 +147,47 @@ def _order(row: Row, metric: str) -> float:
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The best row, as :class:`Standing` has it."""
+
+    place: int | None
+    tied: tuple[int, ...] = ()
+    decided_by: str = ""
+    shared: int = 0
+
+
+def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) -> _First:
     """The row with the best mean of the first metric, over questions that all were asked; ties go to the next metric.
 
     A row that was asked less than half as many questions as another is left out: it may have had the easy ones.
+    So is a row that is no ceiling, since it is not what the rows beside it are.
     """
+    if not metrics:
+        return _First(None)
     most = max(row.n for row in rows)
-    able = [i for i, row in enumerate(rows) if 2 * row.n >= most]
+    able = [i for i, row in enumerate(rows) if 2 * row.n >= most and not row.is_no_ceiling]
+    if not able:
+        return _First(None)
     common = set.intersection(*({key(q) for q in group[i].questions} for i in able))
+    names = [*metrics, *(name for name in ("model_calls", "queries") if name in group[0].values)]
 
     def rank(i: int) -> list[float]:
         found: list[float] = []
-        for name in [*metrics, *(name for name in ("model_calls", "queries") if name in group[i].values)]:
+        for name in names:
             among = np.array([not common or key(q) in common for q in group[i].questions], bool)
             values = group[i].defined(name, among)
             sign = 1.0 if METRICS[name].better == "higher" else -1.0
-            found.append(sign * float(values.mean()) if len(values) else -np.inf)
+            found.append(round(sign * float(values.mean()), 9) if len(values) else -np.inf)  # 0.1 + 0.2 is 0.3
         return found
 
-    ranked = max(able, key=rank) if metrics else None  # the first of equals
-    return ranked if ranked is not None and rows[ranked].mean(metrics[0]) is not None else None
+    ranks = {i: rank(i) for i in able}
+    best, *others = sorted(able, key=lambda i: ranks[i], reverse=True)  # equals stay in the order of the rows
+    if rows[best].mean(metrics[0]) is None:
+        return _First(None)
+    tied = tuple(i for i in others if ranks[i][0] == ranks[best][0])
+    apart = (name for name, a, b in zip(names, ranks[best], ranks[others[0]], strict=True) if a != b) if tied else ()
+    return _First(best, tied, next(iter(apart), ""), len(common))
 
 
 def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> int | None:
@@ -173,10 +211,17 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
     ]
 
 
-def _versus(group: Sequence[Scored], reference: int, metrics: Sequence[str], seed: int) -> dict[int, dict[str, Versus]]:
-    """Every other row against the reference, on the questions that both were asked."""
+def _versus(
+    group: Sequence[Scored], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int
+) -> dict[int, dict[str, Versus]]:
+    """Every other row against the reference, on the questions that both were asked.
+
+    A row that is no ceiling is not tested, as if it were one, beside those that are.
+    """
     places = {key(question): i for i, question in enumerate(group[reference].questions)}
-    found: dict[int, dict[str, Versus]] = {i: {} for i in range(len(group)) if i != reference}
+    found: dict[int, dict[str, Versus]] = {
+        i: {} for i, row in enumerate(rows) if i != reference and not row.is_no_ceiling
+    }
     for name in metrics:
         pairs = {}
         for i in found:
@@ -211,6 +256,12 @@ def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], 
         if row.errors
     ]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
+    if unchosen := [row.name for row in rows if row.is_no_ceiling]:
+        which = "its row is" if len(unchosen) == 1 else "their rows are"
+        yield (
+            f"nobody chooses in {'; '.join(unchosen)}: {which} as without a model, no ceiling of anything, and neither"
+            " the best nor tested against it"
+        )
     asked = [{key(question) for question in one.questions} for one in group if one.questions]
     if len(set(map(frozenset, asked))) > 1:
         common = len(set.intersection(*asked))
@@ -229,4 +280,4 @@ def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], 
         if counts - {0}:
             yield f"{name} is not defined for every question (up to {max(counts)} are left out of its mean)"
     if 0 < min((row.n for row in rows if row.n), default=0) < FEW:
-        yield f"fewer than {FEW} questions: the intervals are rough, and tend to be too narrow"
+        yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgsparql.evaluation.comparison.comparison import Comparison
+from kgsparql.evaluation.comparison.figures import SHARES, amount, is_quality, p_text, signed, with_interval
 from kgsparql.evaluation.comparison.standing import Row, Standing
+from kgsparql.evaluation.comparison.summary import heading, listed, summary
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
 from kgsparql.terms import printable
 
-__all__ = ["Section", "Table", "amount", "how_tested", "p_text", "sections"]
+__all__ = ["HOW_SURE", "Section", "Table", "amount", "how_tested", "p_text", "sections"]
 
 _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 """Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
@@ -28,11 +30,21 @@ _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "se
 _OF_A_MODEL = frozenset({"rounds", "tokens", "cost", "paid_cost"})
 """Metrics that say nothing where no model was asked."""
 
-_SHARES = ("grounded", "unsupported_claims", "abstained", "partial", *ALWAYS)
+HOW_SURE = (
+    (
+        "The 95 % interval of a mean is Wilson's score interval where the metric is a share and every value is 0 or 1,"
+        " as in hits@1: it is as wide as it must be near 0 and 1 too. Elsewhere, as in f1 and in costs, it is that of"
+        f" the percentile bootstrap ({RESAMPLES:,} resamples), which is too narrow for few questions and near 0 and 1."
+    ),
+    (
+        "The interval of a difference is that of the paired bootstrap, of this one comparison. Its p is after Holm's"
+        " correction for all the rows that are compared in the same metric. So an interval may leave out 0 where p says"
+        " that no difference is shown: then p counts."
+    ),
+)
+"""What the figures behind a mean and a difference are."""
 
 _KINDS = {"hops": "by hops", "type": "by type of question", "direction": "by direction of the path"}
-
-_MONEY = frozenset({"cost", "paid_cost"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,88 +96,16 @@ def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]
         tables += [_reliability(standing, comparison), _costs(standing, comparison)]
         yield Section(
             dataset=standing.dataset,
-            heading=_heading(standing),
-            summary=tuple(_summary(standing)),
+            heading=heading(standing),
+            summary=tuple(summary(standing)),
             tables=tuple(table for table in tables if table.rows and len(table.columns) > 1),
             notes=standing.notes,
         )
 
 
-def amount(metric: str, value: float | None) -> str:
-    """A figure in as many digits as mean something.
-
-    >>> amount("hits@1", 0.8111), amount("tokens", 12345.6), amount("queries", 3.25), amount("hits@1", None)
-    ('0.811', '12,346', '3.2', '–')
-    """
-    if value is None:
-        return "–"
-    if metric in _MONEY:
-        return f"{value:.2f}" if value >= 1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0")
-    if metric in _SHARES:
-        return f"{100 * value:.0f} %" if not 0 < value < 0.01 else "<1 %"
-    if _is_quality(metric):
-        return f"{value:.3f}"
-    is_time = metric.startswith("seconds")
-    size = abs(value)
-    digits = 0 if size >= 100 or not size else 3 if size < 0.01 else 2 if size < (10 if is_time else 0.1) else 1
-    return f"{value:,.{digits}f}"
-
-
-def p_text(p: float) -> str:
-    """A probability in three digits.
-
-    >>> p_text(0.03), p_text(0.0002)
-    ('p=0.030', 'p<0.001')
-    """
-    return "p<0.001" if p < 0.001 else f"p={p:.3f}"
-
-
-def _is_quality(metric: str) -> bool:
-    return METRICS[metric].group != "cost" and metric not in _SHARES
-
-
-def _with_interval(metric: str, found: Interval | None) -> str:
-    if found is None:
-        return "–"
-    return f"{amount(metric, found.mean)} ({amount(metric, found.low)}–{amount(metric, found.high)})"
-
-
-def _heading(standing: Standing) -> str:
-    counts = sorted({row.questions for row in standing.rows})
-    asked = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    models = sorted({row.model for row in standing.rows} - {""})
-    model = f"model {printable(', '.join(models), 200)}" if models else "no model"
-    return f"{printable(standing.dataset, 100)}: {asked} {'question' if counts == [1] else 'questions'}, {model}"
-
-
-def _summary(standing: Standing) -> Iterator[str]:
-    """The best row, and who is shown to be worse than it."""
-    metric = standing.primary
-    if standing.best is None:
-        yield "No metric of quality is defined: nobody knows the right answers."
-        return
-    best = standing.rows[standing.best]
-    found = best.means[metric]
-    if found is not None:
-        yield f"Best {metric}: {best.name}, {_with_interval(metric, found)}."
-    if standing.reference is None or len(standing.rows) < 2:
-        return
-    reference = standing.rows[standing.reference]
-    for verdict, words in (("worse", "worse than"), ("better", "better than"), ("not shown", "")):
-        names = [
-            standing.rows[i].name
-            for i, by_metric in standing.versus.items()
-            if metric in by_metric and by_metric[metric].verdict == verdict
-        ]
-        if names and words:
-            yield f"Shown to be {words} {reference.name}: {', '.join(names)}."
-        elif names:
-            yield f"Not shown to differ from {reference.name}: {', '.join(names)}."
-
-
 def _label(standing: Standing, row: Row) -> str:
     is_best = standing.best is not None and standing.rows[standing.best] is row
-    return f"{row.name} *" if is_best and len(standing.rows) > 1 else row.name
+    return f"{row.name} *" if is_best and len(standing.rows) > 1 else row.title
 
 
 def _asked(row: Row) -> str:
@@ -179,7 +119,7 @@ def _is_defined(standing: Standing, metric: str) -> bool:
 def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table:
     wanted = comparison.metrics if comparison.named else _QUALITY_WIDE if wide else _QUALITY
     metrics = [
-        name for name in wanted if name in comparison.metrics and _is_quality(name) and _is_defined(standing, name)
+        name for name in wanted if name in comparison.metrics and is_quality(name) and _is_defined(standing, name)
     ]
     with_intervals = metrics if comparison.named and len(metrics) <= 3 else _WITH_INTERVALS
     if not set(metrics) & set(with_intervals):
@@ -190,13 +130,16 @@ def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table
             _label(standing, row),
             *([] if has_all else [_asked(row)]),
             *(
-                _with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
+                with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
                 for name in metrics
             ),
         )
         for row in standing.rows
     )
-    captions = [f"In brackets: 95 % bootstrap interval of the mean ({RESAMPLES:,} resamples, seed {comparison.seed})."]
+    shown = [row.means[name] for row in standing.rows for name in metrics if name in with_intervals]
+    captions = [*_how_sure(shown, comparison)]
+    if any(row.is_no_ceiling for row in standing.rows):
+        captions.insert(0, "† nobody chooses: as without a model, no ceiling")
     if standing.best is not None and len(rows) > 1:
         captions.insert(0, f"* best {standing.primary}")
     return Table(
@@ -204,10 +147,22 @@ def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table
     )
 
 
+def _how_sure(shown: Sequence[Interval | None], comparison: Comparison) -> Iterator[str]:
+    """Which intervals are in a table."""
+    methods = {found.method for found in shown if found is not None}
+    drawn = f"({RESAMPLES:,} resamples, seed {comparison.seed})"
+    if methods == {"wilson"}:
+        yield "In brackets: 95 % interval of the mean (Wilson's score interval)."
+    elif methods == {"bootstrap"}:
+        yield f"In brackets: 95 % interval of the mean, by the bootstrap {drawn}."
+    elif methods:
+        yield f"In brackets: 95 % interval of the mean: Wilson's where all values are 0 or 1, else bootstrap {drawn}."
+
+
 def _reliability(standing: Standing, comparison: Comparison) -> Table:
     metrics = [
         name
-        for name in _SHARES
+        for name in SHARES
         if _is_defined(standing, name) and (name in ALWAYS or name in comparison.metrics or not comparison.named)
     ]
     return _plain("Reliability: share of questions", standing, metrics)
@@ -247,9 +202,29 @@ def how_tested(standing: Standing) -> str:
         *([f"{', '.join(other)}: paired randomisation test"] if other else []),
     ]
     count = sum(1 for by_metric in standing.versus.values() if by_metric)
-    holm = f"; p after Holm's correction for {count} comparisons" if count > 1 else ""
-    rest = "In brackets: 95 % paired bootstrap interval. Where p is 0.05 or more, no difference is shown."
-    return f"{'; '.join(parts)}{holm}. {rest}"
+    intervals = "In brackets: 95 % paired bootstrap interval"
+    if count < 2:
+        return f"{'; '.join(parts)}. {intervals}. Where p is 0.05 or more, no difference is shown."
+    return (
+        f"{'; '.join(parts)}. {intervals} of this one comparison; p is corrected for all {count} (Holm). So an interval"
+        " may leave out 0 where no difference is shown: p decides, which is below 0.05 for a difference."
+    )
+
+
+def _weakened(standing: Standing) -> Iterator[str]:
+    """What to do where a difference would be shown if there were fewer rows."""
+    lost = {
+        i
+        for i, by_metric in standing.versus.items()
+        for versus in by_metric.values()
+        if versus.verdict == "not shown" and versus.difference.p < 0.05
+    }
+    if lost:
+        names = listed([standing.rows[i].name for i in sorted(lost)])
+        yield (
+            f"Alone, {names} would be shown to differ: the more rows, the weaker each verdict. Fewer rows or more"
+            " questions show more; --baseline METHOD asks about one that was not taken for being the best."
+        )
 
 
 def _versus(standing: Standing, comparison: Comparison) -> Table:
@@ -264,10 +239,10 @@ def _versus(standing: Standing, comparison: Comparison) -> Table:
             rows.append((name, "0", "–", "–", "–", "none shared"))
         for place, (metric, versus) in enumerate(by_metric.items()):
             found = versus.difference
-            bounds = f"{_signed(metric, found.low)}, {_signed(metric, found.high)}"
+            bounds = f"{signed(metric, found.low)}, {signed(metric, found.high)}"
             rows.append((
                 "" if place else name, *([] if has_all else [f"{found.n:,}"]), metric,
-                f"{_signed(metric, found.mean)} [{bounds}]", f"{versus.won}:{versus.lost}",
+                f"{signed(metric, found.mean)} [{bounds}]", f"{versus.won}:{versus.lost}",
                 f"{versus.verdict}, {p_text(versus.p)}",
             ))  # fmt: skip
     columns = ("method", *([] if has_all else ["n"]), "metric", "difference", "won:lost", "verdict")
@@ -276,18 +251,7 @@ def _versus(standing: Standing, comparison: Comparison) -> Table:
     is_best = standing.reference == standing.best and not comparison.baseline
     why = f"the best {standing.primary}" if is_best else "the baseline"
     title = f"Against {reference.name} ({why}), on {shared}"
-    return Table(title, columns, tuple(rows), left, (how_tested(standing),))
-
-
-def _signed(metric: str, value: float) -> str:
-    """A difference with its sign.
-
-    >>> _signed("hits@1", -0.1), _signed("hits@1", 0.1), _signed("hits@1", -0.0001)
-    ('-0.100', '+0.100', '0.000')
-    """
-    shown = amount(metric, abs(value))
-    is_nothing = not shown.strip("0.,% ")
-    return shown if is_nothing else f"{'-' if value < 0 else '+'}{shown}"
+    return Table(title, columns, tuple(rows), left, (how_tested(standing), *_weakened(standing)))
 
 
 def _kinds(standing: Standing, comparison: Comparison) -> Sequence[str]:
@@ -312,12 +276,13 @@ def _sliced(standing: Standing, kind: str) -> Table:
     rows = tuple(
         (
             _label(standing, row),
-            *(_with_interval(metric, row.slices[kind][value].means.get(metric)) for value in values),
+            *(with_interval(metric, row.slices[kind][value].means.get(metric)) for value in values),
         )
         for row in standing.rows
     )
-    small = any(0 < row.slices[kind][value].n < FEW for row in standing.rows for value in values)
-    captions = (f"Intervals of fewer than {FEW} questions are rough.",) if small else ()
+    parts = [row.slices[kind][value].means.get(metric) for row in standing.rows for value in values]
+    small = any(found is not None and found.few and found.method == "bootstrap" for found in parts)
+    captions = (f"Bootstrap intervals of fewer than {FEW} questions are rough, and too narrow.",) if small else ()
     return Table(f"{metric} {_KINDS[kind]}", ("method", *heads), rows if metric else (), captions=captions)
 
 

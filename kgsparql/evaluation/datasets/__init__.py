@@ -11,7 +11,7 @@ from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Dataset
 from kgsparql.evaluation.datasets import json_lines, lcquad, qald, tables, text2sparql
 from kgsparql.evaluation.datasets._answers import gold_terms
-from kgsparql.evaluation.datasets._document import Document, Reading, json_value, read_document
+from kgsparql.evaluation.datasets._document import LEFT_OUT, Document, Reading, json_value, read_document
 from kgsparql.evaluation.datasets.sampling import sample
 from kgsparql.terms import printable
 
@@ -31,10 +31,11 @@ def load(path_or_name: str | Path, *, columns: Mapping[str, str] | None = None, 
     """The questions of a file, or of a folder with a graph and questions about it.
 
     The format is recognised from what is in the file. What cannot be used of it is a problem, by line or number, and
-    the rest is read. Of a folder the graph is every RDF file that is called ``graph.*``, and the questions are in
-    ``questions.jsonl`` or ``questions.*`` in another format; ``dataset.json``, if it is there, says ``name``,
-    ``source``, ``licence`` and, where there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
-    No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself says which dataset it is.
+    the rest is read; a question that is there twice counts once. Of a folder the graph is every RDF file that is called
+    ``graph.*``, and the questions are in ``questions.jsonl`` or ``questions.*`` in another format; ``dataset.json``, if
+    it is there, says ``name``, ``source``, ``licence`` and, where there is no ``graph.*``, ``graph`` (one path or
+    several, from the folder on). No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself
+    says which dataset it is.
 
     :param columns: of CSV and TSV: which column holds what, as :func:`kgsparql.evaluation.datasets.tables.read` says.
     :param language: of questions that are asked in several.
@@ -73,7 +74,9 @@ def _about(folder: Path) -> Mapping[str, Any]:
     if not file.is_file():
         return {}
     try:
-        data = json_value(read_document(file).text)
+        document = read_document(file)
+        document.check_encoding()
+        data = json_value(document.text)
     except InputError as error:
         raise DataError(f"{file}: {error.message}", hint="name, source and licence of the questions") from error
     if not isinstance(data, Mapping):
@@ -105,6 +108,7 @@ def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Readi
         return tables.read(document, columns)
     if json_lines.is_ours(document):
         return json_lines.read(document)
+    document.check_encoding()  # the others are readable only as a whole
     if text2sparql.looks_like_it(document):
         return text2sparql.read(document, language)
     why = ""
@@ -144,7 +148,7 @@ def _dataset(reading: Reading, about: Mapping[str, Any] | None = None, graph: tu
     if not reading.questions:
         if not reading.problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
-        first = str(reading.problems[0]).removeprefix(str(path))
+        first = str(reading.problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
         raise DataError(
             f"{path}: none of {len(reading.problems):,} questions can be used; the first{first}",
             hint="is it the right file, or the right --lang?",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,21 +16,27 @@ from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
 from kgsparql.terms import printable
 
-__all__ = ["MAX_BYTES", "Document", "Reading", "json_value", "read_document"]
+__all__ = ["LEFT_OUT", "MAX_BYTES", "Document", "Reading", "check_encoding", "json_value", "read_document"]
 
 P = ParamSpec("P")
 
 MAX_BYTES = 2**29
 """Of a file of questions, unpacked: the largest known have 100 MB."""
 
+LEFT_OUT = "left out: "
+"""How a problem begins that cost a question."""
+
 _GZIP = b"\x1f\x8b"
+_UNDECODED = re.compile(r"[\udc80-\udcff]")
+"""What stands for a byte that is not UTF-8."""
 
 
 @dataclass(frozen=True)
 class Document:
     """A file of questions.
 
-    :param text: all of it, without a byte order mark.
+    :param text: all of it, without a byte order mark. A byte that is not UTF-8 is half a surrogate in it: what is read
+        line by line loses the line, and everything else the file (:func:`check_encoding`).
     """
 
     path: Path
@@ -54,12 +61,22 @@ class Document:
         """The lines without their ends; the first is line 1. Only line feeds end one, as in JSON Lines."""
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
+    def check_encoding(self) -> None:
+        """Refuse a file of which a byte is not UTF-8: for formats that are only readable as a whole.
+
+        :raises DataError: with the line.
+        """
+        if found := _UNDECODED.search(self.text):
+            line = self.text.count("\n", 0, found.start()) + 1
+            raise DataError(f"{self.path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
+
     @cached_property
     def json(self) -> Any:
         """The whole file as a JSON value.
 
         :raises DataError: if it is none.
         """
+        self.check_encoding()
         try:
             return json_value(self.text)
         except InputError as error:
@@ -80,11 +97,13 @@ class Reading:
     questions: list[Question] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
+    _first: dict[Hashable, str] = field(default_factory=dict)
 
     def add(self, where: str, read: Callable[P, Question], *args: P.args, **kwargs: P.kwargs) -> None:
         """Take one question; what is wrong with it becomes a problem, and the rest is read.
 
-        An id that is there already gets a number, so that every question has its own.
+        A question that is there already, with the same id, text and answers, counts once. An id that another question
+        has gets a number, so that every question has its own.
 
         :param where: the line or the number of the question.
         :param read: makes the question of the arguments, or says what is wrong with them.
@@ -93,23 +112,44 @@ class Reading:
         try:
             question = read(*args, **kwargs)
         except KgsparqlError as error:
-            self.problems.append(Problem(place, error.message))
+            self.problems.append(Problem(place, LEFT_OUT + error.message))
+            return
+        first = self._first.setdefault(_content(question), where)
+        if first != where:
+            earlier = f"line {first}" if first.isdigit() else first
+            self.problems.append(Problem(place, f"{LEFT_OUT}the same as {earlier}"))
             return
         before = self._ids.get(question.id, 0)
         self._ids[question.id] = before + 1
         if before:
             new = next(name for n in range(before + 1, 10**9) if (name := f"{question.id}#{n}") not in self._ids)
-            self.problems.append(Problem(place, f"the id {question.id} is there already: called {new}"))
+            self.problems.append(Problem(place, f"read as {new}: its id is there already"))
             self._ids[new] = 1
             question = replace(question, id=new)
         self.questions.append(question)
+
+
+def _content(question: Question) -> Hashable:
+    """What makes two questions the same: id, text and answers, or what finds the answers where nobody has looked."""
+    if question.answers is not None:
+        return question.id, question.text, frozenset(question.answers)
+    return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference
+
+
+def check_encoding(text: str) -> None:
+    """Refuse a part of a document with a byte that is not UTF-8.
+
+    :raises InputError: if there is one.
+    """
+    if found := _UNDECODED.search(text):
+        raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
 
 
 def read_document(path: Path) -> Document:
     """The text of a file, unpacked if it is packed with gzip.
 
     :raises InputError: if it cannot be read.
-    :raises DataError: if it is not UTF-8, or a packed file that is not whole.
+    :raises DataError: if it is a packed file that is not whole.
     :raises LimitError: if it is larger than :data:`MAX_BYTES`.
     """
     try:
@@ -123,11 +163,7 @@ def read_document(path: Path) -> Document:
         raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
     if len(data) > MAX_BYTES:
         raise LimitError(f"{path}: more than {MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
-    try:
-        return Document(path, data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
+    return Document(path, data.decode("utf-8-sig", "surrogateescape"))
 
 
 def json_value(text: str) -> Any:

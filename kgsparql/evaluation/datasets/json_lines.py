@@ -3,6 +3,9 @@
 ``id``, ``question``, ``answers`` (labels), ``answer_iris``, ``topic_entities`` (``{iri, label}``), ``hops``, ``type``,
 ``path`` (names of predicates, ``^`` before one walked from object to subject), ``sparql``, ``golden_triples``
 (``{s, p, o}``), ``reference_answer``. Only ``question`` must be there, and what says or finds its answers.
+
+``"answers": []`` says that the graph has no answer: who finds none is right. Without ``answers`` and ``answer_iris``
+nothing is said, and the SPARQL or the path must find them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._answers import gold_of
-from kgsparql.evaluation.datasets._document import Document, Reading, json_value
+from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding, json_value
 from kgsparql.evaluation.datasets._fields import (
     an_id,
     hops_of,
@@ -55,7 +58,7 @@ def _is_line(line: str) -> bool:
 
 
 def read(document: Document) -> Reading:
-    """The questions of the lines."""
+    """The questions of the lines; a line that is not UTF-8 costs only itself."""
     reading = Reading(document)
     for number, line in enumerate(document.lines, 1):
         if line.strip():
@@ -64,6 +67,7 @@ def read(document: Document) -> Reading:
 
 
 def _question_of_line(line: str, number: int) -> Question:
+    check_encoding(line)
     return question_of(json_value(line), number)
 
 

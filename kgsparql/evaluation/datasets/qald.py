@@ -1,4 +1,8 @@
-"""QALD JSON, all editions: questions in several languages, answers as SPARQL results, the query that finds them."""
+"""QALD JSON, all editions: questions in several languages, answers as SPARQL results, the query that finds them.
+
+A result with empty bindings says that the graph has no answer: who finds none is right. A question without any result
+leaves its answers to its query.
+"""
 
 from __future__ import annotations
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from kgsparql.errors import InputError
+from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.datasets._document import Document, Reading
+from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding
 from kgsparql.evaluation.datasets._fields import an_id, hops_of, question_text, term_of
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
 
@@ -27,33 +28,67 @@ def read(document: Document, columns: Mapping[str, str] | None) -> Reading:
 
     Several answers in a cell stand between ``|``. One that is an IRI, with or without ``<`` and ``>``, or a literal in
     N-Triples syntax, is a term; any other text is the name of an answer. A cell without answers leaves them to the
-    row's SPARQL; without that, there is no answer.
+    row's SPARQL, or to its path and topics; a row without any of these is a problem, since nobody can tell an answer
+    that was forgotten from one that there is not. (JSON Lines and QALD can say that there is none.)
+
+    A row that is not as CSV has it, such as one with a quote that is never closed, is a problem of its first line, and
+    the next line is read as a row again.
 
     :param columns: what is in which column: ``{"question": "q", "answers": "gold"}``; by default the header's own
         names, where they are :data:`FIELDS`.
     :raises InputError: for a column that the header lacks; the message says which there are.
+    :raises DataError: if the header is not UTF-8.
     """
-    delimiter = _delimiter(document)
-    rows = csv.reader(io.StringIO(document.text, newline=""), delimiter=delimiter)
+    rows = _rows(document)
+    _, head = next(rows, (1, []))
+    if isinstance(head, csv.Error):
+        raise InputError(f"{document.path}:1: {_broken(head)}", hint="the first line names the columns") from head
     try:
-        header = [name.strip() for name in next(rows, [])]
-    except csv.Error as error:
-        raise InputError(f"{document.path}:1: {error}", hint="the first line names the columns") from error
+        check_encoding("".join(head))
+    except InputError as error:
+        hint = "save the file as UTF-8"
+        raise DataError(f"{document.path}:1: not UTF-8", code="E_ENCODING", hint=hint) from error
+    header = [name.strip() for name in head]
     places = _places(document, header, columns)
     reading = Reading(document)
-    number = rows.line_num
-    while True:
-        line = number + 1
-        try:
-            row = next(rows)
-        except StopIteration:
-            return reading
-        except csv.Error as error:
-            reading.add(str(line), _refused, str(error))
-            row = []
-        number = max(rows.line_num, line)
-        if any(cell.strip() for cell in row):
+    for line, row in rows:
+        if isinstance(row, csv.Error):
+            reading.add(str(line), _refused, _broken(row))
+        elif any(cell.strip() for cell in row):
             reading.add(str(line), _question, row, header, places, line)
+    return reading
+
+
+def _rows(document: Document) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Each row, or what is wrong with it, with the line that it begins in."""
+    lines = list(io.StringIO(document.text, newline=""))
+    delimiter = _delimiter(document)
+    at = 0
+    while at < len(lines):
+        rows = csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True)
+        begin = at
+        while True:
+            start = begin + rows.line_num
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield start + 1, error
+                at = start + 1  # what a quote that is never closed swallowed is read again
+                break
+            yield start + 1, row
+
+
+def _broken(error: csv.Error) -> str:
+    """What is wrong with a row, for whoever must mend it."""
+    if "expected after" in str(error) or "unexpected end" in str(error):
+        return (
+            "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
+        )
+    if "field limit" in str(error):
+        return f"a cell of more than {csv.field_size_limit():,} characters: is there a quote that is never closed?"
+    return str(error)
 
 
 def _delimiter(document: Document) -> str:
@@ -88,6 +123,7 @@ def _refused(message: str) -> Question:
 
 
 def _question(row: Sequence[str], header: Sequence[str], places: Mapping[str, int], line: int) -> Question:
+    check_encoding("".join(row))
     if len(row) > len(header):
         raise InputError(f"{len(row)} cells in {len(header)} columns")
     cells = {field: row[at].strip() if at < len(row) else "" for field, at in places.items()}
@@ -111,9 +147,9 @@ def _parts(cell: str) -> list[str]:
 
 def _answers(cells: Mapping[str, str], sparql: str) -> tuple[GoldAnswer, ...] | None:
     parts = _parts(cells.get("answers", ""))
-    if not parts and sparql:
-        return None
-    if "answers" not in cells:
+    if not parts:
+        if sparql or (cells.get("path") and cells.get("topics")):
+            return None
         raise InputError("no answers, and no SPARQL that finds them")
     terms = dict.fromkeys((term_of(part), part) for part in parts)
     return tuple(GoldAnswer(term, _label(term, part)) for term, part in terms)

@@ -34,7 +34,8 @@ def write_dataset(
 ) -> None:
     """Write questions as a folder that :func:`kgsparql.evaluation.datasets.load` reads.
 
-    The graph is not copied: ``dataset.json`` names its files, from the folder on.
+    The graph is not copied: ``dataset.json`` names its files, from the folder on. Questions and answers are made of its
+    labels, so its licence is theirs.
 
     :param sources: what the graph was read from.
     :param model: what rephrased the questions, if anything did.
@@ -45,7 +46,7 @@ def write_dataset(
     about = {
         "name": f"{_stem(knowledge.graph.name)}-made",
         "source": f"made by kgsparql eval make from {knowledge.graph.name}",
-        "licence": "",
+        "licence": "that of the graph",
         "graph": _references(folder, sources),
         "fingerprint": knowledge.graph.fingerprint,
         "seed": seed,

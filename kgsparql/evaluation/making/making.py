@@ -1,13 +1,14 @@
 """Questions about any graph, made of its own frequent paths and verified on it, so that methods can be measured there.
 
 Each is a property path of one to three hops from an entity with a name, put in plain English by the names of predicates
-and classes. Whether a person would ask it is another matter: a model can rephrase them.
+and classes. Whether a person would ask it is another matter: a model can rephrase them. Until then the questions repeat
+the labels of predicates letter for letter, which favours methods that compare labels.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets.sampling import equal_shares
 from kgsparql.evaluation.making.naming import Namer, topic_names
-from kgsparql.evaluation.making.patterns import Cell, Patterns, drawn, patterns_of, sampled_starts
+from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, drawn, patterns_of, sampled_starts
 from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
 from kgsparql.paths import PropertyPath, Walk
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ANSWERS", "Made", "Progress", "make"]
 
 Progress = Callable[[str, int, int | None], None]
+
+_Found = tuple[Walk, tuple[GoldAnswer, ...]]
+"""A walk and the answers that it leads to."""
 
 MAX_ANSWERS = 20
 """Answers of a question, by default: more than a person wants to read."""
@@ -52,12 +56,14 @@ class Made:
     :param tried: walks that were tried.
     :param are_shared: topics have names that other entities have too, because in this graph nearly every name is so:
         then methods should be given the topics.
+    :param why_no_more: where there are fewer than were wanted: what became of the paths that were tried.
     """
 
     questions: tuple[Question, ...]
     counts: Mapping[Cell, int]
     tried: int
     are_shared: bool = False
+    why_no_more: tuple[str, ...] = ()
 
 
 def make(
@@ -72,9 +78,9 @@ def make(
     """Questions from a graph, the same for the same graph and seed.
 
     As many of each number of hops and direction (forward, inverse, mixed) as the graph allows, and within these of each
-    of the commonest paths in turn. Every question has at least one answer on this graph and at most ``max_answers``,
-    one topic, whose name no other entity has (``are_shared`` says where that could not be), and the path and SPARQL
-    that find the answers.
+    of the commonest paths in turn; where topics are scarce, each kind gets its share of them, the rarest first. Every
+    question has at least one answer on this graph and at most ``max_answers``, one topic, whose name no other entity
+    has (``are_shared`` says where that could not be), and the path and SPARQL that find the answers.
 
     :raises NotFoundError: for a graph without triples, without a name that a person would use, or without a path that
         leads to so few answers.
@@ -100,7 +106,8 @@ def make(
             hint="allow more with --max-answers",
         )
     counts = Counter((question.hops or 0, question.direction) for question in found)
-    return Made(tuple(found), dict(sorted(counts.items())), maker.tried, are_shared)
+    why = maker.why_no_more() if len(found) < count else ()
+    return Made(tuple(found), dict(sorted(counts.items())), maker.tried, are_shared, why)
 
 
 @dataclass
@@ -113,81 +120,123 @@ class _Maker:
     max_answers: int
     seed: int
     tried: int = 0
-    made: dict[Cell, list[Question]] = field(default_factory=dict)
+    made: dict[Cell, list[Question]] = field(default_factory=dict)  # the rarest kind first
+    unused: Counter[str] = field(default_factory=Counter)
     _texts: set[str] = field(default_factory=set)
     _uses: Counter[IRI] = field(default_factory=Counter)
 
     def run(self, patterns: Patterns, count: int, progress: Progress | None) -> None:
         """Make questions until there are enough, or nothing is left to try."""
-        waiting = {cell: self._candidates(paths) for cell, paths in sorted(patterns.cells.items())}
-        self.made = {cell: [] for cell in waiting}
-        while self.tried < _ATTEMPTS * count:
+        paths = {cell: self._usable(own) for cell, own in sorted(patterns.cells.items())}
+        waiting = {cell: self._candidates(own) for cell, own in paths.items()}
+        rarity = {cell: sum(map(len, own.values())) for cell, own in paths.items()}
+        ready: dict[Cell, deque[_Found]] = {cell: deque() for cell in paths}
+        self.made = {cell: [] for cell in sorted(paths, key=lambda cell: (rarity[cell], cell))}
+        while True:
             # What can still be made is shared equally; a cell with nothing left to try has what it has.
-            sizes = [count if cell in waiting else len(own) for cell, own in self.made.items()]
+            sizes = [count if cell in waiting or ready[cell] else len(own) for cell, own in self.made.items()]
             wanted = dict(zip(self.made, equal_shares(sizes, count), strict=True))
-            lacking = {cell: more for cell in waiting if (more := wanted[cell] - len(self.made[cell])) > 0}
+            self._take_turns(wanted, ready, waiting)
+            lacking = {cell: more for cell in self.made if (more := wanted[cell] - len(self.made[cell])) > 0}
             if progress is not None:
                 progress("making questions", count - sum(lacking.values()), count)
-            batch: list[Walk] = []
-            for cell, more in lacking.items():
-                own = list(islice(waiting[cell], min(MAX_ARMS, 2 * more)))
-                if not own:
-                    del waiting[cell]
-                batch += own
             if not lacking:
                 return
-            self._try(batch)
+            batch: list[Walk] = []
+            for cell, more in lacking.items():
+                if cell in waiting and len(ready[cell]) < more:
+                    own = list(islice(waiting[cell], min(MAX_ARMS, 2 * more)))
+                    if not own or self.tried >= _ATTEMPTS * count:
+                        self.unused["untried"] += bool(own)
+                        del waiting[cell]
+                    else:
+                        batch += own
+            for walk, answers in self._tried(batch):
+                ready[cell_of(walk.path)].append((walk, answers))
+
+    def _take_turns(
+        self, wanted: Mapping[Cell, int], ready: Mapping[Cell, deque[_Found]], waiting: Collection[Cell]
+    ) -> None:
+        """Make a question of each kind in turn, the rarest first, until one is needed that must be looked for first.
+
+        A topic may be used only so often: what there is much of would leave none to the others.
+        """
+        while open_ := [c for c, own in self.made.items() if len(own) < wanted[c] and (ready[c] or c in waiting)]:
+            cell = min(open_, key=lambda cell: len(self.made[cell]))
+            if not ready[cell]:
+                return
+            self._add(*ready[cell].popleft())
 
     def chosen(self, count: int) -> list[Question]:
         """So many questions, of each number of hops and direction equally, with their ids."""
-        shares = equal_shares([len(own) for own in self.made.values()], count)
-        picked = [question for own, share in zip(self.made.values(), shares, strict=True) for question in own[:share]]
+        made = [self.made[cell] for cell in sorted(self.made)]
+        shares = equal_shares([len(own) for own in made], count)
+        picked = [question for own, share in zip(made, shares, strict=True) for question in own[:share]]
         return [_numbered(question, number) for number, question in enumerate(picked, 1)]
 
-    def _candidates(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
-        """Walks to try: of each of the commonest paths one, then another of each …"""
+    def _usable(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
+        """The commonest paths that can be said, with where they start."""
         usable = [path for path in paths if self.namer.makes_sense(path)]
-        known = sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_PATHS]
-        starts = {path: drawn(paths[path], self.seed, key=lambda s, path=path: f"{s} {path}") for path in known}  # type: ignore[misc]
+        return {path: paths[path] for path in sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_PATHS]}
+
+    def _candidates(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
+        """Walks to try: of each path one, then another of each …"""
+        starts = {path: drawn(paths[path], self.seed, key=lambda s, path=path: f"{s} {path}") for path in paths}  # type: ignore[misc]
         for place in range(max(map(len, starts.values()), default=0)):
-            for path in known:
+            for path in paths:
                 if place < len(starts[path]):
                     yield Walk(starts[path][place], path)
 
-    def _try(self, walks: Sequence[Walk]) -> None:
-        """Walk, and make a question of each walk that leads to a few answers."""
+    def _tried(self, walks: Sequence[Walk]) -> list[_Found]:
+        """Walk, and keep each walk that leads to a few answers."""
         self.tried += len(walks)
-        graph = self.knowledge.graph
-        found = walk_ends(graph, walks, limit=self.max_answers + 1)
+        found = walk_ends(self.knowledge.graph, walks, limit=self.max_answers + 1)
         kept: list[tuple[Walk, tuple[Term, ...]]] = []
         for walk, ends in zip(walks, found, strict=True):
             terms = tuple(term for term in ends.items if term != walk.start)
             if not ends.cuts and 0 < len(terms) <= self.max_answers and _are_answers(terms):
                 kept.append((walk, terms))
+        self.unused["answers"] += len(walks) - len(kept)
         named = self.knowledge.labels({term for _, terms in kept for term in terms})
-        for walk, terms in kept:
-            self._add(walk, terms, named)
+        return [(walk, tuple(GoldAnswer(term, named[term]) for term in terms)) for walk, terms in kept]
 
-    def _add(self, walk: Walk, terms: Sequence[Term], named: Mapping[Term, str]) -> None:
+    def _add(self, walk: Walk, answers: tuple[GoldAnswer, ...]) -> None:
+        """Make a question of a walk, unless its topic has been used often enough or another question reads the same."""
+        if self._uses[walk.start] >= _PER_TOPIC:
+            self.unused["topic"] += 1
+            return
         topic = self.topics[walk.start]
         kinds = [self.namer.kind(walk.path, i) for i in range(len(walk.path))]
-        text = question_text(walk.path, topic, self.namer.said, kinds, several=len(terms) > 1, many=self.namer.many)
-        if text in self._texts or self._uses[walk.start] >= _PER_TOPIC:
+        namer, several = self.namer, len(answers) > 1
+        text = question_text(walk.path, topic, namer.said, kinds, several=several, many=namer.many, dates=namer.dates)
+        if text in self._texts:
+            self.unused["text"] += 1
             return
-        path = tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path)
+        self._texts.add(text)
+        self._uses[walk.start] += 1
         question = Question(
             id="",
             text=text,
-            answers=tuple(GoldAnswer(term, named[term]) for term in terms),
+            answers=answers,
             topics=(Topic(walk.start, topic),),
-            hops=len(path),
-            path=path,
+            hops=len(walk.path),
+            path=tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path),
             sparql=Query.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
         )
-        own = self.made[len(path), question.direction]
-        self._texts.add(text)
-        self._uses[walk.start] += 1
-        own.append(question)
+        self.made[cell_of(walk.path)].append(question)
+
+    def why_no_more(self) -> tuple[str, ...]:
+        """What became of the walks that no question was made of."""
+        unused = self.unused
+        told = {
+            f"{unused['answers']:,} paths lead to more than {self.max_answers} answers or to none that has a name": (
+                unused["answers"]
+            ),
+            f"{unused['topic']:,} begin at an entity that {_PER_TOPIC} questions are about already": unused["topic"],
+            f"{unused['text']:,} read like another question": unused["text"],
+            f"after {self.tried:,} paths no more were tried": unused["untried"],
+        }
+        return tuple(text for text, count in told.items() if count)
 
 
 def _numbered(question: Question, number: int) -> Question:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgsparql.evaluation.making.patterns import TYPES, Starts
 from kgsparql.evaluation.making.question_wording import can_be_asked
-from kgsparql.evaluation.making.wording import Wording, wording
+from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_person, wording
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import PropertyPath, Step
@@ -40,6 +40,19 @@ _MAJORITY = 0.7
 
 _OFTEN = 0.4
 """Of them that must be in a class before it counts as one of those that the step leads to."""
+
+_PERSONS = frozenset(
+    IRI(value)
+    for value in (
+        "http://xmlns.com/foaf/0.1/Person", "http://schema.org/Person", "https://schema.org/Person",
+        "http://dbpedia.org/ontology/Person", "http://www.wikidata.org/entity/Q5",
+        "http://www.w3.org/2000/10/swap/pim/contact#Person", "http://www.cidoc-crm.org/cidoc-crm/E21_Person",
+    )
+)  # fmt: skip
+"""Classes of people, which may have no label where they are used."""
+
+_DATES = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("date", "dateTime", "gYear", "gYearMonth"))
+_DATE = re.compile(r"(?:1\d|20)\d\d(?:-[01]\d(?:-[0-3]\d(?:T[\d:.]+Z?)?)?)?")
 
 _SAYS_NOTHING = re.compile(
     r"^http://www\.w3\.org/(?:2002/07/owl|1999/02/22-rdf-syntax-ns|2000/01/rdf-schema)#"
@@ -106,11 +119,13 @@ class Namer:
     :ivar said: of the predicates that have a name and a form; no question has another.
     :ivar many: steps that mostly lead to more than one term.
     :ivar kinds: what most of the terms are that a step leads to: a class in the singular.
+    :ivar dates: steps that mostly lead to dates or years.
     """
 
     def __init__(self, knowledge: KnowledgeBase, starts: Starts) -> None:
         graph, languages = knowledge.graph, knowledge.languages
         self.many = starts.many
+        self.dates = frozenset(step for step, near in starts.near.items() if _are_dates(near))
         predicates = {step.predicate for step in starts.near}
         self.said: dict[IRI, Wording] = {}
         for term, label in _iris(labels(graph, predicates, languages=languages)):
@@ -119,6 +134,8 @@ class Namer:
         classes = _classes(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         names = {t: lb.text for t, lb in _iris(labels(graph, used, languages=languages)) if _is_class_name(lb)}
+        names.update({kind: "person" for kind in used if kind in _PERSONS or _is_people(names.get(kind, ""))})
+        persons = self._persons(starts)
         self._classes: dict[Step, frozenset[IRI]] = {}
         self.kinds: dict[Step, str] = {}
         for step, near in starts.near.items():
@@ -128,6 +145,15 @@ class Namer:
             common = [kind for kind, count in counts.items() if count >= _MAJORITY * len(ends) and kind in names]
             if common:  # of several the rarest says most
                 self.kinds[step] = _kind_text(names[min(common, key=lambda kind: (used[kind], str(kind)))])
+            else:  # bakers and clerks are people, and so is who works somewhere, typed or not
+                own = [term for term in ends if _is_one(term, classes.get(term, ()), names, persons)]
+                if ends and len(own) >= _MAJORITY * len(ends):
+                    self.kinds[step] = "person"
+
+    def _persons(self, starts: Starts) -> set[Term]:
+        """The terms that were seen to be subjects of predicates that only people are subjects of."""
+        steps = [Step(predicate, "inverse") for predicate, said in self.said.items() if is_done_by_persons(said)]
+        return {term for step in steps for term in starts.near.get(step, ())}
 
     def kind(self, path: PropertyPath, i: int) -> str:
         """What the ends of a step are, by the step itself, or by the step that goes on from them."""
@@ -161,6 +187,25 @@ def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
             term for term in group.neighbours if isinstance(term, IRI) and not _SAYS_NOTHING.search(term.value)
         )
     return found
+
+
+def _is_one(term: Term, kinds: Collection[IRI], names: Mapping[IRI, str], persons: Collection[Term]) -> bool:
+    """Whether a term is a person: by what it does, or by a class of it."""
+    return term in persons or any(is_person(_kind_text(names[kind])) for kind in kinds if kind in names)
+
+
+def _is_people(name: str) -> bool:
+    return name.casefold() in {"human", "human being", "people", "persons", "natural person"}
+
+
+def _are_dates(terms: Sequence[Term]) -> bool:
+    """Whether most of these are dates or years, by their datatype or as they are written.
+
+    >>> _are_dates([Literal("1902"), Literal("1911-05-03")]), _are_dates([Literal("1902"), Literal("7")])
+    (True, False)
+    """
+    dates = [t for t in terms if isinstance(t, Literal) and (t.datatype.value in _DATES or _DATE.fullmatch(t.value))]
+    return 0 < _MAJORITY * len(terms) <= len(dates)
 
 
 def _is_class_name(label: Label) -> bool:

@@ -17,7 +17,7 @@ from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Literal, Term, local_name
 from kgsparql.vocabulary import RDF_TYPE, UNWALKED
 
-__all__ = ["Cell", "Patterns", "Starts", "drawn", "patterns_of", "sampled_starts"]
+__all__ = ["Cell", "Patterns", "Starts", "cell_of", "drawn", "patterns_of", "sampled_starts"]
 
 Cell = tuple[int, str]
 """Hops and direction: what questions are balanced by."""
@@ -85,6 +85,16 @@ class Starts:
     many: frozenset[Step] = frozenset()
 
 
+def cell_of(path: PropertyPath) -> Cell:
+    """The number of hops of a path, and which way it is walked.
+
+    >>> cell_of(PropertyPath.of("http://e.org/p", "^http://e.org/q"))
+    (2, 'mixed')
+    """
+    ways = {step.direction for step in path}
+    return len(path), ways.pop() if len(ways) == 1 else "mixed"
+
+
 @dataclass(slots=True)
 class Patterns:
     """Property paths by hops and direction, each with starts that it leads somewhere from."""
@@ -93,9 +103,7 @@ class Patterns:
 
     def add(self, path: PropertyPath, start: IRI) -> None:
         """One more start of a path."""
-        ways = {step.direction for step in path}
-        cell = (len(path), ways.pop() if len(ways) == 1 else "mixed")
-        starts = self.cells[cell].setdefault(path, [])
+        starts = self.cells[cell_of(path)].setdefault(path, [])
         if start not in starts[-1:]:
             starts.append(start)
 

@@ -6,18 +6,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgsparql.evaluation.making.wording import Wording, is_person, plural, singular
+from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_person, plural, singular, when_asked
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.terms import IRI
 
 __all__ = ["can_be_asked", "question_text"]
-
-_OF_PERSONS = frozenset(
-    "birth place|birthplace|brother|cause of death|child|citizenship|country of citizenship|date of birth|"
-    "date of death|death place|deathplace|ethnicity|father|gender|husband|mother|nationality|parent|partner|"
-    "place of birth|place of burial|place of death|profession|religion|sibling|sister|spouse|wife".split("|")
-)
-"""Predicates that only people are subjects of."""
 
 _CONVERSE = {"subclass": "superclass", "subproperty": "superproperty"}
 """What the object is of a subject that is a subclass of it."""
@@ -44,6 +37,7 @@ def question_text(
     *,
     several: bool,
     many: Collection[Step] = (),
+    dates: Collection[Step] = (),
 ) -> str:
     """A question for the ends of a path.
 
@@ -52,6 +46,7 @@ def question_text(
     :param kinds: what the ends of each step are, one for each step: a class in the singular; empty if nobody knows.
     :param several: whether there is more than one answer.
     :param many: steps on the way that mostly lead to more than one term.
+    :param dates: steps that mostly lead to dates or years.
 
     >>> from kgsparql.evaluation.making.wording import wording
     >>> at, by = IRI("http://e.org/at"), IRI("http://e.org/by")
@@ -73,15 +68,14 @@ def question_text(
         phrase = _phrase(step, phrase, _said(step, said), kind, is_back=_is_back(path, i), are_many=step in many)
     last = len(path) - 1
     step = path.steps[last]
-    text = _asked(step, phrase, _said(step, said), kinds[last], several, is_back=_is_back(path, last))
+    text = when_asked(_said(step, said), phrase.text, are_many=phrase.is_plural) if step in dates else ""
+    text = text or _asked(step, phrase, _said(step, said), kinds[last], several, is_back=_is_back(path, last))
     return text[0].upper() + text[1:]
 
 
 def _whose(step: Step, said: Mapping[IRI, Wording]) -> str:
-    """What has an object of a predicate that only people have: for want of a class."""
-    own = said[step.predicate]
-    is_theirs = own.form == "noun" and singular(own.text) in _OF_PERSONS and step.direction == "inverse"
-    return "person" if is_theirs else ""
+    """What is the subject of a predicate that only people are subjects of: for want of a class."""
+    return "person" if step.direction == "inverse" and is_done_by_persons(said[step.predicate]) else ""
 
 
 def _role(following: Step, said: Mapping[IRI, Wording]) -> str:

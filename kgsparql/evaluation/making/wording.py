@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-__all__ = ["Wording", "is_person", "plural", "singular", "wording"]
+__all__ = ["Wording", "is_done_by_persons", "is_person", "plural", "singular", "when_asked", "wording"]
 
 _PREPOSITIONS = frozenset(
     "about after against as at before by during for from in into near on since than through to under until via with "
@@ -15,11 +15,19 @@ _PREPOSITIONS = frozenset(
 )
 _ENDS = _PREPOSITIONS | {"of"}
 _ARTICLES = frozenset({"a", "an", "the"})
-_ACTIVE = frozenset(
-    "acted appeared attended belonged came competed died fought graduated grew lived moved participated performed "
-    "played resided served starred stayed studied taught toured trained travelled went won worked wrote".split()
+_PRESENT = dict(
+    pair.split("/")
+    for pair in "acted/act appeared/appear attended/attend began/begin belonged/belong came/come competed/compete "
+    "debuted/debut died/die ended/end fought/fight graduated/graduate grew/grow joined/join lived/live moved/move "
+    "participated/participate performed/perform played/play resided/reside resigned/resign retired/retire "
+    "served/serve starred/star started/start stayed/stay studied/study taught/teach toured/tour trained/train "
+    "travelled/travel went/go won/win worked/work wrote/write".split()
 )
+_ACTIVE = frozenset(_PRESENT)
 """Past forms that say what the subject did; others in -ed say what was done to it."""
+
+_TO_SOMETHING = frozenset("applies belongs consists depends leads refers relates".split())
+"""Verbs whose object stands behind a preposition, and may be named after it: *applies to jurisdiction*."""
 
 _NOUNS_IN_ED = frozenset("bed breed creed deed feed hundred need seed shed speed weed".split())
 _VERBS = frozenset(
@@ -40,7 +48,21 @@ _PERSONS = frozenset(
     "screenwriter secretary sibling singer sister son songwriter spouse student supervisor teacher trainer wife "
     "winner writer".split()
 )
-_PLURALS = {"person": "people", "human": "people", "child": "children", "man": "men", "woman": "women", "cast": "cast"}
+_OF_PERSONS = frozenset(
+    "birth date|birth place|birthplace|brother|cause of death|child|citizenship|country of citizenship|date of birth|"
+    "date of death|death date|death place|deathplace|ethnicity|father|gender|husband|mother|nationality|parent|"
+    "partner|place of birth|place of burial|place of death|profession|religion|sibling|sister|spouse|wife".split("|")
+)
+_BY_PERSONS = re.compile(
+    r"knows|born(?: in| on| at)?|wrote|(?:works|worked) (?:at|for)|(?:employed|married|educated|raised) \w+"
+    r"|(?:graduated|studies|studied|teaches|taught) \w+"
+)
+"""Predicates that only people are subjects of: by a noun, and by what is done."""
+
+_PLURALS = {
+    "person": "people", "human": "people", "child": "children", "man": "men", "woman": "women", "cast": "cast",
+    "taxon": "taxa", "criterion": "criteria", "phenomenon": "phenomena",
+}  # fmt: skip
 _SAME = frozenset(
     "series species news people children men women cast hardware software equipment information staff music".split()
 )
@@ -69,6 +91,8 @@ def wording(label: str) -> Wording | None:
     ['tags', 'language', 'part', 'award', 'sports team']
     >>> wording("prize awarded in") is None
     True
+    >>> [wording(n).text for n in ("applies to jurisdiction", "service produced or provided", "born")]
+    ['jurisdiction', 'service', 'born']
     >>> [wording(n).text for n in ("received the award", "located in the administrative entity", "uses method")]
     ['award', 'administrative entity', 'method']
     """
@@ -82,7 +106,10 @@ def wording(label: str) -> Wording | None:
     if words[-1] in _ENDS and len(words) > 1:
         return _with_end(words)
     if len(words) == 1:
-        return Wording("verb" if words[0] in _VERBS or _is_past(words[0]) else "noun", words[0])
+        if words[0] == "born":
+            return Wording("passive", "born")
+        is_verb = words[0] in _VERBS | _ACTIVE or _is_past(words[0])
+        return Wording("verb" if is_verb else "noun", words[0])
     return Wording("noun", " ".join(_noun(words)))
 
 
@@ -95,7 +122,12 @@ def _noun(words: Sequence[str]) -> Sequence[str]:
         return rest
     if rest and (_is_past(first) or first in _PARTICIPLES) and (second in _PREPOSITIONS or second in _ARTICLES):
         return _without_article(words[1:] if second in _ARTICLES else rest)
-    return words[:-1] if _is_past(words[-1]) or words[-1] in _PARTICIPLES else words
+    if rest and first in _TO_SOMETHING and second in _ENDS:
+        return _without_article(rest)
+    end = len(words)
+    while end > 1 and (_is_past(words[end - 1]) or words[end - 1] in _PARTICIPLES | {"or", "and"}):
+        end -= 1
+    return words[:end]
 
 
 def _without_article(words: Sequence[str]) -> Sequence[str]:
@@ -124,6 +156,35 @@ def _words(label: str) -> list[str]:
 
 def _is_past(word: str) -> bool:
     return word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
+
+
+def when_asked(said: Wording, of: str, *, are_many: bool) -> str:
+    """The question for the date of what the name of a predicate says; empty where the name is a noun, or not past.
+
+    >>> shop = "the shop"
+    >>> [when_asked(wording(n), shop, are_many=False) for n in ("founded", "opened on", "died", "price", "sells")]
+    ['when was the shop founded?', 'when was the shop opened?', 'when did the shop die?', '', '']
+    """
+    words = said.text.split()
+    while len(words) > 1 and words[-1] in _PREPOSITIONS:
+        words.pop()
+    if said.form not in {"passive", "verb"} or len(words) != 1:
+        return ""
+    if words[0] in _PRESENT:
+        return f"when did {of} {_PRESENT[words[0]]}?"
+    is_done = _is_past(words[0]) or words[0] in _PARTICIPLES
+    return f"when {'were' if are_many else 'was'} {of} {words[0]}?" if is_done else ""
+
+
+def is_done_by_persons(said: Wording) -> bool:
+    """Whether only people are subjects of what the name of a predicate says.
+
+    >>> [is_done_by_persons(wording(name)) for name in ("works at", "knows", "spouse", "located in", "works with")]
+    [True, True, True, False, False]
+    """
+    if said.form == "noun":
+        return singular(said.text) in _OF_PERSONS
+    return said.form in {"verb", "passive"} and _BY_PERSONS.fullmatch(said.text) is not None
 
 
 def is_person(noun: str) -> bool:
@@ -166,7 +227,7 @@ def _head(noun: str) -> tuple[str, str]:
 def _plural_word(word: str) -> str:
     if word in _PLURALS:
         return _PLURALS[word]
-    if word in _SAME or (word.endswith("s") and _singular_word(word) != word):
+    if word in _SAME or word in _SINGULARS or (word.endswith("s") and _singular_word(word) != word):
         return word
     if re.search(r"(?:s|x|z|ch|sh)$", word):
         return f"{word}es"

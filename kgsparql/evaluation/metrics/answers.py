@@ -16,10 +16,18 @@ __all__ = ["ANSWER_METRICS"]
 _RULE = (
     "Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there"
     " is no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None"
-    " given: 0. A failed question: 0. Not defined while nobody knows the right answers."
+    " given: 0. A failed question, also for want of its model: 0. Not defined while nobody knows the right answers."
 )
-_ORDER = "The answers of one path are in the order of their degree, the highest first, then of their labels."
-_SET = "The set is the answers of the best path where nobody chose among the candidates, else all answers."
+_ORDER = (
+    "Answers right behind each other that have the same score and the same first piece of evidence are in the order of"
+    " their degree, the highest first, then of their labels."
+)
+_LEADING = (
+    "The leading answers are the first, and those right behind it that have the same score and the same first piece of"
+    " evidence. Of a method that ranks paths, these are all ends of the best one; of methods that rank entities"
+    " (entity, mindmap), often the first answer alone."
+)
+_SET = f"The set is the leading answers where nobody chose among the candidates, else all answers. {_LEADING}"
 
 _Formula: TypeAlias = Callable[[Judged], float]
 """For a question that has right answers and did not fail."""
@@ -67,7 +75,7 @@ ANSWER_METRICS = (
         "expected_hits@1",
         "exp. Hits@1",
         _expected,
-        "Right answers of the best path / answers of the best path: Hits@1 if one of them is drawn at random.",
+        f"Right ones of the leading answers / leading answers: Hits@1 if one of them is drawn at random. {_LEADING}",
     ),
     *(
         _metric(f"hits@{k}", f"Hits@{k}", _hits(k), f"Whether one of the first {k} answers is right. {_ORDER}")

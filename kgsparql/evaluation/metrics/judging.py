@@ -24,10 +24,10 @@ class Judged:
     :param gold: different right answers.
     :param answers: different given ones, the best first.
     :param found: for each of them, the numbers of the right answers it is equal to; empty for a wrong one.
-    :param leading: how many of them are those of the best path.
+    :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
     :param predicted: how many of them are the predicted set: the leading ones of candidates that nobody chose among,
         else all.
-    :param is_failed: the question has no answer because of an error.
+    :param is_failed: an error kept the method, or its model, from an answer.
     :param is_silent: nothing was given as an answer.
     """
 
@@ -62,7 +62,7 @@ def judged(question: Question, record: Record) -> Judged | None:
 
 def is_silent(record: Record) -> bool:
     """Whether nothing was given as an answer: no term and no name, and no model says in words that it knows."""
-    return not record.answers and (record.ranked or record.status != "answered") and record.status != "error"
+    return not record.answers and (record.ranked or record.status != "answered") and not record.has_failed
 
 
 def in_order(answers: Iterable[Given]) -> Iterator[tuple[Given, ...]]:
@@ -114,7 +114,7 @@ def _gold(question: _Same[Question]) -> GoldAnswers:
 def _judged(question: _Same[Question], record: _Same[Record]) -> Judged:
     gold = _gold(question)
     given = record.value
-    runs = [] if given.status == "error" else list(in_order(given.answers))
+    runs = [] if given.has_failed else list(in_order(given.answers))
     answers = tuple(answer for run in runs for answer in run)
     leading = len(runs[0]) if runs else 0
     return Judged(
@@ -123,6 +123,6 @@ def _judged(question: _Same[Question], record: _Same[Record]) -> Judged:
         found=tuple(gold.found(answer.term, answer.label) for answer in answers),
         leading=leading,
         predicted=leading if given.ranked else len(answers),
-        is_failed=given.status == "error",
+        is_failed=given.has_failed,
         is_silent=is_silent(given),
     )

@@ -12,7 +12,7 @@ __all__ = ["LINKING_METRICS"]
 def _recall(first: int) -> Metric:
     def of(question: Question, record: Record) -> float | None:
         topics = {str(topic.iri) for topic in question.topics}
-        if not topics:
+        if not topics or record.linked is None:
             return None
         ranked = ((link.term, *link.candidates) for link in record.linked)
         found = {term for terms in ranked for term in tuple(dict.fromkeys(terms))[:first]}
@@ -21,7 +21,8 @@ def _recall(first: int) -> Metric:
     of.__doc__ = (
         f"Entities of the question that are among the first {first} candidates of some mention / entities of the"
         " question. The first candidate is the entity that was taken. 1 where the entities were given to the method. A"
-        " failed question: 0. Not defined for a question whose entities the dataset does not name."
+        " failed question: 0. Not defined for a question whose entities the dataset does not name, and for a"
+        " method that does not look for entities."
     )
     return Metric(f"linking_recall@{first}", "linking", f"linking R@{first}", "higher", of, of.__doc__)
 

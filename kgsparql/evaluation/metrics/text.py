@@ -40,7 +40,7 @@ def _pair(question: Question, record: Record) -> tuple[str, str] | None:
     reference = question.reference.strip() or _listed(answer.label for answer in question.answers or ())
     if not reference:
         return None
-    if record.status == "error":
+    if record.has_failed:
         return "", reference
     if not record.ranked and record.text.strip():
         return without_markers(record.text).strip(), reference

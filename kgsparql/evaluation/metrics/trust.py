@@ -15,6 +15,10 @@ _CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: some steps were left
 """What a limit says in the notes of an answer: a cut, or the end of the budget."""
 
 
+_HOW_IT_WAS_RUN = "ranking"
+"""The purpose of a fallback that every question of a run has: there is no embedding model."""
+
+
 def _grounded(_question: Question, record: Record) -> float | None:
     """Whether every citation of the answer holds.
 
@@ -23,7 +27,7 @@ def _grounded(_question: Question, record: Record) -> float | None:
     could look up (a blank node of an endpoint) does not hold. A failed question: 0. Not defined where nothing was
     answered.
     """
-    if record.status == "error":
+    if record.has_failed:
         return 0.0
     if is_silent(record):
         return None
@@ -37,7 +41,7 @@ def _unsupported(_question: Question, record: Record) -> float | None:
     A text that is from a model's memory is one claim without support. Not defined where nothing was claimed, and for a
     failed question.
     """
-    if record.status == "error" or (is_silent(record) and not record.claims):
+    if record.has_failed or (is_silent(record) and not record.claims):
         return None
     if not record.claims:
         return 1.0 if record.grounding == "model" else None
@@ -79,8 +83,12 @@ def _abstention_recall(question: Question, record: Record) -> float | None:
 
 
 def _fallbacks(_question: Question, record: Record) -> float | None:
-    """Share of questions where something was done in the second-best way: a reply of a model that could not be used."""
-    return float(bool(record.fallbacks))
+    """Share of questions where something was done in the second-best way: a reply of a model that could not be used.
+
+    That texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback of
+    a question: it is not counted.
+    """
+    return float(any(purpose != _HOW_IT_WAS_RUN for purpose, _ in record.fallbacks))
 
 
 def _truncated(_question: Question, record: Record) -> float | None:
@@ -89,13 +97,20 @@ def _truncated(_question: Question, record: Record) -> float | None:
 
 
 def _partial(_question: Question, record: Record) -> float | None:
-    """Share of questions with an answer that is marked as not whole: a limit, a lost model, words without evidence."""
-    return float(record.status == "partial")
+    """Share of questions with an answer that is marked as not whole: a limit, words without evidence.
+
+    A failed question has no answer.
+    """
+    return float(record.status == "partial" and not record.has_failed)
 
 
 def _failed(_question: Question, record: Record) -> float | None:
-    """Share of questions that an error left without an answer."""
-    return float(record.status == "error")
+    """Share of questions that an error left without an answer: of the graph, of the method, or of its model.
+
+    Where a model failed once there was evidence, a list of candidates without it is shown to a person; here it is no
+    answer.
+    """
+    return float(record.has_failed)
 
 
 GROUNDING_METRICS: tuple[Metric, ...] = (

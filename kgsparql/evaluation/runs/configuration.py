@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
@@ -15,10 +16,11 @@ from typing import Any
 
 from kgsparql import retrievers
 from kgsparql.errors import InputError
-from kgsparql.evaluation.dataset import Dataset
+from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.runs.running import Plan
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.query import Query
+from kgsparql.redaction import redacted
 from kgsparql.terms import Literal, printable
 
 __all__ = ["check_same", "configuration", "now", "prompts_hash"]
@@ -30,8 +32,13 @@ _PACKAGES = (
 _PROMPTS = ("composing", "choosing", "augmenting", "evaluation.baselines.closed_book")
 """Modules with prompts beside the methods' own."""
 
-_MAY_DIFFER = frozenset({"began", "ended", "workers", "format"})
+_MAY_DIFFER = frozenset(
+    {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
+)
 """What may be another when a run goes on; of the rest, everything must be as it was."""
+
+_TOLD = 6
+"""Differences that are told of a run that is another."""
 
 
 def configuration(
@@ -39,16 +46,16 @@ def configuration(
 ) -> dict[str, Any]:
     """The configuration of a run, as ``run.json`` holds it.
 
-    :param sampling: how the questions were drawn: ``limit`` and ``sample_seed``.
+    :param dataset: as it was read, before anybody looked for answers.
+    :param sampling: how the questions were drawn: ``limit`` and ``sample_seed``; and what is known of them.
     """
-    asking, graph = plan.asking, knowledge.graph
-    questions = "\n".join(f"{q.id}\t{q.text}" for q in plan.questions)
+    asking, graph, model = plan.asking, knowledge.graph, plan.asking.model
     return {
         "versions": dict(_versions()),
         "python": platform.python_version(),
         "dataset": {
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
-            "questions_sha256": hashlib.sha256(questions.encode()).hexdigest(),
+            "sha256": _hash(dataset.questions), "questions_sha256": _hash(plan.questions),
         },
         "graph": {"name": _name(graph.name), "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
         "questions": len(plan.questions),
@@ -60,7 +67,10 @@ def configuration(
             }
             for method in plan.methods
         ],
-        "model": "oracle" if plan.oracle is not None else "" if asking.model is None else asking.model.name,
+        "model": "oracle" if plan.oracle is not None else "" if model is None else model.name,
+        "server": "" if model is None else redacted(model.client.base_url),
+        "temperature": None if model is None else model.temperature,
+        "reply_tokens": None if model is None else model.reply_tokens,
         "gold_topics": plan.gold_topics,
         "augment": asking.augment,
         "rerank": asking.rerank,
@@ -83,15 +93,44 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
 
     :raises InputError: which says what differs.
     """
+    old, new = (dict(_leaves({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
     differ = [
-        f"{name}: {printable(repr(there.get(name)), 80)} there, {printable(repr(wanted.get(name)), 80)} now"
-        for name in sorted({*there, *wanted} - _MAY_DIFFER)
-        if there.get(name) != wanted.get(name)
+        f"{name}: {_shown(old.get(name))} there, {_shown(new.get(name))} now"
+        for name in dict.fromkeys((*old, *new))
+        if old.get(name) != new.get(name)
     ]
     if differ:
+        more = f"; and {len(differ) - _TOLD} more" if len(differ) > _TOLD else ""
         raise InputError(
-            f"{path} is a run of something else: {'; '.join(differ)}", hint="the same command, or another directory"
+            f"{path} is a run of something else: {'; '.join(differ[:_TOLD])}{more}",
+            hint="the same command, or another directory",
         )
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The single values in a configuration, each by its way there; members of a list by their label, if they have one.
+
+    >>> dict(_leaves({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
+    {'seed': 1, 'methods.m.label': 'm', 'methods.m.options.n': 2}
+    """
+    if isinstance(value, Mapping):
+        for key, own in value.items():
+            yield from _leaves(own, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and value and all(isinstance(own, Mapping) for own in value):
+        for place, own in enumerate(value):
+            yield from _leaves(own, f"{name}.{own.get('label', place)}")
+    else:
+        yield name, value
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else printable(str(value), 40)
+
+
+def _hash(questions: Iterable[Question]) -> str:
+    """Of everything that is known of some questions."""
+    lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
 
 
 def prompts_hash() -> str:

@@ -110,7 +110,13 @@ def load_methods(
         else:
             retriever = retrievers.load(name, own)
         methods.append(
-            Method(label=label, retriever=retriever, options=_all_options(retriever), with_model=label == name)
+            Method(
+                label=label,
+                retriever=retriever,
+                options=_all_options(retriever),
+                with_model=label == name,
+                links=name not in baselines.UNLINKED,
+            )
         )
     return methods, notes
 

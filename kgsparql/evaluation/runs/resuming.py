@@ -10,6 +10,7 @@ from kgsparql.asking import ignore
 from kgsparql.evaluation.runs import configuration
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
 from kgsparql.evaluation.runs.running import Plan, Tally, run
+from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["ask_all"]
@@ -25,20 +26,20 @@ def ask_all(
 ) -> Run:
     """The whole run in a directory: what is there is kept, the rest is asked.
 
-    :param wanted: its configuration, from :func:`kgsparql.evaluation.configuration.configuration`.
+    :param wanted: its configuration, from :func:`kgsparql.evaluation.runs.configuration.configuration`.
     :raises InputError: if what is there is a run of something else, or no run.
+    :raises StoreLockedError: if another process is writing it.
     """
     directory = RunDirectory(path)
-    done = {}
     config = dict(wanted)
-    if (path / "run.json").is_file():
-        directory.mend()
-        there = Run.open(path)
-        configuration.check_same(there.config, wanted, path)
-        done = {label: there.records(label) for label in there.methods}
-        config["began"] = there.config["began"]
-    else:
-        directory.begin(wanted, plan.questions)
-    run(knowledge, plan, directory, done, tell=tell)
-    directory.configured({**config, "ended": configuration.now()})
+    with writer_lock(path):
+        if (path / "run.json").is_file():
+            directory.mend()
+            there = Run.open(path)
+            configuration.check_same(there.config, wanted, path)
+            config["began"] = there.config["began"]
+        else:
+            directory.begin(wanted, plan.questions)
+        run(knowledge, plan, directory, Run.open(path).records, tell=tell)
+        directory.configured({**config, "ended": configuration.now()})
     return Run.open(path)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsparql.answer import Answer
 from kgsparql.asking import Asking, ignore
 from kgsparql.choosing import Chooser, RankerChooser
-from kgsparql.errors import CancelledError, KgsparqlError, UnreachableError
+from kgsparql.errors import CancelledError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import RunDirectory
-from kgsparql.events import Event, Finished, ModelCalled, QueryRun
+from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, QueryRun
 from kgsparql.exploration import predicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retriever import Retriever
@@ -27,6 +28,9 @@ __all__ = ["Method", "Plan", "Tally", "run"]
 
 UNREACHABLE = 3
 """Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
+
+_OUT_S = 2.0
+"""What a question that was stopped may take to end."""
 
 _DEGREES = 200
 """Answers whose triples are counted, so that those of one path have an order that means something."""
@@ -43,12 +47,14 @@ class Method:
 
     :param label: what it is called in the run; the name of its files.
     :param with_model: it may ask the model of the run.
+    :param links: it looks for the entities of a question.
     """
 
     label: str
     retriever: Retriever
     options: Mapping[str, Any]
     with_model: bool = True
+    links: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +95,8 @@ class Tally:
     def add(self, question: Question, record: Record) -> None:
         """Count one more answer."""
         self.done += 1
-        self.hits += scores(question, record)["hits@1"] or 0.0
-        self.failed += record.status == "error"
+        self.hits += METRICS["hits@1"].of(question, record) or 0.0
+        self.failed += record.error is not None
         if record.measured.cost is not None:
             self.cost = (self.cost or 0.0) + record.measured.cost
 
@@ -99,7 +105,7 @@ def run(
     knowledge: KnowledgeBase,
     plan: Plan,
     directory: RunDirectory,
-    done: Mapping[str, Mapping[str, Record]],
+    done: Callable[[str], Mapping[str, Record]],
     *,
     tell: Callable[[Tally], None] = ignore,
 ) -> None:
@@ -108,62 +114,67 @@ def run(
     A question that fails is recorded with its error. One that an endpoint or a model server did not answer is asked
     again when the run goes on.
 
-    :param done: records that are there, by method and question.
+    :param done: the records of a method that are there, by question.
     :raises UnreachableError: after three such questions in a row; what is done is kept.
     :raises DiskFullError: if a line cannot be written.
     :raises CancelledError: if ``plan.asking.cancel`` was set.
     """
     for method in plan.methods:
-        there = {q.id: r for q in plan.questions if (r := done.get(method.label, {}).get(q.id)) and not _is_open(r)}
         tally = Tally(method.label, 0, len(plan.questions))
-        for question in plan.questions:
-            if question.id in there:
-                tally.add(question, there[question.id])
+        left = _left(plan.questions, done(method.label), tally)
         tell(tally)
-        left = [question for question in plan.questions if question.id not in there]
-        began, before, lost = time.monotonic(), tally.done, 0
-        for question, record, events, error in _asked(knowledge, plan, method, left):
-            directory.add(record, events)
+        began, before, row = time.monotonic(), tally.done, _InARow()
+        with closing(_asked(knowledge, plan, method, left)) as asked:
+            for question, record, events, error in asked:
+                directory.add(record, events)
+                tally.add(question, record)
+                per_question = (time.monotonic() - began) / (tally.done - before)
+                tally.seconds_left = per_question * (tally.total - tally.done)
+                tell(tally)
+                if row.is_too_long(record) and error is not None:
+                    raise _stopped(error)
+
+
+def _left(questions: Sequence[Question], done: Mapping[str, Record], tally: Tally) -> list[Question]:
+    """The questions that are still to be asked; the others are counted."""
+    left = []
+    for question in questions:
+        record = done.get(question.id)
+        if record is None or record.is_lost:
+            left.append(question)
+        else:
             tally.add(question, record)
-            per_question = (time.monotonic() - began) / (tally.done - before)
-            tally.seconds_left = per_question * (tally.total - tally.done)
-            tell(tally)
-            lost = lost + 1 if isinstance(error, UnreachableError) else 0
-            if lost >= UNREACHABLE and error is not None:
-                raise _stopped(error, lost)
+    return left
 
 
-def _is_open(record: Record) -> bool:
-    """Whether a question is asked again when the run goes on: nobody was there to answer it."""
-    return record.error is not None and record.error[0] in _unreachable_codes()
+@dataclass(slots=True)
+class _InARow:
+    """How many questions that ended one after the other nobody was there to answer."""
+
+    lost: int = 0
+
+    def is_too_long(self, record: Record) -> bool:
+        """Count one more; whether it is time to stop."""
+        self.lost = self.lost + 1 if record.is_lost else 0
+        return self.lost >= UNREACHABLE
 
 
-def _unreachable_codes() -> frozenset[str]:
-    """The codes of everything that is a server's fault and may be over tomorrow."""
-
-    def codes(kind: type[UnreachableError]) -> Iterator[str]:
-        yield kind.code
-        for below in kind.__subclasses__():
-            yield from codes(below)
-
-    return frozenset(codes(UnreachableError)) - {"E_LLM_FORMAT"}
-
-
-def _stopped(error: KgsparqlError, lost: int) -> KgsparqlError:
-    error.hint = f"{lost} questions in a row: the run stops; --resume goes on with it. {error.hint or ''}".strip()
+def _stopped(error: KgsparqlError) -> KgsparqlError:
+    about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
+    error.hint = f"{about} {error.hint or ''}".strip()
     return error
 
 
 _Asked = tuple[Question, Record, list[dict[str, Any]], KgsparqlError | None]
 
 
-def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]) -> Iterator[_Asked]:
+def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]) -> Generator[_Asked]:
     """What comes of the questions, as it comes; at most ``plan.workers`` are asked at the same time."""
     waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
     ended: queue.SimpleQueue[_Asked | BaseException] = queue.SimpleQueue()
     for question in questions:
         waiting.put(question)
-    stop = threading.Event()
+    stop, row, counting = threading.Event(), _InARow(), threading.Lock()
 
     def work() -> None:
         while not stop.is_set():
@@ -172,7 +183,11 @@ def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequ
             except queue.Empty:
                 return
             try:
-                ended.put(_ask(knowledge, plan, method, question))
+                one = _ask(knowledge, plan, method, question)
+                with counting:  # whoever waits for it stops the run: nobody begins another question meanwhile
+                    if row.is_too_long(one[1]):
+                        stop.set()
+                    ended.put(one)
             except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 ended.put(error)
                 return
@@ -188,6 +203,9 @@ def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequ
         raise
     finally:
         stop.set()
+        until = time.monotonic() + _OUT_S
+        for thread in threads:  # what they use, such as the model, may be closed next
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _raised(one: _Asked | BaseException) -> _Asked:
@@ -212,6 +230,8 @@ def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Questio
             method=method.label,
             degrees=_degrees(knowledge, answer),
             model_seconds=_model_seconds(events),
+            chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)},
+            links=method.links,
         )
         return question, record, _kept(events), answer.error if isinstance(answer.error, KgsparqlError) else None
     except CancelledError:
@@ -219,7 +239,7 @@ def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Questio
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
         seconds = time.monotonic() - began
-        record = Record.failed(known, question=question.id, method=method.label, seconds=seconds)
+        record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
         return question, record, _kept(events), known
 
 
@@ -236,10 +256,10 @@ def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Even
 
 def _degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
     """How many triples each of the first answers is in, where several share a place; nobody asks an endpoint that."""
-    tied = [a.term for a in answer.answers[:_DEGREES] if isinstance(a.term, IRI)]
-    if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in answer.answers[:_DEGREES]}) == len(tied):
+    first = [a for a in answer.answers[:_DEGREES] if isinstance(a.term, IRI)]
+    if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in first}) == len(first):
         return {}
-    degrees: dict[Term, int] = dict.fromkeys(tied, 0)
+    degrees: dict[Term, int] = dict.fromkeys((a.term for a in first), 0)
     for count in predicates(knowledge.graph, degrees, skip=()).items:
         degrees[count.entity] += count.count
     return degrees

@@ -2,98 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.scoring import Scored
-from kgsparql.evaluation.statistics import Difference
-from kgsparql.evaluation.tuning.search_spaces import Setting, Space, setting_key
+from kgsparql.evaluation.statistics import FEW, Difference
+from kgsparql.evaluation.tuning.search_spaces import Space
 from kgsparql.evaluation.tuning.splitting import Split
+from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, alike, unseen, value_text
 from kgsparql.presets import Figures, Preset, Tuned
-from kgsparql.terms import printable
 
-__all__ = [
-    "COSTS",
-    "SEARCHES",
-    "SIGNIFICANT",
-    "Effect",
-    "Search",
-    "Trial",
-    "Tuning",
-    "setting_text",
-    "value_text",
-]
-
-SEARCHES = ("grid", "random", "one-at-a-time")
+__all__ = ["FEWEST", "SIGNIFICANT", "Effect", "Tuning", "few_held_out"]
 
 SIGNIFICANT = 0.05
 """Below it, a gain on the held-out questions is more than chance."""
 
+FEWEST = 20
+"""Held-out questions, below which a gain that is there is seldom seen."""
+
 _SAME = 1e-9
 """Means that differ by less are the same."""
 
-COSTS = ("model_calls", "rounds", "queries", "seconds")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """How settings are looked for.
-
-    :param kind: one of :data:`SEARCHES`.
-    :param trials: settings that a random search draws.
-    :param seed: of that draw.
-    """
-
-    kind: str = "grid"
-    trials: int = 30
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in SEARCHES:
-            raise OptionError(f"no search {printable(self.kind, 40)!r}", hint=f"one of: {', '.join(SEARCHES)}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """A setting, and what came of it on some questions.
-
-    :param setting: the options that are tuned.
-    :param name: of its directory.
-    :param scored: metric and cost of every question.
-    """
-
-    setting: Setting
-    name: str
-    metric: str
-    scored: Scored
-
-    @cached_property
-    def score(self) -> float:
-        """The mean of the metric over the questions that have one; NaN if none has."""
-        return self.mean(self.metric) if len(self.scored.defined(self.metric)) else float("nan")
-
-    def mean(self, metric: str) -> float:
-        """The mean of a metric, or of a cost; 0 where no question has one."""
-        values = self.scored.defined(metric)
-        return float(values.mean()) if len(values) else 0.0
-
-    @property
-    def failed(self) -> int:
-        """Questions that ended with an error."""
-        return sum(self.scored.errors.values())
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Higher is better: the metric, then fewer calls, then fewer queries."""
-        sign = -1.0 if METRICS[self.metric].better == "lower" else 1.0
-        score = float("-inf") if np.isnan(self.score) else sign * self.score
-        return (round(score, 9), -round(self.mean("model_calls"), 9), -round(self.mean("queries"), 9))
+_LEAST_SEEN = 6
+"""Questions: with fewer, not even a gain on every one of them is more than chance, as 2 / 2^5 is above 0.05."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +57,7 @@ class Tuning:
     :param left_out: settings of the grid that the method does not take.
     :param held_out: default and chosen setting on the held-out questions; the same trial where they are the same.
     :param difference: chosen minus default there; ``None`` where they are the same, or nothing can be compared.
+    :param looks: other settings that the same held-out questions judged before.
     """
 
     config: Mapping[str, Any]
@@ -132,6 +70,7 @@ class Tuning:
     left_out: int
     held_out: tuple[Trial, Trial]
     difference: Difference | None
+    looks: int = 0
 
     @property
     def default(self) -> Trial:
@@ -165,12 +104,25 @@ class Tuning:
         """By option, what each of its values comes to."""
         return {name: _effects(name, self.space.values[name], self.trials) for name in self.space.values}
 
+    @cached_property
+    def unseen(self) -> tuple[str, ...]:
+        """The options that the metric does not see, as far as the development questions show it."""
+        return unseen(self.space, self.trials)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the choice is the default options, because nothing that was tried is better."""
+        return self.chosen is self.default
+
     @property
     def verdict(self) -> str:
         """What the held-out questions say of the choice, in one or two sentences."""
         n, name = len(self.split.held_out), self.metric
-        if self.chosen is self.default:
-            return "Nothing that was tried is better than the default options on the development questions."
+        if self.is_default:
+            return (
+                "Nothing beat the defaults: no setting that was tried has a better "
+                f"{name} on the {len(self.split.development)} development questions."
+            )
         difference = self.difference
         if difference is None:
             return f"{name} is not defined for any of the {n} held-out questions: nothing is known of the choice there."
@@ -187,8 +139,61 @@ class Tuning:
             return f"There is NO gain on the held-out questions. {said}"
         return f"The gain on the held-out questions is NOT significant: it may be chance. {said}"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes the figures say less than they seem to, a sentence or two each."""
+        return tuple(filter(None, (*map(self._not_seen, self.unseen), *self._rough(), self._uneven(), self._looked())))
+
+    def advice(self, preset: Path) -> str:
+        """What to do with the preset, in one line.
+
+        :param preset: where it is.
+        """
+        file = shlex.quote(str(preset))
+        if self.is_default:
+            return f"nothing beat the defaults: {file} names the method and no options"
+        if self.significant:
+            return f"preset: kgsparql ask --preset {file}"
+        if self.difference is None:
+            return f"whether the chosen options are better than the defaults is not known; they are in {file}"
+        if self.difference.p < SIGNIFICANT:
+            return f"keep to the defaults, which are better; the chosen options are in {file}"
+        return f"as far as can be told, the defaults are as good; the chosen options are in {file}"
+
+    def _not_seen(self, option: str) -> str:
+        said = f"{self.metric} does not see {option}: no value that was tried changes it for any question."
+        value, usual = self.chosen.setting[option], self.space.default[option]
+        if value == usual:
+            return said
+        return f"{said} So {value_text(value)} is no better than the default, {value_text(usual)}; it only costs less."
+
+    def _rough(self) -> Iterator[str]:
+        n = len(self.split.held_out) if self.difference is None else self.difference.n
+        if not self.is_default and n < FEW:
+            yield f"Fewer than {FEW} held-out questions: the interval is rough, and tends to be too narrow."
+        if not self.is_default and n < FEWEST:
+            yield few_held_out(n)
+
+    def _uneven(self) -> str:
+        counts = [len(trial.scored.defined(self.metric)) for trial in self.trials]
+        if min(counts) == max(counts):
+            return ""
+        return (
+            f"{self.metric} is defined for {min(counts)} to {max(counts)} questions of a trial: "
+            "the means are over different questions, and may differ for that alone."
+        )
+
+    def _looked(self) -> str:
+        if self.is_default or not self.looks:
+            return ""
+        others = "another choice" if self.looks == 1 else f"{self.looks} other choices"
+        return (
+            f"The held-out questions have judged {others} before: whoever chooses by that has fitted them too, and p "
+            "is too small."
+        )
+
     def preset(self, *, kgsparql: str) -> Preset:
-        """The chosen options, with what is known of them.
+        """The chosen options, with what is known of them; no options where nothing beat the defaults.
 
         :param kgsparql: the version that writes it.
         """
@@ -198,8 +203,8 @@ class Tuning:
         } | {"difference": round(self.difference.mean, 6)}  # fmt: skip
         return Preset(
             method=self.space.method,
-            options=dict(self.chosen.setting),
-            comment=self.verdict,
+            options={} if self.is_default else dict(self.chosen.setting),
+            comment=" ".join((self.verdict, *self.notes)),
             kgsparql=kgsparql,
             tuned=Tuned(
                 metric=self.metric,
@@ -217,20 +222,11 @@ class Tuning:
         )
 
 
-def setting_text(setting: Mapping[str, Any]) -> str:
-    """A setting as a person reads it.
-
-    >>> setting_text({"paths_kept": 5, "max_hops": None, "skip": ("http://a.org/", "http://b.org/")})
-    'paths_kept=5 max_hops=none skip=http://a.org/,http://b.org/'
-    """
-    return " ".join(f"{name}={value_text(value)}" for name, value in setting.items())
-
-
-def value_text(value: Any) -> str:
-    """A value as ``-O`` takes it."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return printable(",".join(map(str, value)) if isinstance(value, list | tuple) else str(value), 60)
+def few_held_out(n: int) -> str:
+    """What is to be said where so few questions are held out that they tell little."""
+    if n < _LEAST_SEEN:
+        return f"With {n} held-out questions no gain can be told from chance: take {FEWEST} or more."
+    return f"With {n} held-out questions only a large gain can be told from chance: take {FEWEST} or more."
 
 
 def _figures(default: Trial, chosen: Trial, **compared: float) -> Figures:
@@ -247,12 +243,8 @@ def _effects(name: str, values: Sequence[Any], trials: Sequence[Trial]) -> tuple
     :param values: those to try; the default one is told where it is among them, or in a group that counts.
     """
     able = [trial for trial in trials if not np.isnan(trial.score)]
-    groups: dict[str, list[Trial]] = {}
-    for trial in able:
-        others = {other: value for other, value in trial.setting.items() if other != name}
-        groups.setdefault(setting_key(others), []).append(trial)
     wanted = {value for value in values if any(trial.setting[name] == value for trial in able)}
-    full = [group for group in groups.values() if wanted <= {trial.setting[name] for trial in group}]
+    full = [group for group in alike(name, able) if wanted <= {trial.setting[name] for trial in group}]
     among = [trial for group in full for trial in group] or able
     found = []
     tried = dict.fromkeys(trial.setting[name] for trial in trials)

@@ -10,8 +10,8 @@ from textwrap import wrap
 from typing import Any
 
 from kgsparql.evaluation.comparison.tables import amount
-from kgsparql.evaluation.statistics import FEW
-from kgsparql.evaluation.tuning.results import COSTS, Trial, Tuning, setting_text, value_text
+from kgsparql.evaluation.tuning.results import Tuning
+from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
 from kgsparql.terms import printable
 
 __all__ = ["as_json", "as_text"]
@@ -61,6 +61,7 @@ def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
             ]
             for option, effects in tuning.effects.items()
         },
+        "unseen": list(tuning.unseen),
         "held_out": {
             "n": len(tuning.split.held_out),
             "default": _trial(tuning.held_out[0], costs),
@@ -68,6 +69,7 @@ def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
             "difference": None if tuning.difference is None else asdict(tuning.difference),
             "significant": tuning.significant,
             "verdict": tuning.verdict,
+            "notes": list(tuning.notes),
         },
     }  # fmt: skip
     return json.dumps(found, ensure_ascii=False, indent=2)
@@ -115,15 +117,16 @@ def _lines(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
         for what, trial in zip(("default", "chosen"), tuning.held_out, strict=True)
     ]
     yield from _aligned(["", tuning.metric, *(_HEADS[cost] for cost in costs), "options"], rows)
+    if failed := sum(trial.failed for trial in {id(one): one for one in tuning.held_out}.values()):
+        yield from _wrapped(f"{failed:,} questions failed there and count as wrong; the runs say why.")
     yield from _wrapped(tuning.verdict)
-    if len(split.held_out) < FEW:
-        yield from _wrapped(f"Fewer than {FEW} questions: the interval is rough, and tends to be too narrow.")
+    for note in tuning.notes:
+        yield from _wrapped(note)
 
 
 def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
     costs = _shown_costs(tuning, reproducible=reproducible)
-    places = {trial.name: place for place, trial in enumerate(tuning.trials)}
-    ordered = sorted(tuning.trials, key=lambda trial: (*(-part for part in trial.rank), places[trial.name]))
+    ordered = sorted(tuning.trials, key=lambda trial: _place(trial, tuning))
     names = list(tuning.space.values)
     rows = []
     for trial in ordered:
@@ -138,9 +141,14 @@ def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
     yield from _wrapped(
         f"* no other trial has a better {tuning.metric} at no more {cost}, or fewer of them at no less."
     )
-    failed = sum(trial.failed for trial in tuning.trials)
-    if failed:
+    if failed := sum(trial.failed for trial in tuning.trials):
         yield from _wrapped(f"{failed:,} questions failed in the trials and count as wrong; the runs say why.")
+
+
+def _place(trial: Trial, tuning: Tuning) -> tuple[float, ...]:
+    """By the metric; of equals the chosen trial first, then the cheapest."""
+    score, *costs = (-part for part in trial.rank)
+    return (score, trial is not tuning.chosen, *costs)
 
 
 def _effects(tuning: Tuning) -> Iterator[str]:

@@ -33,9 +33,11 @@ from kgsparql.evaluation.runs.resuming import ask_all
 from kgsparql.evaluation.runs.running import Plan, Tally
 from kgsparql.evaluation.scoring import scored
 from kgsparql.evaluation.statistics import Difference, differences
-from kgsparql.evaluation.tuning.results import COSTS, Search, Trial, Tuning, setting_text
+from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
 from kgsparql.evaluation.tuning.splitting import Split
+from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, best, setting_text, unseen
+from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.terms import printable
 
@@ -96,13 +98,19 @@ def checked_metric(name: str) -> str:
 def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning:
     """Try settings on the development questions, and see the best, beside the default one, on the held-out ones.
 
-    The best has the best mean of the metric; of several, the one with the fewest calls, then queries, then the first
-    that was tried. The default setting is the first, so that nothing is changed for nothing.
+    The default setting is the first, and is kept unless another has a better mean of the metric: see :func:`best`. The
+    held-out questions are asked only when that is settled.
 
     :param seed: of the bootstrap.
     :raises InputError: if the directory holds the tuning of something else.
     :raises DataError: if the metric is not defined for any of the questions.
+    :raises StoreLockedError: if another process is tuning there.
     """
+    with writer_lock(bench.path.resolve()):  # the same lock by whatever name the directory is called
+        return _tuned(bench, split, search, seed)
+
+
+def _tuned(bench: Bench, split: Split, search: Search, seed: int) -> Tuning:
     space = bench.space
     settings, left_out = _settings(space, search)
     begun = _begun(bench, split, search)
@@ -115,28 +123,29 @@ def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning
         return trials.setdefault(trial.name, trial)
 
     def best_of(some: Sequence[Setting]) -> Setting:
-        return max(map(tried, some), key=lambda trial: trial.rank).setting
+        return best(list(map(tried, some))).setting
 
     tried(space.default)
     if search.kind == "one-at-a-time":
         one_at_a_time(space, best_of)
     for setting in settings:
         tried(setting)
-    chosen = max(trials.values(), key=lambda trial: trial.rank)
+    made = tuple(trials.values())
+    default, chosen = made[0], best(made, apart_from=unseen(space, made))
     if np.isnan(chosen.score):
         raise DataError(
             f"{bench.metric} is not defined for any of the {len(split.development)} development questions",
             hint="another --metric, or more questions",
         )
-    default = next(iter(trials.values()))
+    judged = {file.parent.name for file in bench.path.glob("held_out/*/run.json")}
     held_out = [
         bench.trial(trial.setting, split.held_out, "held_out", f"held out: {what}")
         for trial, what in ((default, "default"), (chosen, setting_text(chosen.setting)))
     ]
     found = Tuning(
         config=begun["of"], space=space, search=search, metric=bench.metric, split=split,
-        trials=tuple(trials.values()), chosen=chosen, left_out=left_out, held_out=(held_out[0], held_out[1]),
-        difference=_difference(*held_out, seed=seed),
+        trials=made, chosen=chosen, left_out=left_out, held_out=(held_out[0], held_out[1]),
+        difference=_difference(*held_out, seed=seed), looks=len(judged - {default.name, chosen.name}),
     )  # fmt: skip
     _write(bench.path, {**begun, "ended": now()})
     return found

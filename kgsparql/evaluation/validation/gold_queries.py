@@ -54,6 +54,10 @@ _HINTS = (
         re.compile(r"custom function <(?P<function>[^>]*)> is not supported"),
         "{function} is a function of another engine; write it with those of SPARQL 1.1",
     ),
+    (
+        re.compile(r'expected one of "\$", "\(", "\*", "\?"'),
+        "what is computed stands in brackets with its name: SELECT (COUNT(?x) AS ?n)",
+    ),
     (re.compile(r"SERVICE is not run here"), "a query may not ask other servers: put what it needs into the graph"),
     (re.compile(r"[Pp]refix"), "declare it at the head of the query; only well-known prefixes need no declaration"),
 )
@@ -81,6 +85,7 @@ class Result:
     :param refused: why there is no result, in the engine's words; empty where there is one.
     :param hint: what to do about it.
     :param notes: what else a person should know of the query.
+    :param named: the IRIs that the query names, where the answer is one literal.
     """
 
     how: str = ""
@@ -88,6 +93,7 @@ class Result:
     refused: str = ""
     hint: str = ""
     notes: tuple[str, ...] = ()
+    named: tuple[IRI, ...] = ()
 
 
 @dataclass
@@ -140,6 +146,7 @@ class GoldQueries:
         return found
 
     def _queried(self, sparql: str) -> Result:
+        from kgsparql.evaluation.validation.query_terms import named_iris
         from kgsparql.user_query import check
 
         try:
@@ -149,14 +156,17 @@ class GoldQueries:
             result = self._runner()(checked, timeout_s=self.timeout_s, max_rows=MAX_ROWS)
             if not result.complete:
                 return Result("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
+            named = named_iris(checked.text)
             if checked.form == "ASK":
-                return Result("sparql", (Literal(result.boolean),))
+                return Result("sparql", (Literal(result.boolean),), named=named)
             rows = result.solutions
         except _REFUSED as error:
             return Result("sparql", refused=error.message, hint=hint_for(error.message, error.hint))
         unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
         notes = (f"?{', ?'.join(unbound)} is empty in every solution",) if unbound else ()
-        return Result("sparql", gold_terms(rows, rows.variables), notes=notes)
+        terms = gold_terms(rows, rows.variables)
+        is_value = len(terms) == 1 and isinstance(terms[0], Literal)
+        return Result("sparql", terms, notes=notes, named=named if is_value else ())
 
     def _runner(self) -> Callable[..., QueryResult]:
         """What runs a query; a worker process is started when the first one is to be run."""

@@ -11,6 +11,7 @@ from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result
+from kgsparql.evaluation.validation.query_terms import says_nothing
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, Triple
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTCOMES", "Finding", "Outcome", "Progress", "answered", "missing_share", "validate"]
 
-Outcome = OneOf["reproduced", "different", "empty", "refused", "derived", "unchecked"]
+Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
 Progress = Callable[[str, int, int | None], None]
 
 OUTCOMES: Mapping[Outcome, str] = {
@@ -28,6 +29,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "derived": "no gold answers in the file; the query finds them",
     "different": "the graph gives other answers",
     "empty": "no gold answers in the file, and the query finds none",
+    "absent": "the query says no, or 0, of terms that the graph does not mention",
     "refused": "the query cannot be run",
     "unchecked": "no SPARQL, no path, no golden triples: nothing to check with",
 }
@@ -45,7 +47,7 @@ class Finding:
     :param found: answers that the graph gives.
     :param missing: gold answers that it does not give, golden triples that it lacks.
     :param extra: answers that it gives and that are not gold.
-    :param absent: IRIs of gold answers and topics that the graph mentions nowhere.
+    :param absent: IRIs that the graph mentions nowhere: of gold answers and topics, and of a query that finds no or 0.
     :param reason: why a query was refused, or what else there is to say of it.
     """
 
@@ -85,7 +87,7 @@ def validate(
     questions = dataset.questions
     with GoldQueries(knowledge, timeout_s) as queries:
         results = queries.results(questions, progress=progress)
-    known = _known(knowledge.graph, _terms(questions))
+    known = _known(knowledge.graph, [*_terms(questions), *_named(results.values())])
     held = _held(knowledge.graph, (t for q in questions for t in q.golden_triples if not results[q.id].how))
     names = _names(knowledge, questions, results)
     return [_finding(question, results[question.id], known, held, names) for question in questions]
@@ -96,15 +98,20 @@ def answered(
 ) -> Dataset:
     """The dataset with answers where it had only what finds them, and with labels where it had only IRIs.
 
-    A question whose SPARQL is refused, or finds nothing, has no known answer: it is left out, and a problem.
+    A question whose SPARQL is refused, or finds nothing, has no known answer: it is left out, and a problem. So is one
+    whose SPARQL finds *no* or 0 where the graph does not mention an IRI of it: any other graph says the same.
 
     :raises DataError: if there are such questions and none of their queries finds anything: it is another graph.
     """
     open_ = [q for q in dataset.questions if q.answers is None and (q.sparql or (q.path and q.topics))]
     results: dict[str, Result] = {}
+    absent: dict[str, tuple[str, ...]] = {}
     if open_:
         with GoldQueries(knowledge, timeout_s) as queries:
             results = queries.results(open_, progress=progress)
+        known = _known(knowledge.graph, list(_named(results.values())))
+        absent = {question: _absent(result, known) for question, result in results.items()}
+        results = {i: replace(r, terms=()) if absent[i] else r for i, r in results.items()}
         if not any(result.terms for result in results.values()):
             why = next((f"; the first is refused: {r.refused}" for r in results.values() if r.refused), "")
             raise DataError(
@@ -123,7 +130,7 @@ def answered(
             answers = tuple(GoldAnswer(term, labels[term]) for term in result.terms)
             questions.append(replace(question, answers=answers))
         else:
-            problems.append(Problem(question.id, _why_not(result)))
+            problems.append(Problem(question.id, _why_not(result, absent[question.id])))
     return replace(dataset, questions=tuple(questions), problems=(*dataset.problems, *problems))
 
 
@@ -133,7 +140,21 @@ def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
     return 1 - len(_known(knowledge.graph, terms)) / len(terms) if terms else 0.0
 
 
-def _why_not(result: Result) -> str:
+def _named(results: Iterable[Result]) -> dict[IRI, None]:
+    """The IRIs that queries name whose answers may say nothing, each once."""
+    return dict.fromkeys(term for result in results for term in result.named)
+
+
+def _absent(result: Result, known: set[Term]) -> tuple[str, ...]:
+    """The IRIs that the graph lacks of a query that says nothing without them."""
+    absent = [term for term in result.named if term not in known]
+    return tuple(map(str, absent)) if says_nothing(result.terms, result.named, absent) else ()
+
+
+def _why_not(result: Result, absent: Sequence[str]) -> str:
+    if absent:
+        more = f" and {len(absent) - 3:,} more" if len(absent) > 3 else ""
+        return f"no answer is known: the graph does not mention {', '.join(absent[:3])}{more}, which its query names"
     if not result.refused:
         return "no answer is known: its query finds nothing"
     return f"no answer is known: its query is refused: {result.refused}" + (f" ({result.hint})" if result.hint else "")
@@ -197,6 +218,7 @@ def _finding(
     held: set[tuple[Term, ...]],
     names: Mapping[Term, str],
 ) -> Finding:
+    nothing = _absent(result, known)
     finding = Finding(
         question=question.id,
         text=question.text,
@@ -204,9 +226,11 @@ def _finding(
         how=result.how,
         gold=None if question.answers is None else len(question.answers),
         found=len(result.terms),
-        absent=tuple(str(term) for term in _terms([question]) if term not in known),
+        absent=tuple(dict.fromkeys((*(str(t) for t in _terms([question]) if t not in known), *nothing))),
         reason="; ".join(result.notes),
     )
+    if nothing and question.answers is None:
+        return replace(finding, outcome="absent")
     if result.refused:
         return replace(finding, outcome="refused", reason=result.refused, hint=result.hint)
     if result.how:

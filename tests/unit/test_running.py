@@ -1,0 +1,211 @@
+"""Asking the questions of a run: what is recorded of each, when the run stops, and what it asks again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import kgsparql
+from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.asking import Asking
+from kgsparql.errors import (
+    AuthenticationError,
+    BudgetExceededError,
+    EndpointError,
+    EndpointReplyError,
+    KgsparqlError,
+    ModelReplyError,
+    ModelTimeoutError,
+    RateLimitError,
+    RequestRefusedError,
+)
+from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.record import Record, is_lost
+from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
+from kgsparql.evaluation.runs.running import UNREACHABLE, Method, Plan, Tally, _model_seconds, run
+from kgsparql.events import ModelCalled
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.query import Query
+from kgsparql.retriever import Cost, Retriever
+from kgsparql.session import Session
+from kgsparql.terms import IRI, Literal, Term, Triple
+from tests.conftest import FIXTURES
+
+DBR = "http://dbpedia.org/resource/"
+CURIE, BOHR = IRI(f"{DBR}Marie_Curie"), IRI(f"{DBR}Niels_Bohr")
+SMALL = IRI(f"{DBR}Ilmington")
+
+
+@dataclass(frozen=True)
+class Told(Retriever):
+    """A method that does what it is told for each question: raises an error, or answers with terms of one path."""
+
+    name: ClassVar[str] = "told"
+    summary: ClassVar[str] = "what a test tells it"
+    source: ClassVar[str] = "a test"
+    cost: ClassVar[Cost] = Cost(calls="0", rounds="0", queries="50")
+
+    does: Mapping[str, Exception | tuple[Term, ...]] = field(default_factory=dict, repr=False)
+    asked: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    def retrieve(self, session: Session) -> Retrieval:
+        self.asked.append(session.question)
+        found = self.does.get(session.question, ())
+        if isinstance(found, Exception):
+            raise found
+        triple = Triple(CURIE, IRI("http://www.w3.org/2000/01/rdf-schema#label"), Literal("Marie Curie", language="en"))
+        item = EvidenceItem("path", "a path", (CitedTriple(triple),), Query.load("labels").bind(entity=[CURIE]))
+        evidence = Evidence([item])
+        candidates = tuple(AnswerTerm(term, getattr(term, "value", ""), 0.5, ("P1",)) for term in found)
+        return Retrieval(evidence=evidence, candidates=candidates)
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> kgsparql.KnowledgeBase:
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture
+def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tuple[Run, Told]]:
+    """A function that asks ``q0``, ``q1`` … of a method that does what it is told, and returns what is left."""
+
+    def ask(
+        *does: Exception | tuple[Term, ...], workers: int = 1, tell: Callable[[Tally], None] = lambda _: None
+    ) -> tuple[Run, Told]:
+        told = Told({f"q{i}": what for i, what in enumerate(does)})
+        questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]
+        asking = Asking(entities=(CURIE,), cancel=threading.Event())
+        plan = Plan(
+            questions=questions, methods=[Method(label="told", retriever=told, options={})], asking=asking,
+            workers=workers,
+        )  # fmt: skip
+        directory = RunDirectory(tmp_path / "run")
+        if not (tmp_path / "run").exists():
+            directory.begin({"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}, questions)
+        there = Run.open(tmp_path / "run")
+        run(knowledge, plan, directory, there.records, tell=tell)
+        return there, told
+
+    return ask
+
+
+def gone() -> EndpointError:
+    return EndpointError("gone")
+
+
+def test_every_question_is_recorded_with_its_steps_and_told(asked: Callable[..., Any]) -> None:
+    seen: list[tuple[int, int, float]] = []
+    made, _ = asked((BOHR,), (CURIE,), tell=lambda at: seen.append((at.done, at.total, at.hits)))
+    assert {i: r.status for i, r in made.records("told").items()} == {"0": "answered", "1": "answered"}
+    assert seen == [(0, 2, 0.0), (1, 2, 1.0), (2, 2, 1.0)]
+    events = {line["question"]: line["events"] for line in whole_lines(made.path / "events" / "told.jsonl")}
+    assert [e["kind"] for e in events["0"]][-1] == "finished"
+    assert all(e.get("answer") is None for e in events["0"])
+
+
+def test_errors_that_do_not_follow_each_other_do_not_stop_a_run(asked: Callable[..., Any]) -> None:
+    made, told = asked(gone(), gone(), (BOHR,), gone(), gone(), (BOHR,))
+    assert len(told.asked) == 6
+    assert [record.is_lost for record in made.records("told").values()] == [True, True, False, True, True, False]
+
+
+def test_after_three_in_a_row_nobody_begins_another_question(asked: Callable[..., Any], tmp_path: Path) -> None:
+    does = ((BOHR,), gone(), gone(), gone(), (BOHR,), (BOHR,))
+    with pytest.raises(EndpointError) as caught:
+        asked(*does)
+    assert f"{UNREACHABLE} questions in a row" in (caught.value.hint or "")
+    assert list(Run.open(tmp_path / "run").records("told")) == ["0", "1", "2", "3"]
+    assert [line["question"] for line in whole_lines(tmp_path / "run" / "events" / "told.jsonl")] == list("0123")
+
+
+def test_what_is_lost_is_asked_again_and_nothing_else(asked: Callable[..., Any]) -> None:
+    asked((BOHR,), gone(), ModelReplyError("no JSON"))
+    made, told = asked((CURIE,), (BOHR,), (BOHR,))
+    assert told.asked == ["q1"]
+    assert [r.status for r in made.records("told").values()] == ["answered", "answered", "error"]
+    assert made.records("told")["0"].answers[0].term == str(BOHR)
+
+
+def test_replies_of_no_use_do_not_stop_a_run(asked: Callable[..., Any]) -> None:
+    made, told = asked(*(ModelReplyError("no JSON") for _ in range(5)))
+    assert len(told.asked) == 5
+    assert all(r.status == "error" and not r.is_lost for r in made.records("told").values())
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (EndpointError("down"), True),
+        (ModelTimeoutError("slow"), True),
+        (RateLimitError("429"), True),
+        (AuthenticationError("401"), True),
+        (EndpointReplyError("a page in HTML"), True),
+        (EndpointReplyError("too many", code="E_LIMIT"), False),
+        (ModelReplyError("empty", code="E_LLM_EMPTY"), False),
+        (RequestRefusedError("400"), False),
+        (BudgetExceededError("calls"), False),
+        (KgsparqlError("a bug"), False),
+    ],
+)
+def test_whose_errors_mean_that_nobody_was_there(error: KgsparqlError, lost: bool) -> None:
+    assert is_lost(error) is lost
+    assert Record.failed(error, question="q", method="m", seconds=0).is_lost is lost
+
+
+def test_a_bug_in_a_method_costs_one_question(asked: Callable[..., Any]) -> None:
+    made, _ = asked(ZeroDivisionError("by zero"), (BOHR,))
+    first, second = made.records("told").values()
+    assert first.status == "error"
+    assert first.error == ("E_INTERNAL", "ZeroDivisionError: by zero")
+    assert second.status == "answered"
+    assert scores(made.questions[0], first)["hits@1"] == 0
+
+
+def test_answers_of_one_path_have_their_degrees_also_beside_a_literal(
+    asked: Callable[..., Any], knowledge: kgsparql.KnowledgeBase
+) -> None:
+    made, _ = asked((SMALL, BOHR, Literal("1922")))
+    record = made.records("told")["0"]
+    degrees = {given.term: given.degree for given in record.answers}
+    counted = {
+        str(t): len(list(knowledge.graph.store.quads_for_pattern(t, None, None, None)))
+        + len(list(knowledge.graph.store.quads_for_pattern(None, None, t, None)))
+        for t in (SMALL, BOHR)
+    }
+    assert degrees == {**counted, '"1922"': None}
+    assert counted[str(BOHR)] > counted[str(SMALL)]
+    assert scores(made.questions[0], record)["hits@1"] == 1, "the better connected of the two comes first"
+
+
+def test_an_answer_that_is_alone_needs_no_degree(asked: Callable[..., Any]) -> None:
+    made, _ = asked((BOHR,))
+    assert made.records("told")["0"].answers[0].degree is None
+
+
+def test_questions_side_by_side_are_all_recorded(asked: Callable[..., Any]) -> None:
+    made, told = asked(*[(BOHR,)] * 40, workers=8)
+    assert sorted(told.asked) == sorted(f"q{i}" for i in range(40))
+    assert len(made.records("told")) == 40
+
+
+def test_no_thread_is_left_after_an_error(asked: Callable[..., Any]) -> None:
+    with pytest.raises(EndpointError):
+        asked(*[gone() for _ in range(20)], workers=4)
+    assert not [t for t in threading.enumerate() if t is not threading.main_thread() and "work" in t.name]
+
+
+def test_waiting_for_calls_at_the_same_time_counts_once() -> None:
+    calls = [
+        ModelCalled(at_s=2.0, seconds=2.0),
+        ModelCalled(at_s=2.5, seconds=1.5),
+        ModelCalled(at_s=5.0, seconds=1.0),
+        ModelCalled(at_s=5.0, seconds=0.5),
+    ]
+    assert _model_seconds(calls) == pytest.approx(3.5)
+    assert _model_seconds([]) == 0
