@@ -4,7 +4,8 @@
     python benchmarks/results.py DATA --sets metaqa,orkg --limit 30 -o page.md
 
 Each set is asked with ``kgsparql eval``: every method without a model, then, where the way to the gold answers is
-known, with the oracle and given topics. The runs are kept in ``--work``, so that an interrupted page goes on. Then come
+known, those that choose among candidates with the oracle and given topics. The runs are kept in ``--work``: what is
+there is not asked again, and an interrupted page goes on. Then come
 what each method spends with a scripted model, beside what it says it spends at most, and what other methods retrieved
 on the ORKG questions, scored by the same metrics.
 """
@@ -26,7 +27,7 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the pee
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
 from kgsparql.evaluation.comparison.comparison import Comparison, compare  # noqa: E402
-from kgsparql.evaluation.comparison.standing import Row, Slice  # noqa: E402
+from kgsparql.evaluation.comparison.standing import Row, Slice, Standing  # noqa: E402
 from kgsparql.evaluation.runs.directory import Run  # noqa: E402
 from kgsparql.evaluation.statistics import Interval  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
@@ -70,6 +71,9 @@ SETS = (
     Set("emckg", 40, False, "Medical dialogues: the gold is what a doctor's reply names, which is not all there is."),
 )  # fmt: skip
 
+CHOOSING = ("path_ranking", "struct_gpt", "think_on_graph")
+"""The methods in which somebody chooses among candidates."""
+
 QUALITY = ("hits@1", "expected_hits@1", "f1", "mrr", "linking_recall@1")
 TRIPLES = ("triple_recall", "triple_hit@10", "triple_f1")
 RELIABILITY = ("grounded", "fallbacks", "truncated", "failed")
@@ -107,14 +111,14 @@ def main() -> None:
 HEAD = """\
 # Results
 
-Written by `python benchmarks/results.py DATA`; nothing here is typed by hand. kgsparql {version}, on the open questions
-of each set, no language model anywhere: none could be reached where this was made. Methods rank with all-MiniLM-L6-v2.
-`kgsparql eval compare --explain` defines the metrics; figures are means over questions, with bootstrap 95 % intervals
-where they are in brackets. Times are of one machine with two cores.
+Written by `python benchmarks/results.py DATA` from the runs it made. kgsparql {version}, on the open questions of each
+set, no language model anywhere: none could be reached where this was made. `kgsparql eval compare --explain` defines
+the metrics. Figures are means over questions; in brackets are 95 % intervals (Wilson's for hits@1, else bootstrap).
 
 - *no model*: the entities are linked from the question, nobody is told the number of hops, options are as by default.
-- *oracle*: the entities are given, and whoever chooses knows the gold path (or the gold triples) and when to stop. It
-  is how far the rest of a method lets anybody get who chooses rightly, not a result of the method."""
+- *oracle*: the entities are given, and whoever chooses knows the gold path (or the ways to the gold triples) and when
+  to stop. It is how far the rest of a method lets anybody get who chooses rightly, not a result of the method. In
+  `entity` and `mindmap` nobody chooses, so they have no such row."""
 
 
 def kgsparql_version() -> str:
@@ -130,6 +134,7 @@ def bundled(work: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for name, file in (("graph.ttl", "nobel.ttl"), ("questions.jsonl", "nobel_questions.jsonl")):
         (folder / name).write_bytes((ROOT / "fixtures" / file).read_bytes())
+    (folder / "dataset.json").write_text(json.dumps({"name": "nobel_bundled", "licence": "CC0-1.0"}), encoding="utf-8")
     return folder
 
 
@@ -137,8 +142,14 @@ def runs_of(one: Set, folder: Path, work: Path, *, limit: int | None) -> Iterato
     """The runs of a set, made or gone on with."""
     for kind in ("no_model", *(["oracle"] if one.oracle else [])):
         path = work / f"{one.name}-{kind}"
-        asked = ["--oracle", "--gold-topics", "-r", "methods"] if kind == "oracle" else ["--no-model", "-r", "all"]
-        resume = ["--resume"] if (path / "run.json").is_file() else []
+        is_begun = (path / "run.json").is_file()
+        if is_begun and (made := Run.open(path)).config["ended"] and made.config["limit"] == limit:
+            yield made
+            continue
+        asked = ["--no-model", "-r", "all"]
+        if kind == "oracle":
+            asked = ["--oracle", "--gold-topics", "-r", ",".join(CHOOSING)]
+        resume = ["--resume"] if is_begun else []
         drawn = [] if limit is None else ["--limit", str(limit)]
         command = [sys.executable, "-m", "kgsparql", "eval", str(folder), *asked, *drawn, *resume, "-o", str(path)]
         print("$", *command[1:], file=sys.stderr)
@@ -153,7 +164,7 @@ def section(one: Set, runs: Sequence[Run]) -> Iterator[str]:
     yield f"## {one.name}"
     yield ""
     triples = f"{config['graph']['triples']:,} triples" if config["graph"]["triples"] else "an endpoint"
-    yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}."
+    yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}; ranked with {config['embedder']}."
     for run in runs:
         found = compare([run])
         yield ""
@@ -167,14 +178,18 @@ def table(found: Comparison) -> Iterator[str]:
     """A row for each method."""
     (standing,) = found.standings
     shown = [m for m in (*QUALITY, *TRIPLES) if any(row.means[m] is not None for row in standing.rows)]
-    columns = ["method", "n", *shown, *RELIABILITY, "queries", "seconds"]
+    columns = ["method", "n", *shown, *RELIABILITY, "queries"]
     yield row_of(columns)
     yield row_of(["---"] * len(columns))
-    for row in standing.rows:
+    for row in rows_of(standing):
         quality = [cell(row.means[m], interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
         trust = [cell(row.means[m], share=True) for m in RELIABILITY]
-        spent = [cell(row.means["queries"], digits=1), cell(row.means["seconds"], digits=2)]
-        yield row_of([f"`{row.name}`", str(row.n), *quality, *trust, *spent])
+        yield row_of([f"`{row.name}`", str(row.n), *quality, *trust, cell(row.means["queries"], digits=1)])
+
+
+def rows_of(standing: Standing) -> list[Row]:
+    """The rows that mean something: of an oracle's run those in which it could choose."""
+    return [row for row in standing.rows if row.model != "oracle" or row.method in CHOOSING]
 
 
 def by_slice(found: Comparison) -> Iterator[str]:
@@ -187,7 +202,7 @@ def by_slice(found: Comparison) -> Iterator[str]:
         yield ""
         yield row_of([f"hits@1 by {kind}", *values])
         yield row_of(["---"] * (len(values) + 1))
-        for row in standing.rows:
+        for row in rows_of(standing):
             yield row_of([f"`{row.name}`", *(sliced(row, kind, value) for value in values)])
 
 

@@ -46,6 +46,11 @@ class Step:
     def __str__(self) -> str:
         return f"{'^' if self.direction == 'inverse' else ''}{self.predicate}"
 
+    @property
+    def reversed(self) -> Step:
+        """The same predicate walked the other way."""
+        return Step(self.predicate, "inverse" if self.direction == "forward" else "forward")
+
     def inverts(self, other: Step) -> bool:
         """Whether this step walks the other one's predicate back."""
         return self.predicate == other.predicate and self.direction != other.direction
@@ -76,7 +81,7 @@ class Hop:
     @property
     def reversed(self) -> Hop:
         """The same triple walked the other way."""
-        return Hop(self.triple, "inverse" if self.direction == "forward" else "forward")
+        return Hop(self.triple, self.step.reversed.direction)
 
 
 def may_follow(previous: Hop, following: Hop) -> bool:

@@ -87,6 +87,7 @@ class Session:
     choose: Chooser = field(init=False)
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _links: tuple[LinkedEntity, ...] | None = None
+    _found: tuple[LinkedEntity, ...] | None = None
     _labels: dict[Term, str] = field(default_factory=dict)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
@@ -169,7 +170,7 @@ class Session:
                     for term in dict.fromkeys(self.given)
                 )  # fmt: skip
             else:
-                self._links = self.linker.link(self.own_words, mentions) if self.linker else ()
+                self._links = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
                 self._note_links(self._links)
                 self._note_missing(self._links, mentions)
             self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
@@ -209,9 +210,19 @@ class Session:
         place = place_of(label, self.own_words)
         return Mention("", -1, -1) if place is None else Mention(self.own_words[slice(*place)], *place)
 
+    def _named(self) -> tuple[LinkedEntity, ...]:
+        """What the linker finds in the question by itself; it is asked once."""
+        if self._found is None:
+            self._found = self.linker.link(self.own_words) if self.linker else ()
+        return self._found
+
     def names(self) -> list[str]:
-        """The names that the question has, as it writes them; what they are linked to is still open."""
-        links = self.link() if self.given or self.linker is None else self.linker.link(self.own_words)
+        """The names that the question has, as it writes them: of entities given, else those the linker finds.
+
+        They are read before a method begins, and settle no links: what these are only :meth:`link` says, to which a
+        method may still bring the names that a model finds. Without such, its links are those read here.
+        """
+        links = self.link() if self.given else self._named()
         return [link.mention.text for link in links if link.mention.text]
 
     @contextmanager

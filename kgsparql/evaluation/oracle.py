@@ -12,10 +12,9 @@ from urllib.parse import unquote
 from kgsparql.choosing import Chooser, OracleChooser, RankerChooser
 from kgsparql.errors import IriError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.exploration import shortest_paths
+from kgsparql.exploration import predicate_counts, shortest_paths
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
-from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple, iri
 
 __all__ = ["gold_paths", "named", "oracle_for", "paths_to_triples", "predicates_by_name"]
@@ -32,9 +31,7 @@ _PATHS = 64
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
     """The predicates of a graph by their local names, the commonest of a name first; one query."""
-    found = graph.select(Query.load("index_predicates"))
-    counted = [(s["predicate"], int(getattr(s["triples"], "value", "0"))) for s in found]
-    return named(p for p, _ in sorted(counted, key=lambda own: (-own[1], str(own[0]))) if isinstance(p, IRI))
+    return named(predicate_counts(graph))
 
 
 def named(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:

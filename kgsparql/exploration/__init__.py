@@ -1,6 +1,6 @@
 """Looking around in a graph: every function asks named queries and returns what it found and what limits left out."""
 
-from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
@@ -20,6 +20,7 @@ __all__ = [
     "labels",
     "neighbourhood",
     "neighbours",
+    "predicate_counts",
     "predicate_paths",
     "predicates",
     "shortest_paths",

@@ -1,4 +1,4 @@
-"""The predicates at some entities, with counts."""
+"""The predicates at some entities, or of a whole graph, with counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term
 from kgsparql.vocabulary import UNWALKED
 
-__all__ = ["COUNTED", "predicates", "step_key"]
+__all__ = ["COUNTED", "predicate_counts", "predicates", "step_key"]
 
 COUNTED = 200_000
 """Triples that one counting query looks at (60 ms); beyond, a count is a lower bound."""
@@ -46,6 +46,18 @@ def predicates(
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in asked.over.items())
     ordered = (count for entity in starts for count in sorted(counts[entity], key=lambda count: step_key(count.step)))
     return Found(tuple(ordered), tuple(cuts))
+
+
+def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
+    """How many triples each predicate of a graph has, the commonest first, then in lexical order; one query.
+
+    A triple that is in several named graphs counts once.
+    """
+    # A wrapped graph may not say whether it repeats triples; then distinct ones are counted, which takes twice as long.
+    kind = "_distinct" if getattr(graph, "may_repeat_triples", True) else ""
+    found = graph.select(Query.load(f"index_predicates{kind}"))
+    counts = {cast("IRI", solution["predicate"]): _integer(solution["triples"]) for solution in found}
+    return dict(sorted(counts.items(), key=lambda own: (-own[1], str(own[0]))))
 
 
 def step_key(step: Step) -> tuple[str, str]:

@@ -17,7 +17,8 @@ __all__ = ["lock_path", "writer_lock"]
 
 def lock_path(directory: Path) -> Path:
     """The lock file of a directory; beside it, because loading replaces the directory."""
-    return directory.with_name(directory.name + ".lock")
+    whole = directory.resolve()  # one directory, one lock, whatever it is called
+    return whole.with_name(whole.name + ".lock")
 
 
 @contextmanager

@@ -332,3 +332,25 @@ def test_an_endpoint_lost_on_the_way_stops_the_run_which_then_goes_on(
     records = Made.open(out).records("path_ranking")
     assert len(records) == 40
     assert all(record.error is None for record in records.values())
+
+
+def test_a_run_may_be_where_one_is(nobel: Path, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    command = [sys.executable, "-m", "kgsparql", "eval", str(nobel), "--no-model", "-r", "path_ranking", "--limit", "3"]
+    done = subprocess.run([*command, *PLAIN, "-o", "."], cwd=here, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(Made.open(here).records("path_ranking")) == 3
+    assert {entry.name for entry in tmp_path.iterdir()} == {"here", "nobel"}, "its lock is gone"
+
+
+def test_other_words_in_a_file_are_another_method(run: Run, nobel: Path, tmp_path: Path) -> None:
+    aliases = tmp_path / "aliases.tsv"
+    aliases.write_text("http://dbpedia.org/ontology/birthPlace\tcame into the world in\n")
+    asked = ("eval", nobel, "--no-model", "-r", "path_ranking", "-O", f"aliases={aliases}", "--limit", "3", *PLAIN)
+    assert run(*asked, "-o", tmp_path / "run").exit_code == 0
+    assert str(tmp_path) not in (tmp_path / "run" / "run.json").read_text()
+    aliases.write_text("http://dbpedia.org/ontology/birthPlace\twas born in\n")
+    done = run(*asked, "-o", tmp_path / "run", "--resume")
+    assert done.exit_code == 2
+    assert "methods.path_ranking.options.aliases: aliases.tsv (sha256" in done.stderr

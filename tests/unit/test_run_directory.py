@@ -166,3 +166,15 @@ def test_errors_are_of_our_tree(tmp_path: Path) -> None:
     file.write_text("")
     with pytest.raises(KgsparqlError):
         RunDirectory(file).begin(CONFIG, [])
+
+
+def test_a_long_half_line_is_cut_off_too(begun: RunDirectory) -> None:
+    begun.add(RECORD, [])
+    file = begun.path / "answers" / "mindmap.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(whole + b"x" * 3_000_000)
+    begun.mend()
+    assert file.read_bytes() == whole
+    file.write_bytes(b"x" * 3_000_000)
+    begun.mend()
+    assert file.read_bytes() == b""

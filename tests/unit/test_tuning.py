@@ -106,6 +106,7 @@ def test_fewer_queries_alone_do_not_beat_the_defaults() -> None:
     assert found.unseen == ()
     first = as_text(found).splitlines()[5]
     assert first.split()[-2:] == ["default,", "chosen"], "of equal trials the chosen one stands first"
+    assert as_text(found).count("default, chosen") == 2, "the held-out figures of one setting stand once"
 
 
 def test_an_option_that_the_metric_does_not_see_is_named_and_stays_as_it_is() -> None:

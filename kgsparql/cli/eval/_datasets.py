@@ -95,6 +95,8 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
     """
     from kgsparql.evaluation.runs.directory import is_free
 
+    if output.is_file():
+        raise InputError(f"{output}: a file", hint="name a directory that is not there yet")
     what = Path(file).stem
     is_there = (output / file).is_file()
     if resume and not is_there:

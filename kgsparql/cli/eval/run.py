@@ -102,12 +102,15 @@ def _questions_of(
     drawn: Dataset, knowledge: KnowledgeBase, graph: GraphOptions
 ) -> tuple[tuple[Question, ...], dict[str, Any]]:
     """The questions with their answers, and what a reader of their figures must know."""
+    from kgsparql.evaluation.datasets import LEFT_OUT
+
     share = share_that_is_missing(drawn, knowledge, graph)
     known = with_answers(drawn, knowledge, graph)
     without = sum(question.answers == () for question in known.questions)
     if without:
         graph.say(f"{without:,} questions have no right answer: who finds nothing is right")
-    reasons = [printable(str(problem), 200) for problem in known.problems]
+    unread = [problem for problem in drawn.problems if problem.message.startswith(LEFT_OUT)]
+    reasons = [printable(str(problem), 200) for problem in (*unread, *known.problems[len(drawn.problems) :])]
     return known.questions, {"left_out": reasons, "missing_share": round(share, 4), "without_answer": without}
 
 

@@ -42,7 +42,8 @@ def validate(
 ) -> None:
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
 
-    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing.
+    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing. What could
+    not be read of the file is listed too.
 
     Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
     """
@@ -80,6 +81,10 @@ def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int
     absent = sum(1 for finding in findings if finding.absent)
     if absent:
         yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
+    if dataset.problems:
+        yield f"  {len(dataset.problems):>7,}  problems where the file was read"
+        yield ""
+        yield from (f"  {printable(str(problem), 300)}" for problem in dataset.problems)
     for finding in wrong[:limit]:
         yield ""
         yield from _told(finding)

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
 from kgsparql.evaluation.dataset import triple_of
+from kgsparql.exploration import predicate_counts
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.query import Query
 from kgsparql.tables import translated
-from kgsparql.terms import IRI, Literal, Triple, normalised, printable
+from kgsparql.terms import IRI, Triple, normalised, printable
 from kgsparql.vocabulary import LABELS, PREDICATE_LABEL_LINKS
 from kgsparql.words import STOP_WORDS, root, words
 
@@ -61,8 +62,7 @@ class NearestTriples(Protocol):
 
 def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
     """The predicates whose triples are compared, with how many there are, in lexical order."""
-    found = {s["predicate"]: s["triples"] for s in knowledge.graph.select(Query.load("index_predicates"))}
-    counted = {p: int(n.value) for p, n in found.items() if isinstance(p, IRI) and isinstance(n, Literal)}
+    counted = predicate_counts(knowledge.graph)
     return {p: counted[p] for p in sorted(counted, key=str) if p not in _NAMING}
 
 

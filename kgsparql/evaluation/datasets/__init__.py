@@ -9,17 +9,17 @@ from typing import Any
 
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Dataset
-from kgsparql.evaluation.datasets import json_lines, lcquad, qald, tables, text2sparql
+from kgsparql.evaluation.datasets import csv_tables, json_lines, lcquad, qald, text2sparql
 from kgsparql.evaluation.datasets._answers import gold_terms
 from kgsparql.evaluation.datasets._document import LEFT_OUT, Document, Reading, json_value, read_document
 from kgsparql.evaluation.datasets.sampling import sample
 from kgsparql.terms import printable
 
-__all__ = ["FORMATS", "gold_terms", "load", "sample"]
+__all__ = ["FORMATS", "LEFT_OUT", "gold_terms", "load", "sample"]
 
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
-    json_lines.TITLE, qald.TITLE, text2sparql.TITLE, lcquad.TITLE_1, lcquad.TITLE_2, tables.TITLE,
+    json_lines.TITLE, qald.TITLE, text2sparql.TITLE, lcquad.TITLE_1, lcquad.TITLE_2, csv_tables.TITLE,
 )  # fmt: skip
 """What can be read, for people."""
 
@@ -27,7 +27,7 @@ _ABOUT = "dataset.json"
 _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 
 
-def load(path_or_name: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
+def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
     """The questions of a file, or of a folder with a graph and questions about it.
 
     The format is recognised from what is in the file. What cannot be used of it is a problem, by line or number, and
@@ -37,7 +37,7 @@ def load(path_or_name: str | Path, *, columns: Mapping[str, str] | None = None, 
     several, from the folder on). No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself
     says which dataset it is.
 
-    :param columns: of CSV and TSV: which column holds what, as :func:`kgsparql.evaluation.datasets.tables.read` says.
+    :param columns: of CSV and TSV: which column holds what, as :func:`kgsparql.evaluation.datasets.csv_tables.read` says.
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, no format is recognised, or a column is missing.
     :raises DataError: if no question of the file can be used, or it is not what it should be.
@@ -46,16 +46,16 @@ def load(path_or_name: str | Path, *, columns: Mapping[str, str] | None = None, 
     >>> dataset.name, len(dataset.questions), dataset.questions[0].answers[0].label
     ('nobel_questions', 40, 'Warsaw')
     """
-    path = Path(path_or_name)
+    place = Path(path)
     try:
-        is_folder, is_file = path.is_dir(), path.is_file()
+        is_folder, is_file = place.is_dir(), place.is_file()
     except (OSError, ValueError) as error:
-        raise InputError(f"{printable(str(path_or_name), 200)}: {error}", hint="name a file or a folder") from error
+        raise InputError(f"{printable(str(path), 200)}: {error}", hint="name a file or a folder") from error
     if is_folder:
-        return _folder(path, columns, language)
+        return _folder(place, columns, language)
     if not is_file:
-        raise InputError(f"{path}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
-    return _dataset(_read(path, columns, language))
+        raise InputError(f"{place}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
+    return _dataset(_read(place, columns, language))
 
 
 def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
@@ -105,7 +105,7 @@ def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Readi
     """
     document = read_document(path)
     if columns is not None or document.suffix in {".csv", ".tsv"}:
-        return tables.read(document, columns)
+        return csv_tables.read(document, columns)
     if json_lines.is_ours(document):
         return json_lines.read(document)
     document.check_encoding()  # the others are readable only as a whole

@@ -16,7 +16,7 @@ __all__ = [
     "an_id",
     "hops_of",
     "mapping",
-    "question_text",
+    "text_to_ask",
     "term_of",
     "text_of",
     "texts_of",
@@ -44,7 +44,7 @@ def mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def question_text(value: Any) -> str:
+def text_to_ask(value: Any) -> str:
     """The question as it will be asked.
 
     :raises InputError: if there is no text, or more than 4,000 characters.
@@ -66,7 +66,7 @@ def an_id(value: Any, instead: object) -> str:
         value = instead
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"the id is no text but {_shown(value)}")
-    return printable(str(value), 200)
+    return printable(_as_text(value), 200)
 
 
 def text_of(data: Mapping[str, Any], name: str) -> str:
@@ -98,7 +98,18 @@ def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
     if not all(isinstance(item, str | int | float) for item in value):
         wrong = next(item for item in value if not isinstance(item, str | int | float))
         raise InputError(f"{name} holds {_shown(wrong)}, which is no text")
-    return [item if isinstance(item, str) else json.dumps(item) for item in value]
+    return [item if isinstance(item, str) else _as_text(item) for item in value]
+
+
+def _as_text(value: str | float) -> str:
+    """A text as it is; a number or boolean as JSON writes it.
+
+    :raises InputError: for a number of more digits than Python writes.
+    """
+    try:
+        return value if isinstance(value, str) else json.dumps(value)
+    except ValueError as error:
+        raise InputError("a number of thousands of digits") from error
 
 
 def hops_of(value: Any) -> int | None:

@@ -21,7 +21,7 @@ from kgsparql.evaluation.datasets._fields import (
     an_id,
     hops_of,
     mapping,
-    question_text,
+    text_to_ask,
     text_of,
     texts_of,
     topics_of,
@@ -86,7 +86,7 @@ def question_of(value: Any, number: int) -> Question:
     :raises InputError: if it cannot be used, with the reason.
     """
     data = mapping(value, "the line")
-    text = question_text(data.get("question"))
+    text = text_to_ask(data.get("question"))
     topics = topics_of(data.get("topic_entities"))
     names = {**{topic.iri: topic.label for topic in topics if topic.label}, **_triple_labels(data)}
     answers = gold_of(texts_of(data, "answers"), texts_of(data, "answer_iris"), names)

@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._document import Document, Reading
-from kgsparql.evaluation.datasets._fields import an_id, mapping, question_text, text_of, topics_in
+from kgsparql.evaluation.datasets._fields import an_id, mapping, text_to_ask, text_of, topics_in
 
 __all__ = ["is_first", "is_second", "read_first", "read_second"]
 
@@ -46,7 +46,7 @@ def _first(value: Any, number: int) -> Question:
     template = data.get("sparql_template_id")
     return Question(
         id=an_id(data.get("_id"), number),
-        text=question_text(data.get("corrected_question")),
+        text=text_to_ask(data.get("corrected_question")),
         type=f"template {template}" if isinstance(template, int) else "",
         sparql=(sparql := _sparql(data, "sparql_query")),
         topics=topics_in(sparql),
@@ -66,7 +66,7 @@ def _second(value: Any, number: int) -> Question:
     sparql = _sparql(data, "sparql_wikidata", "sparql_dbpedia18")
     return Question(
         id=an_id(data.get("uid"), number),
-        text=question_text(_asked(data)),
+        text=text_to_ask(_asked(data)),
         type=text_of(data, "subgraph"),
         sparql=sparql,
         topics=topics_in(sparql),

@@ -13,7 +13,7 @@ from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.datasets._answers import gold_terms
 from kgsparql.evaluation.datasets._document import Document, Reading
-from kgsparql.evaluation.datasets._fields import an_id, mapping, question_text, text_of, topics_in
+from kgsparql.evaluation.datasets._fields import an_id, mapping, text_to_ask, text_of, topics_in
 from kgsparql.terms import IRI, Literal, Term, iri, local_name, printable
 
 __all__ = ["is_qald", "read"]
@@ -55,7 +55,7 @@ def read(document: Document, language: str) -> Reading:
 
 def _question(value: Any, number: int, language: str) -> Question:
     data = mapping(value, "the question")
-    text = question_text(in_language(data.get("question"), language))
+    text = text_to_ask(in_language(data.get("question"), language))
     query = data.get("query")
     sparql = text_of(query, "sparql") if isinstance(query, Mapping) else ""
     answers = _answers(data.get("answers"))

@@ -11,7 +11,7 @@ import yaml
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._document import Document, Reading
-from kgsparql.evaluation.datasets._fields import an_id, mapping, question_text, text_of
+from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, texts_of
 from kgsparql.evaluation.datasets.qald import chosen
 from kgsparql.terms import printable
 
@@ -45,7 +45,7 @@ def read(document: Document, language: str) -> Reading:
         raise DataError(f"{document.path}: questions is no list", hint="each begins with - id: …")
     about = data.get("dataset")
     about = about if isinstance(about, Mapping) else {}
-    named, prefix = (str(about.get(key) or "") for key in ("id", "prefix"))
+    named, prefix = (_named(document, about, key) for key in ("id", "prefix"))
     source, licence = _KNOWN.get(named, (printable(named, 200), ""))
     reading = Reading(document, printable(prefix, 60), source, licence)
     for number, entry in enumerate(entries, 1):
@@ -53,9 +53,30 @@ def read(document: Document, language: str) -> Reading:
     return reading
 
 
+def _named(document: Document, about: Mapping[str, Any], key: str) -> str:
+    """What a file says of itself; empty where it says nothing.
+
+    :raises DataError: if that is neither a text nor a number.
+    """
+    try:
+        return an_id(about.get(key), "")
+    except InputError as error:
+        raise DataError(f"{document.path}: dataset.{key}: {error.message}", hint="write it in quotes") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML of plain values, without aliases: a few lines of aliases of aliases stand for gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.MarkedYAMLError(problem=f"an alias, *{event.anchor}", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
 def _parsed(document: Document) -> Any:
     try:
-        return yaml.safe_load(document.text)
+        return yaml.load(document.text, _Loader)  # noqa: S506 - it makes what the safe loader does, and less
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise DataError(
@@ -76,10 +97,9 @@ def _question(value: Any, number: int, prefix: str, language: str) -> Question:
     if not sparql.strip():
         raise InputError("no answers, and no SPARQL that finds them")
     own = an_id(data.get("id"), number)
-    features = data.get("features")
     return Question(
         id=f"{prefix}-{own}" if prefix else own,
-        text=question_text(asked),
-        type=",".join(str(feature) for feature in features) if isinstance(features, list) else "",
+        text=text_to_ask(asked),
+        type=",".join(texts_of(data, "features") or ()),
         sparql=sparql.strip(),
     )

@@ -67,7 +67,7 @@ def topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dict
     """
     named = labels(knowledge.graph, entities, languages=knowledge.languages)
     usable = {entity: label.text for entity, label in _iris(named) if _is_name(label)}
-    shared = _shared(knowledge.graph, usable)
+    shared = _shared(knowledge.graph, usable, knowledge.languages)
     own = {entity: text for entity, text in usable.items() if text not in shared}
     return (usable, True) if len(own) < _OWN_NAMES * len(usable) else (own, False)
 
@@ -94,14 +94,14 @@ def _is_name(label: Label) -> bool:
     return letters >= 3 and 3 * digits <= len(text) and not re.search(r"[%?=&@{}]|::|\.\w{2,4}$|^\w\.", text)
 
 
-def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str]) -> set[str]:
-    """The names that more than one entity has."""
+def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence[str]) -> set[str]:
+    """The names that more than one entity has, in the languages that names are taken from."""
     texts = sorted(set(names.values()))
     owners: dict[str, set[Term]] = defaultdict(set)
     for entity, text in names.items():
         owners[text].add(entity)
     query = Query.load("namesakes").bind(predicate=[*LABELS, *ALTERNATIVE_LABELS])
-    tags = (None, "en", "mul")
+    tags = tuple(dict.fromkeys((None, *languages, "en", "mul")))  # English is what labels fall back on
     size = max(1, graph.chunk_size // len(tags))
     for at in range(0, len(texts), size):
         literals = [
@@ -158,7 +158,7 @@ class Namer:
     def kind(self, path: PropertyPath, i: int) -> str:
         """What the ends of a step are, by the step itself, or by the step that goes on from them."""
         found = self.kinds.get(path.steps[i], "")
-        return found or (self.kinds.get(_reversed(path.steps[i + 1]), "") if i + 1 < len(path) else "")
+        return found or (self.kinds.get(path.steps[i + 1].reversed, "") if i + 1 < len(path) else "")
 
     def makes_sense(self, path: PropertyPath) -> bool:
         """Whether it can be said, and each step begins at the kind of thing that the one before it leads to.
@@ -168,14 +168,10 @@ class Namer:
         if not can_be_asked(path, self.said):
             return False
         for step, following in pairwise(path.steps):
-            reached, left = self._classes[step], self._classes[_reversed(following)]
+            reached, left = self._classes[step], self._classes[following.reversed]
             if reached and left and reached.isdisjoint(left):
                 return False
         return True
-
-
-def _reversed(step: Step) -> Step:
-    return Step(step.predicate, "inverse" if step.direction == "forward" else "forward")
 
 
 def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:

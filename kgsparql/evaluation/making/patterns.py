@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
-from kgsparql.exploration import PredicateCount, neighbours, predicates
+from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, Literal, Term, local_name
+from kgsparql.terms import IRI, Term, local_name
 from kgsparql.vocabulary import RDF_TYPE, UNWALKED
 
 __all__ = ["Cell", "Patterns", "Starts", "cell_of", "drawn", "patterns_of", "sampled_starts"]
@@ -113,14 +113,9 @@ def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
 
     :raises NotFoundError: for a graph that has nothing to ask about.
     """
-    kind = "_distinct" if getattr(graph, "may_repeat_triples", True) else ""
-    counted: Counter[IRI] = Counter()
-    for solution in graph.select(Query.load(f"index_predicates{kind}")):
-        predicate, count = solution["predicate"], solution["triples"]
-        if isinstance(predicate, IRI) and isinstance(count, Literal):
-            counted[predicate] = int(count.value)
+    counted = predicate_counts(graph)
     skip = UNWALKED | set(TYPES) | {p for p in counted if not _is_asked(p)}
-    common = [p for p in sorted(counted, key=lambda p: (-counted[p], str(p))) if p not in skip][:_PREDICATES]
+    common = [p for p in counted if p not in skip][:_PREDICATES]
     if not common:
         raise NotFoundError(
             f"{graph.name} holds no triples that a question could be about", code="E_EMPTY_GRAPH",

@@ -19,8 +19,9 @@ _RULE = (
     " given: 0. A failed question, also for want of its model: 0. Not defined while nobody knows the right answers."
 )
 _ORDER = (
-    "Answers right behind each other that have the same score and the same first piece of evidence are in the order of"
-    " their degree, the highest first, then of their labels."
+    "Candidates that nobody chose among, right behind each other, of the same score and with the same first piece of"
+    " evidence are in the order of their degree, the highest first, then of their labels. Where somebody chose, the"
+    " order given stands."
 )
 _LEADING = (
     "The leading answers are the first, and those right behind it that have the same score and the same first piece of"

@@ -65,17 +65,19 @@ def is_silent(record: Record) -> bool:
     return not record.answers and (record.ranked or record.status != "answered") and not record.has_failed
 
 
-def in_order(answers: Iterable[Given]) -> Iterator[tuple[Given, ...]]:
+def in_order(answers: Iterable[Given], *, ranked: bool) -> Iterator[tuple[Given, ...]]:
     """Different answers in runs of equal score and first marker, which is one path's answers, each run in its order.
 
     A path does not order its answers: the higher degree comes first, then the label, then the term. Answers that rest
-    on no evidence stay in the order in which they were said.
+    on no evidence, and those that somebody chose, stay in the order in which they were said.
+
+    :param ranked: nobody chose among the answers: they are candidates.
     """
     distinct: dict[str, Given] = {}
     for answer in answers:
         distinct.setdefault(_key(answer), answer)
     for run in groupby(distinct.values(), _path):
-        yield tuple(sorted(run[1], key=_rank) if run[0][1] else run[1])
+        yield tuple(sorted(run[1], key=_rank) if ranked and run[0][1] else run[1])
 
 
 def _path(answer: Given) -> tuple[float, str]:
@@ -114,7 +116,7 @@ def _gold(question: _Same[Question]) -> GoldAnswers:
 def _judged(question: _Same[Question], record: _Same[Record]) -> Judged:
     gold = _gold(question)
     given = record.value
-    runs = [] if given.has_failed else list(in_order(given.answers))
+    runs = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
     answers = tuple(answer for run in runs for answer in run)
     leading = len(runs[0]) if runs else 0
     return Judged(

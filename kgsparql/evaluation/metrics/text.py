@@ -45,7 +45,7 @@ def _pair(question: Question, record: Record) -> tuple[str, str] | None:
     if not record.ranked and record.text.strip():
         return without_markers(record.text).strip(), reference
     found = judged(question, record)
-    given = found.answers[: found.predicted] if found else next(in_order(record.answers), ())
+    given = found.answers[: found.predicted] if found else next(in_order(record.answers, ranked=record.ranked), ())
     return _listed(answer.label for answer in given), reference
 
 

@@ -6,7 +6,7 @@
       run.json                 configuration, versions, graph, hash of the prompts
       questions.jsonl          the questions with their gold answers, so that a run can be scored alone
       answers/METHOD.jsonl     a :class:`Record` a line, in the order they ended
-      events/METHOD.jsonl      the steps of each question, prompts and queries included
+      events/METHOD.jsonl      the steps of each question, prompts and queries included; of one asked twice the last
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
@@ -153,9 +153,21 @@ class RunDirectory:
         """Cut off the half line that a killed process left at the end of a file."""
         with writing(self.path):
             for file in sorted(self.path.glob("*/*.jsonl")):
-                data = file.read_bytes()
-                if data and not data.endswith(b"\n"):
-                    os.truncate(file, data.rfind(b"\n") + 1)
+                with file.open("r+b") as stream:
+                    stream.truncate(_end_of_lines(stream))
+
+
+def _end_of_lines(stream: BinaryIO, block: int = 1 << 20) -> int:
+    """Where the last whole line of a file ends; read from its end."""
+    at = stream.seek(0, os.SEEK_END)
+    while at:
+        start = max(0, at - block)
+        stream.seek(start)
+        found = stream.read(at - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        at = start
+    return 0
 
 
 def is_free(path: Path) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, cast
 
 from kgsparql import retrievers
@@ -124,4 +126,12 @@ def load_methods(
 def _all_options(retriever: Retriever) -> dict[str, Any]:
     """The options as they are, those by default included: what a run must say of itself."""
     values = {f.name: getattr(retriever, f.name) for f in fields(cast("Any", retriever)) if f.init and f.repr}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {name: _said(value) for name, value in values.items()}
+
+
+def _said(value: Any) -> Any:
+    """A value as a run says it: a file by what is in it, since another content is another method."""
+    if isinstance(value, str) and value and Path(value).is_file():
+        digest = hashlib.sha256(Path(value).read_bytes()).hexdigest()
+        return f"{Path(value).name} (sha256 {digest[:16]})"
+    return list(value) if isinstance(value, tuple) else value

@@ -13,7 +13,7 @@ from typing import Any
 from kgsparql.answer import Answer
 from kgsparql.asking import Asking, ignore
 from kgsparql.choosing import Chooser, RankerChooser
-from kgsparql.errors import CancelledError, KgsparqlError
+from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
@@ -131,8 +131,8 @@ def run(
                 per_question = (time.monotonic() - began) / (tally.done - before)
                 tally.seconds_left = per_question * (tally.total - tally.done)
                 tell(tally)
-                if row.is_too_long(record) and error is not None:
-                    raise _stopped(error)
+                if row.is_too_long(record):
+                    raise _stopped(error or EndpointError("nobody answers"))
 
 
 def _left(questions: Sequence[Question], done: Mapping[str, Record], tally: Tally) -> list[Question]:

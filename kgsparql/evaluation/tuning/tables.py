@@ -112,16 +112,19 @@ def _lines(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
     yield ""
     yield f"On the {len(split.held_out)} held-out questions"
     costs = _shown_costs(tuning, reproducible=reproducible)
-    rows = [
-        [what, *_figures(trial, costs), setting_text(trial.setting)]
-        for what, trial in zip(("default", "chosen"), tuning.held_out, strict=True)
-    ]
+    rows = [[what, *_figures(trial, costs), setting_text(trial.setting)] for what, trial in _judged(tuning)]
     yield from _aligned(["", tuning.metric, *(_HEADS[cost] for cost in costs), "options"], rows)
-    if failed := sum(trial.failed for trial in {id(one): one for one in tuning.held_out}.values()):
+    if failed := sum(trial.failed for _, trial in _judged(tuning)):
         yield from _wrapped(f"{failed:,} questions failed there and count as wrong; the runs say why.")
     yield from _wrapped(tuning.verdict)
     for note in tuning.notes:
         yield from _wrapped(note)
+
+
+def _judged(tuning: Tuning) -> list[tuple[str, Trial]]:
+    """The settings that the held-out questions were asked with, by what they are."""
+    default, chosen = tuning.held_out
+    return [("default, chosen", default)] if tuning.is_default else [("default", default), ("chosen", chosen)]
 
 
 def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from itertools import islice
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding
-from kgsparql.evaluation.datasets._fields import an_id, hops_of, question_text, term_of
+from kgsparql.evaluation.datasets._fields import an_id, hops_of, text_to_ask, term_of
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
 
 __all__ = ["FIELDS", "read"]
@@ -130,7 +130,7 @@ def _question(row: Sequence[str], header: Sequence[str], places: Mapping[str, in
     sparql = cells.get("sparql", "")
     return Question(
         id=an_id(cells.get("id"), line),
-        text=question_text(cells["question"]),
+        text=text_to_ask(cells["question"]),
         answers=_answers(cells, sparql),
         topics=tuple(_topic(text) for text in _parts(cells.get("topics", ""))),
         hops=hops_of(cells.get("hops")),
