@@ -91,7 +91,7 @@ def opened(paths: Sequence[Path]) -> list[Run]:
     """The runs in directories.
 
     :raises InputError: if one holds none, or is named twice.
-    :raises DataError: if what describes a run lacks something.
+    :raises DataError: if what describes a run lacks something, or names a file that is not in it.
     """
     seen: set[Path] = set()
     runs = []
@@ -106,6 +106,8 @@ def opened(paths: Sequence[Path]) -> list[Run]:
             raise DataError(f"{path / 'run.json'}: not what a run writes: {printable(repr(error), 100)}") from error
         if not all(isinstance(label, str) for label in labels) or not run.methods:
             raise DataError(f"{path / 'run.json'}: no methods", hint="run it again")
+        for label in run.methods:
+            run.answers_file(label)
         runs.append(run)
     return runs
 
@@ -178,7 +180,7 @@ def each_record(run: Run, method: str, only: Collection[str] | None = None) -> I
     :param only: of these questions; the others are not even taken apart.
     :raises DataError: for a line that is no record, with its number.
     """
-    file = run.path / "answers" / f"{method}.jsonl"
+    file = run.answers_file(method)
     for number, line in enumerate(whole_lines(file), 1):
         try:
             wanted = only is None or line["question"] in only

@@ -1,7 +1,8 @@
 """How sure a mean is, and whether two methods differ: intervals, paired tests, Holm's correction.
 
 A share of questions has Wilson's score interval. The bootstrap has none to offer near 0 and 1: of nine right answers to
-nine questions it says that the share is 1 for sure.
+nine questions it says that the share is 1 for sure. For the same reason a difference of two shares has the interval of
+Bonett and Price: where two methods are right on the same questions, the bootstrap says that they never differ.
 
 Both tests ask the same: if it did not matter which method gave which of the two values of a question, how often would
 the values, exchanged at random, differ as much? For values of 0 and 1 that is McNemar's test, worked out exactly. A
@@ -24,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEW", "RESAMPLES", "Difference", "Interval", "differences", "holm", "intervals", "mcnemar", "wilson"]
+__all__ = ["FEW", "RESAMPLES", "Difference", "Interval", "bonett_price", "differences", "holm", "intervals", "mcnemar", "wilson"]
 
 Values: TypeAlias = "NDArray[np.float64]"
 Places: TypeAlias = "NDArray[np.intp]"
@@ -70,12 +71,12 @@ class Interval:
         return self.n < FEW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """What one method has more than another, on the same questions.
 
     :param mean: of the differences, first minus second.
-    :param low: with ``high`` its 95 % bootstrap interval.
+    :param low: with ``high`` its 95 % interval: :func:`bonett_price` where every value is 0 or 1, else bootstrap.
     :param p: how often a difference at least so large comes about if there is none.
     :param n: questions that both have a value for.
     :param test: ``mcnemar`` where every value is 0 or 1, else ``randomisation``.
@@ -149,9 +150,9 @@ def wilson(right: int, n: int) -> Interval:
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
     """What the first of each pair has more than the second, and how sure that is; ``None`` for a pair without a value.
 
-    The interval is that of the paired bootstrap: questions are resampled with both their values. Where every value is 0
-    or 1, ``p`` is that of :func:`mcnemar`; elsewhere that of a randomisation test, two-sided, exact where few values
-    differ, else of :data:`RESAMPLES` random exchanges.
+    Where every value is 0 or 1, the interval is that of :func:`bonett_price` and ``p`` that of :func:`mcnemar`.
+    Elsewhere the interval is that of the paired bootstrap: questions are resampled with both their values; and ``p``
+    that of a randomisation test, two-sided, exact where few values differ, else of :data:`RESAMPLES` random exchanges.
 
     :param pairs: two arrays of shape (n,) each, the values of the same questions in the same order.
 
@@ -163,24 +164,41 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     1.0
     """
     columns = [first - second for first, second in pairs]
-    bounds = intervals(columns, seed=seed)
-    chances = _randomised(columns, seed)
+    binary = [_is_binary(first) and _is_binary(second) for first, second in pairs]
+    drawn = [column[:0] if is_binary else column for column, is_binary in zip(columns, binary, strict=True)]
+    bounds = intervals(drawn, seed=seed)
+    chances = _randomised(drawn, seed)
     found: list[Difference | None] = []
-    for (first, second), column, interval, chance in zip(pairs, columns, bounds, chances, strict=True):
-        if interval is None:
-            found.append(None)
-            continue
+    for column, is_binary, interval, chance in zip(columns, binary, bounds, chances, strict=True):
         wins = int(np.count_nonzero(column > _NOTHING))
         losses = int(np.count_nonzero(column < -_NOTHING))
-        is_binary = _is_binary(first) and _is_binary(second)
-        found.append(
-            Difference(
-                mean=interval.mean, low=interval.low, high=interval.high, n=interval.n, wins=wins, losses=losses,
-                p=mcnemar(wins, losses) if is_binary else chance,
-                test="mcnemar" if is_binary else "randomisation",
-            )
-        )  # fmt: skip
+        if is_binary and len(column):
+            low, high = bonett_price(wins, losses, len(column))
+            p, mean = mcnemar(wins, losses), (wins - losses) / len(column)
+            found.append(Difference(mean, low, high, p, len(column), "mcnemar", wins, losses))
+        elif interval is not None:
+            low, high = interval.low, interval.high
+            found.append(Difference(interval.mean, low, high, chance, interval.n, "randomisation", wins, losses))
+        else:
+            found.append(None)
     return found
+
+
+def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of the difference of two shares of the same questions: never without width.
+
+    :param wins: questions, of ``n``, that only the first got right.
+    :param losses: questions that only the second got right.
+
+    Source: Bonett & Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired
+    Data (2012): Wald's interval with one question more of each of these.
+
+    >>> [round(bound, 4) for bound in bonett_price(0, 0, 98)]  # ±1.96 · √(.02 / 100)
+    [-0.0277, 0.0277]
+    """
+    first, second = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
+    half = _Z * math.sqrt((first + second - (first - second) ** 2) / (n + 2))
+    return max(-1.0, first - second - half), min(1.0, first - second + half)
 
 
 def mcnemar(wins: int, losses: int) -> float:
@@ -206,18 +224,27 @@ def mcnemar(wins: int, losses: int) -> float:
     return min(1.0, p)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[float]:
     """``p`` of each comparison of a family, made larger so that one wrong "differs" in the family stays a 5 % chance.
+
+    :param comparisons: of the family, where these are only some of them, as those with the best of several methods: it
+        was found on the same values, and might have been any. None of the others is taken to have a smaller ``p``,
+        which can only make these larger than Holm's of the whole family would be.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
+    >>> holm([0.01], comparisons=3)
+    [0.03]
     """
+    count = len(p_values) if comparisons is None else comparisons
+    if count < len(p_values):
+        raise ValueError(f"{len(p_values)} comparisons are not among {count}")
     adjusted = [1.0] * len(p_values)
     highest = 0.0
     for place, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[i]))
+        highest = max(highest, min(1.0, (count - place) * p_values[i]))
         adjusted[i] = highest
     return adjusted
 

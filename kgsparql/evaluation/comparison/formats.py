@@ -118,7 +118,7 @@ def _right(text: str, width: int, length: int) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """Tables as GitHub shows them; nothing that a dataset says becomes a link, an image or a tag."""
+    """Tables as GitHub shows them; what a dataset says has no markup: see :func:`escaped`."""
     return "\n\n".join("\n".join(_markdown(section)) for section in sections(comparison, wide=True)) + "\n"
 
 
@@ -149,13 +149,16 @@ def _pipes(cells: Iterator[str] | map[str]) -> str:
 
 
 def escaped(text: str, limit: int = 600) -> str:
-    r"""A text as Markdown text.
+    r"""A text as Markdown text: nothing in it is emphasis, code, a link with other words, an image, an entity or a tag.
 
-    >>> print(escaped("expected_hits@1 | <b>"))
-    expected\_hits@1 \| \<b\>
+    What a site makes of plain text beside Markdown stays as the site does it: GitHub makes links of bare addresses
+    (which say where they lead) and of names after an @.
+
+    >>> print(escaped("expected_hits@1 | <b> &lt; $x$"))
+    expected\_hits@1 \| \<b\> \&lt; \$x\$
     """
     shown = printable(text, limit)
-    for char in "\\`*_[]<>#|!":
+    for char in "\\`*_[]<>#|!&~$":
         shown = shown.replace(char, "\\" + char)
     return shown
 

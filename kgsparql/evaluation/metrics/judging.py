@@ -62,7 +62,18 @@ def judged(question: Question, record: Record) -> Judged | None:
 
 def is_silent(record: Record) -> bool:
     """Whether nothing was given as an answer: no term and no name, and no model says in words that it knows."""
-    return not record.answers and (record.ranked or record.status != "answered") and not record.has_failed
+    return not record.answers and not record.has_failed and not _is_in_words(record)
+
+
+def _is_in_words(record: Record) -> bool:
+    """Whether a model answers in words; where a limit was reached, ours stand in the text unless something is claimed.
+
+    Words that no evidence carries are not shown, so that words of a model have claims or are not from the graph.
+    """
+    if record.ranked or not record.text.strip():
+        return False
+    is_claimed = bool(record.claims) or record.grounding != "graph"
+    return record.status == "answered" or (record.status == "partial" and is_claimed)
 
 
 def in_order(answers: Iterable[Given], *, ranked: bool) -> Iterator[tuple[Given, ...]]:

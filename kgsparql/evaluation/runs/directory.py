@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ __all__ = ["Run", "RunDirectory", "appended", "is_free", "whole_lines", "written
 
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
+
+_LABEL = re.compile(r"[a-z0-9_+-]+")
+"""The label of a method, which names its files."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +94,23 @@ class Run:
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
 
+    def answers_file(self, method: str) -> Path:
+        """The file with the records of a method, which is inside the run.
+
+        :raises DataError: for a label that is none: a run that somebody else made might lead anywhere.
+        """
+        if not _LABEL.fullmatch(method):
+            raise DataError(f"{self.path / 'run.json'}: {printable(method, 60)!r} is no label of a method")
+        return self.path / "answers" / f"{method}.jsonl"
+
     def records(self, method: str) -> dict[str, Record]:
         """What came of the questions with one method, by their ids, in the order of the questions.
 
         Of a question that was asked again, the last record counts.
 
-        :raises DataError: for a line that is no record.
+        :raises DataError: for a line that is no record, and a label that is none.
         """
-        file = self.path / "answers" / f"{method}.jsonl"
+        file = self.answers_file(method)
         try:
             found = {line["question"]: Record.from_json(line) for line in whole_lines(file)}
         except DataError:
