@@ -81,7 +81,7 @@ class Hop:
     @property
     def reversed(self) -> Hop:
         """The same triple walked the other way."""
-        return Hop(self.triple, self.step.reversed.direction)
+        return Hop(self.triple, "inverse" if self.direction == "forward" else "forward")
 
 
 def may_follow(previous: Hop, following: Hop) -> bool:

@@ -78,3 +78,11 @@ def test_the_table_of_commands_is_whole() -> None:
     listed = set(re.findall(r"^\| `kgsparql (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE))
     commands = {info.callback.__name__ for info in app.registered_commands if info.callback}
     assert listed == commands | {group.name for group in app.registered_groups}
+
+
+def test_every_file_that_the_readme_names_is_there() -> None:
+    named = set(
+        re.findall(r"\b(?:benchmarks|fixtures|queries|ontologies)/[\w./-]*\w", README.read_text(encoding="utf-8"))
+    )
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

@@ -30,7 +30,7 @@ _PATHS = 64
 
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
-    """The predicates of a graph by their local names, the commonest of a name first; one query."""
+    """The predicates of a graph by their local names, the commonest of a name first."""
     return named(predicate_counts(graph))
 
 

@@ -25,7 +25,18 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEW", "RESAMPLES", "Difference", "Interval", "bonett_price", "differences", "holm", "intervals", "mcnemar", "wilson"]
+__all__ = [
+    "FEW",
+    "RESAMPLES",
+    "Difference",
+    "Interval",
+    "bonett_price",
+    "differences",
+    "holm",
+    "intervals",
+    "mcnemar",
+    "wilson",
+]
 
 Values: TypeAlias = "NDArray[np.float64]"
 Places: TypeAlias = "NDArray[np.intp]"
@@ -71,7 +82,7 @@ class Interval:
         return self.n < FEW
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """What one method has more than another, on the same questions.
 
@@ -92,6 +103,11 @@ class Difference:
     test: Literal["mcnemar", "randomisation"]
     wins: int
     losses: int
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the interval says anything: of values that do not differ at all, the bootstrap has no width."""
+        return self.test == "mcnemar" or self.wins + self.losses > 0
 
 
 def intervals(
@@ -170,15 +186,23 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     chances = _randomised(drawn, seed)
     found: list[Difference | None] = []
     for column, is_binary, interval, chance in zip(columns, binary, bounds, chances, strict=True):
-        wins = int(np.count_nonzero(column > _NOTHING))
-        losses = int(np.count_nonzero(column < -_NOTHING))
-        if is_binary and len(column):
-            low, high = bonett_price(wins, losses, len(column))
-            p, mean = mcnemar(wins, losses), (wins - losses) / len(column)
-            found.append(Difference(mean, low, high, p, len(column), "mcnemar", wins, losses))
+        n = len(column)
+        wins, losses = int(np.count_nonzero(column > _NOTHING)), int(np.count_nonzero(column < -_NOTHING))
+        if is_binary and n:
+            low, high = bonett_price(wins, losses, n)
+            found.append(
+                Difference(
+                    mean=(wins - losses) / n, low=low, high=high, n=n, wins=wins, losses=losses,
+                    p=mcnemar(wins, losses), test="mcnemar",
+                )
+            )  # fmt: skip
         elif interval is not None:
-            low, high = interval.low, interval.high
-            found.append(Difference(interval.mean, low, high, chance, interval.n, "randomisation", wins, losses))
+            found.append(
+                Difference(
+                    mean=interval.mean, low=interval.low, high=interval.high, n=n, wins=wins, losses=losses,
+                    p=chance, test="randomisation",
+                )
+            )  # fmt: skip
         else:
             found.append(None)
     return found
@@ -230,6 +254,7 @@ def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[f
     :param comparisons: of the family, where these are only some of them, as those with the best of several methods: it
         was found on the same values, and might have been any. None of the others is taken to have a smaller ``p``,
         which can only make these larger than Holm's of the whole family would be.
+    :raises ValueError: if these are more than the family has.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 

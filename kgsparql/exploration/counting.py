@@ -49,15 +49,15 @@ def predicates(
 
 
 def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
-    """How many triples each predicate of a graph has, the commonest first, then in lexical order; one query.
+    """How many triples each predicate of a graph has, the commonest first, then in lexical order.
 
     A triple that is in several named graphs counts once.
     """
     # A wrapped graph may not say whether it repeats triples; then distinct ones are counted, which takes twice as long.
     kind = "_distinct" if getattr(graph, "may_repeat_triples", True) else ""
     found = graph.select(Query.load(f"index_predicates{kind}"))
-    counts = {cast("IRI", solution["predicate"]): _integer(solution["triples"]) for solution in found}
-    return dict(sorted(counts.items(), key=lambda own: (-own[1], str(own[0]))))
+    counts = {p: _integer(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))
 
 
 def step_key(step: Step) -> tuple[str, str]:

@@ -111,7 +111,7 @@ def test_plots_of_datasets_with_odd_names(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     asked = [question("q1", text="?"), question("q2", hops=2)]
     for place, name in (("A", "a/../b $x$"), ("B", "a .. b $x$"), ("C", "日本")):
-        methods = {"$m_1$": [record(one, "$m_1$", ["right"]) for one in asked]}
+        methods = {"m_1": [record(one, "m_1", ["right"]) for one in asked]}
         made_run(tmp_path / place, asked, methods, dataset=name)
     done = run("eval", "compare", *(tmp_path / place for place in "ABC"), "--plots", tmp_path / "plots")
     assert done.exit_code == 0, done.stderr
@@ -163,6 +163,14 @@ def test_a_line_that_cannot_be_read_is_told_by_its_number(run: Run, made: Path) 
     done = run("eval", "compare", made)
     assert done.exit_code == 4
     assert "entity.jsonl:1: not JSON" in done.stderr
+
+
+def test_a_label_that_leads_elsewhere_is_an_error(run: Run, made: Path) -> None:
+    file = made / "run.json"
+    file.write_text(file.read_text().replace('"label": "entity"', '"label": "../../two/answers/x"'))
+    done = run("eval", "compare", made)
+    assert done.exit_code == 4
+    assert "'../../two/answers/x' is no label of a method" in done.stderr
 
 
 def test_a_run_without_an_answer(run: Run, tmp_path: Path) -> None:

@@ -69,6 +69,18 @@ def test_columns_and_what_is_wrong_with_them(run: Run) -> None:
     assert "the columns are: Nr, Frage, Antworten, Thema, Weg" in wrong.stderr
 
 
+def test_every_problem_of_the_file_is_listed(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    good = json.dumps({"id": "a", "question": "Is it?", "sparql": "ASK { ?s ?p ?o }"})
+    file.write_text("\n".join([good, *(["{}"] * 7)]), encoding="utf-8")
+    done = run("eval", "validate", file, "-k", FIXTURES / "nobel.ttl", "-q")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "      7  problems where the file was read\n" in done.stdout
+    assert [line for line in done.stdout.splitlines() if "left out" in line] == [
+        f"  {file}:{n}: left out: no question" for n in range(2, 9)
+    ]
+
+
 def test_files_that_are_no_dataset_end_with_2(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "absent", FIXTURES / "nobel.ttl", tmp_path):
         done = run("eval", "validate", path, "-k", FIXTURES / "nobel.ttl")

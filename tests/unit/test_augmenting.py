@@ -14,7 +14,9 @@ from kgsparql.augmenting import LONGEST, RULES
 from kgsparql.budget import Budget
 from kgsparql.events import Event, QueryRun
 from kgsparql.language_model import LanguageModel
+from kgsparql.linking import LinkedEntity, Linker
 from kgsparql.openai_client import OpenAIClient
+from kgsparql.session import Session
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import Body, by_call, question_of, reader
@@ -78,6 +80,42 @@ def test_names_keep_their_places_in_other_words(nobel: kgsparql.KnowledgeBase) -
         assert session.link()[0].mention.text == "Marie Curie"
         assert session.names() == ["Marie Curie"]
     assert session.masked_question == "Who was hitched to?"
+
+
+class _Counting(Linker):
+    """A linker that keeps what it was asked."""
+
+    def __init__(self, linker: Linker) -> None:
+        super().__init__(linker.index, linker.embedder, languages=linker.languages)
+        self.asked: list[tuple[str, Any]] = []
+
+    def link(self, question: str, mentions: Any = None) -> tuple[LinkedEntity, ...]:
+        self.asked.append((question, mentions))
+        return super().link(question, mentions)
+
+
+def counting(nobel: kgsparql.KnowledgeBase) -> tuple[Session, _Counting]:
+    session = nobel.session(QUESTION, Asking())
+    assert session.linker is not None
+    session.linker = linker = _Counting(session.linker)
+    return session, linker
+
+
+def test_the_linker_reads_the_question_once_for_its_names_and_its_links(nobel: kgsparql.KnowledgeBase) -> None:
+    session, linker = counting(nobel)
+    assert session.names() == ["Marie Curie"]
+    assert [link.label for link in session.link()] == ["Marie Curie"]
+    assert session.names() == ["Marie Curie"]
+    assert linker.asked == [(QUESTION, None)]
+
+
+def test_names_that_were_read_leave_the_links_to_what_a_model_finds(nobel: kgsparql.KnowledgeBase) -> None:
+    session, linker = counting(nobel)
+    session.names()
+    mentions = [("Pierre Curie", False)]
+    assert [link.label for link in session.link(mentions)] == ["Pierre Curie"]
+    assert session.names() == ["Marie Curie"]
+    assert linker.asked == [(QUESTION, None), (QUESTION, mentions)]
 
 
 def test_what_is_linked_are_the_words_that_were_asked(ask: Ask) -> None:

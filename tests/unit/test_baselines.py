@@ -224,6 +224,18 @@ def test_names_and_blank_nodes_are_no_triples_to_compare(graph_of: Callable[...,
     assert index.nearest("zzz", 5) == []
 
 
+def test_a_triple_in_two_named_graphs_is_compared_and_counted_once(tmp_path: Path) -> None:
+    file = tmp_path / "two.trig"
+    file.write_text(
+        "@prefix : <http://example.org/> . @prefix o: <http://other.org/> . "
+        ":one { :a :at :b , :c } :two { :a :at :b , :c . :a o:at :b , :c , :d }",
+        encoding="utf-8",
+    )
+    knowledge = kgsparql.open(file, embedder="none")
+    assert predicates_of(knowledge) == {IRI("http://example.org/at"): 2, IRI("http://other.org/at"): 3}
+    assert size(knowledge) == len(TripleWords.built(knowledge).triples) == 5
+
+
 def test_a_graph_without_triples_to_compare_has_none(graph_of: Callable[..., OxigraphGraph]) -> None:
     for embedder in (None, HashedEmbedder()):
         knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=embedder)

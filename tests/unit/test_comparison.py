@@ -134,8 +134,20 @@ def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
     }
     standing = only(compared(made_run(tmp_path / "R", asked, methods)))
     assert [standing.versus[i]["hits@1"].difference.p for i in (1, 2)] == [2 / 256] * 2
-    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
+    # three pairs of rows, since the best might have been any of them
+    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [6 / 256] * 2
+    assert [standing.versus[i]["hits@1"].comparisons for i in (1, 2)] == [3, 3]
     assert [standing.versus[i]["hits@1"].verdict for i in (1, 2)] == ["worse"] * 2
+    standing = only(compared(tmp_path / "R", baseline="best"))
+    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
+    # of another dataset, which lacks it, the reference is found on its questions
+    methods = {name: [record(one, name, ["right"]) for one in asked] for name in ("a", "b", "c")}
+    other = made_run(tmp_path / "S", asked, methods, dataset="books")
+    counts = [
+        {own["hits@1"].comparisons for own in standing.versus.values()}
+        for standing in compared(tmp_path / "R", other, baseline="best").standings
+    ]
+    assert counts == [{2}, {3}]
 
 
 def test_an_interrupted_method_is_said_and_tested_on_what_both_were_asked(tmp_path: Path) -> None:
@@ -161,7 +173,35 @@ def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) ->
     # of its own questions b has 2/3 right, a 2/4; of the three that both were asked, both have two
     standing = only(compared(run))
     assert standing.rows[0].name == "b"
+    assert [standing.rows[i].name for i in (standing.best or 0, *standing.tied)] == ["b", "a"]
+    assert standing.shared == 3
+    # of the two shared questions a has both and b one, though b has more of its own: - was not asked
+    asked = [question(f"q{i}") for i in range(6)]
+    words = {"r": ["right"], "w": ["wrong"]}
+    methods = {
+        name: [record(one, name, words[letter]) for one, letter in zip(asked, given, strict=True) if letter != "-"]
+        for name, given in (("a", "wwrr--"), ("b", "--rwrr"))
+    }
+    other = only(compared(made_run(tmp_path / "S", asked, methods)))
+    assert [row.name for row in other.rows] == ["b", "a"]
+    assert other.rows[other.best or 0].name == "a"
+    assert other.shared == 2
     assert standing.versus[1 - (standing.reference or 0)]["hits@1"].difference.n == 3
+
+
+def test_a_row_with_half_as_many_questions_may_be_the_best(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "R", FOUR, {"good": four("good", "wrrw"), "half": four("half", "rr")})
+    standing = only(compared(run))
+    assert standing.rows[standing.best or 0].name == "half"
+    assert standing.shared == 2
+
+
+def test_a_row_with_less_than_half_as_many_questions_is_not_the_best(tmp_path: Path) -> None:
+    asked = [*FOUR, question("q5")]
+    methods = {"good": [*four("good", "rrrw"), record(asked[4], "good", ["right"])], "less": four("less", "rr")}
+    standing = only(compared(made_run(tmp_path / "R", asked, methods)))
+    assert standing.rows[standing.best or 0].name == "good"
+    assert standing.shared == 5
 
 
 def test_runs_with_other_questions_are_compared_on_the_shared_ones(tmp_path: Path) -> None:
@@ -239,6 +279,22 @@ def test_what_is_no_run(tmp_path: Path, run: Path) -> None:
     (run / "run.json").write_text('{"format": 1}')
     with pytest.raises(DataError, match="not what a run writes"):
         opened([run])
+
+
+@pytest.mark.parametrize("label", ["../../two/answers/x", "a/b", "..", "", "A b", "x\n", "/etc/x"])
+def test_a_label_leads_nowhere_else(tmp_path: Path, run: Path, label: str) -> None:
+    import json
+
+    made_run(tmp_path / "two", FOUR, {"x": four("x", "rrrr")})
+    config = json.loads((run / "run.json").read_text())
+    config["methods"][0]["label"] = label
+    (run / "run.json").write_text(json.dumps(config))
+    with pytest.raises(DataError, match=r"run\.json: .* is no label of a method"):
+        opened([run])
+    with pytest.raises(DataError, match="no label"):
+        Run.open(run).records(label)
+    with pytest.raises(DataError, match="no label"):
+        compare([Run.open(run)])
 
 
 @pytest.mark.parametrize("line", ["{half", '{"question": "q1"}', '{"method": "good"}', "[]", "3", "null"])
@@ -326,6 +382,32 @@ def test_a_row_in_which_nobody_chooses_is_no_ceiling(tmp_path: Path) -> None:
     # who asks for such a row as the baseline has the others compared with it
     asked = only(compared(tmp_path / "R", baseline="entity"))
     assert [asked.rows[i].name for i in asked.versus] == ["walker"]
+
+
+def test_a_ceiling_among_methods_is_never_the_best(tmp_path: Path) -> None:
+    oracles = oracle_run(tmp_path / "O", {"walker": ("oracle",), "entity": ()}, {"walker": "rrrr", "entity": "rrrw"})
+    methods = made_run(tmp_path / "M", FOUR, {"walker": four("walker", "rrww"), "x": four("x", "rwww")}, model="small")
+    standing = only(compared(oracles, methods))
+    assert standing.rows[0].title == "walker, oracle ‡"
+    assert standing.rows[standing.best or 0].name == "walker, small"
+    assert standing.reference == standing.best
+    assert standing.versus[0]["hits@1"].won == 2  # how far it is to the ceiling is told all the same
+    lines = list(summary(standing))
+    assert lines[0].startswith("Best hits@1: walker, small, ")
+    assert not any("its own questions" in line for line in lines)
+    assert "an oracle chooses in walker, oracle: its row is a ceiling, no method, and never the best" in standing.notes
+    named = only(compared(oracles, methods, baseline="walker, oracle"))
+    assert named.reference == 0
+    assert named.rows[named.best or 0].name == "walker, small"
+    # a row without the oracle in the same run is a method too, and one that was asked little is as good as none
+    mixed = oracle_run(tmp_path / "X", {"w": ("oracle",), "w+no_model": ()}, {"w": "rrrr", "w+no_model": "r"})
+    standing = only(compared(mixed))
+    assert [row.title for row in standing.rows] == ["w ‡", "w+no_model"]
+    assert standing.rows[standing.best or 0].name == "w+no_model"
+    # oracles alone are compared with each other
+    alone = only(compared(oracle_run(tmp_path / "A", {"w": ("oracle",), "v": ("oracle",)}, {"w": "rrrw", "v": "rwww"})))
+    assert [row.title for row in alone.rows] == ["w", "v"]
+    assert (alone.best, alone.reference) == (0, 0)
 
 
 def test_where_no_record_says_who_chose_nothing_is_said(tmp_path: Path) -> None:

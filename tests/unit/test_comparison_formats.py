@@ -13,7 +13,7 @@ import pytest
 
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
 from kgsparql.evaluation.comparison.failures import differing, failures_markdown, failures_text
-from kgsparql.evaluation.comparison.formats import as_csv, as_json, as_markdown, as_text, explained
+from kgsparql.evaluation.comparison.formats import as_csv, as_json, as_markdown, as_text, escaped, explained
 from kgsparql.evaluation.comparison.report import as_html
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Item, Link
@@ -46,7 +46,9 @@ def test_text_fits_a_terminal_and_has_every_table(comparison: Comparison) -> Non
     assert re.search(r"^  method +grounded .*fallbacks +truncated +failed$", text, re.MULTILINE)
     assert re.search(r"^  path_ranking \* +0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\)", text, re.MULTILINE)
     assert "exact McNemar test" in text
-    assert "p is corrected for all 4 (Holm)" in text
+    words = " ".join(text.split())
+    assert "p is corrected (Holm) for all 10 pairs of 5 rows, since the best was found on the same questions" in words
+    assert "In brackets: 95 % interval (Bonett and Price's; else paired bootstrap)" in words
     assert "an interval may leave out 0 where" in " ".join(text.split())
 
 
@@ -79,6 +81,7 @@ def test_what_is_named_is_shown_with_the_rates_that_are_always_shown(run: Path) 
     text = as_text(compare(opened([run]), metrics=["f1", "queries"], by=["type"], baseline="entity"))
     assert "f1 by type of question" in text
     assert "Against entity (the baseline), on 36 questions" in text
+    assert "p is corrected (Holm) for all 4. So" in " ".join(text.split())
     assert re.search(r"^  method +fallbacks +truncated +failed$", text, re.MULTILINE)
     assert "hits@1" not in text
 
@@ -98,6 +101,59 @@ def test_markdown_is_a_table_for_each_and_escapes(tmp_path: Path) -> None:
         cells = {len(re.findall(r"(?<!\\)\|", line)) for line in (heads, rule, *rows)}
         assert len(cells) == 1
         assert rows
+
+
+NOT_PLAIN = [
+    "&lt;b&gt;",
+    "&copy;",
+    "~~a~~",
+    "$x$",
+    "`a`",
+    "*a* __b__",
+    "[a](http://evil)",
+    "![a](b)",
+    "<i>",
+    "a\\b",
+    "#1",
+]
+
+
+@pytest.mark.parametrize("text", NOT_PLAIN)
+def test_markdown_of_a_text_is_the_text(text: str) -> None:
+    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    (inline,) = [token for token in parser.parse(f"## {escaped(text)}") if token.type == "inline"]
+    assert {token.type for token in inline.children} <= {"text", "text_special"}
+    assert "".join(token.content for token in inline.children) == text
+    assert not any(char in re.sub(r"\\.", "", escaped(text)) for char in "&~$<`*_[")
+
+
+def test_rows_that_do_not_differ_have_no_interval_without_width(tmp_path: Path) -> None:
+    asked = [question(f"q{i}", ["right", "other"]) for i in range(8)]
+    methods = {name: [record(one, name, ["right"], ranked=False) for one in asked] for name in "ab"}
+    found = compare(opened([made_run(tmp_path / "R", asked, methods)]))
+    text = as_text(found)
+    assert "0.000 [-0.277, +0.277]" in text  # hits@1: Bonett and Price's
+    assert "[0.000, 0.000]" not in text
+    assert re.search(r"f1 +0\.000 +0:0", text)  # each 2/3: nothing to draw from
+    versus = json.loads(as_json(found))[1]["versus"]["metrics"]
+    assert (versus["hits@1"]["interval"], versus["hits@1"]["low"]) == ("bonett_price", -0.277181)
+    assert (versus["f1"]["interval"], versus["f1"]["low"], versus["f1"]["high"]) == ("bootstrap", None, None)
+
+
+def test_a_ceiling_among_methods_is_marked_everywhere(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    asked = sampled_questions(6)
+    methods = {
+        name: [replace(one, chosen_by=by) for one in sampled_records(asked, name, 0.9)]
+        for name, by in (("walker", ("oracle",)), ("walker+no_model", ()))
+    }
+    found = compare(opened([made_run(tmp_path / "R", asked, methods, model="oracle")]))
+    for text in (as_text(found), as_markdown(found), Tags(as_html(found)).text):
+        assert "walker ‡" in text
+        assert "‡ an oracle chooses: a ceiling, no method" in text
+    rows = {row["method"]: row for row in json.loads(as_json(found))}
+    assert [(rows[name]["ceiling"], rows[name]["best"]) for name in methods] == [(True, False), (False, True)]
 
 
 def test_json_is_a_list_of_rows_with_every_metric(comparison: Comparison) -> None:
@@ -330,7 +386,7 @@ def test_verdicts_that_many_rows_weaken_are_explained(tmp_path: Path) -> None:
 
     def text(rows: int) -> str:
         methods = {"best": [record(one, "best", ["right"]) for one in asked]}
-        for name in names[:rows]:  # 7 of 9 are lost: p = 2/128 alone, after 8 comparisons 1/8
+        for name in names[:rows]:  # 7 of 9 are lost: p = 2/128 alone, as one of 36 pairs 9/16
             methods[name] = [record(one, name, ["right" if i < 2 else "wrong"]) for i, one in enumerate(asked)]
         run = made_run(tmp_path / str(rows), asked, methods)
         return " ".join(as_text(compare(opened([run]), metrics=["hits@1"])).split())

@@ -316,13 +316,43 @@ def test_text2sparql_leaves_answers_to_its_queries() -> None:
         ("questions:\n  - id: 1\n  bad: [", r"a\.yml:\d: not YAML"),
         ("questions: 7", "questions is no list"),
         ("questions:\n  - 7\n  - a: b", "none of 2 questions"),
-        ("questions: &a\n  - *a", "none of 1 questions"),
+        ("questions: &a\n  - *a", r"a\.yml:2: an alias: \*a"),
+        ("dataset: {id: [7]}\nquestions: []", r"dataset\.id: the id is no text but a list"),
+        ("dataset: {prefix: {a: b}}\nquestions: []", r"dataset\.prefix: the id is no text but an object"),
         ("questions: !!python/object/apply:os.system ['true']", "not YAML"),
     ],
 )
 def test_yaml_that_is_broken_or_means_harm(written: Any, content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         written(content, "a.yml")
+
+
+def laughs(first: str, level: str) -> str:
+    """The lines of aliases of aliases: ten times more at each of eight levels, so that the last stands for 10^8."""
+    aliases = [f"l{n}: &l{n} " + level.format(",".join([f"*l{n - 1}"] * 10)) for n in range(1, 9)]
+    return "\n".join([f"l0: &l0 {first}", *aliases])
+
+
+@pytest.mark.parametrize(
+    ("first", "level"), [("[ha]", "[{}]"), ("{ha: 1}", "{{<<: [{}]}}")], ids=["lists of lists", "merged mappings"]
+)
+@pytest.mark.parametrize("use", ["features: [*l8]", "id: *l8"])
+def test_aliases_that_stand_for_gigabytes_are_refused(written: Any, first: str, level: str, use: str) -> None:
+    question = f"questions:\n  - question: {{en: Where?}}\n    query: {{sparql: 'ASK {{}}'}}\n    {use}\n"
+    with pytest.raises(DataError, match=r"a\.yml:2: an alias: \*l0") as caught:
+        written(f"{laughs(first, level)}\n{question}", "a.yml")
+    assert len(str(caught.value)) < 500
+
+
+def test_features_of_a_question_in_yaml_are_texts_and_numbers(written: Any) -> None:
+    own = "  - question: {{en: 'Where is {0}?'}}\n    query: {{sparql: 'ASK {{}}'}}\n    {1}\n"
+    uses = ("features: [SELECT, 2]", "features: [[SELECT]]", "features: {a: b}", f"id: 0x{'f' * 9000}")
+    dataset = written("questions:\n" + "".join(own.format(n, use) for n, use in enumerate(uses)), "a.yml")
+    assert [question.type for question in dataset.questions] == ["SELECT,2"]
+    assert [str(problem).partition("left out: ")[2] for problem in dataset.problems] == [
+        "features holds a list, which is no text", "features is no list but an object",
+        "a number of thousands of digits",
+    ]  # fmt: skip
 
 
 def test_lc_quad_1_and_2() -> None:

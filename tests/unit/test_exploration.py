@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph
@@ -16,11 +17,13 @@ from kgsparql.exploration import (
     labels,
     neighbourhood,
     neighbours,
+    predicate_counts,
     predicates,
     texts,
     types,
 )
 from kgsparql.graph import KnowledgeGraph
+from kgsparql.graphs import open_graph
 from kgsparql.paths import Step
 from kgsparql.terms import IRI, BlankNode, Literal, Term
 from tests.engines import CountingGraph, engine_from_quads
@@ -303,6 +306,31 @@ def test_texts_in_the_best_language_of_each_predicate(graph_of: Graphs) -> None:
     assert [text.literal.value for text in found.items] == ["zwei", "one", "one more"]
     german = texts(graph, [ex("a")], languages=["de"])
     assert [text.literal.value for text in german.items] == ["zwei", "eins"]
+
+
+def test_predicates_of_a_graph_the_commonest_first_a_triple_in_two_named_graphs_once(tmp_path: Path) -> None:
+    file = tmp_path / "two.trig"
+    file.write_text(
+        "@prefix : <http://example.org/> . :one { :a :p :b , :c . :a :s :b } "
+        ":two { :a :p :b , :c . :a :q :b , :c , :d . :a :r :b }",
+        encoding="utf-8",
+    )
+    graph = open_graph(file)
+    assert list(predicate_counts(graph).items()) == [(ex("q"), 3), (ex("p"), 2), (ex("r"), 1), (ex("s"), 1)]
+    assert predicate_counts(CountingGraph(graph)) == predicate_counts(graph)
+
+
+def test_a_graph_counts_distinct_triples_only_where_they_may_repeat(graph_of: Graphs) -> None:
+    sent = []
+
+    class Telling(CountingGraph):
+        may_repeat_triples = False
+
+    for made in (CountingGraph, Telling):
+        graph = made(graph_of(":a :p :b ."))
+        assert predicate_counts(graph) == {ex("p"): 1}
+        sent += [query.name for query in graph.queries]
+    assert sent == ["index_predicates_distinct", "index_predicates"]
 
 
 def test_a_graph_with_label_predicates_of_its_own(graph_of: Graphs) -> None:

@@ -15,6 +15,7 @@ from kgsparql.errors import InputError, NotFoundError, UnreachableError
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.making.made_dataset import write_dataset
 from kgsparql.evaluation.making.making import Made, make
+from kgsparql.evaluation.making.naming import topic_names
 from kgsparql.evaluation.making.question_wording import can_be_asked, question_text
 from kgsparql.evaluation.making.rephrasing import rephrased
 from kgsparql.evaluation.making.wording import Wording, plural, singular, wording
@@ -190,6 +191,16 @@ def test_names_that_two_entities_have_are_avoided_and_else_said_to_be_shared(
     made = make(KnowledgeBase(graph_of(twins + ":b rdfs:label 'Ann' ."), embedder=None), 20)
     assert made.are_shared
     assert made.questions
+
+
+def test_names_are_shared_in_the_language_of_the_labels(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = graph_of(
+        ":a rdfs:label 'Springfield'@de ; :knows :b . :b rdfs:label 'Bob'@de ; :knows :d . :d rdfs:label 'Dan'@de . "
+        ":c rdfs:label 'Springfield Ost'@de ; skos:altLabel 'Springfield'@de ."
+    )
+    knowledge = KnowledgeBase(graph, languages=("de",), embedder=None)
+    entities = [IRI(f"http://example.org/{name}") for name in "abd"]
+    assert topic_names(knowledge, entities) == ({entities[1]: "Bob", entities[2]: "Dan"}, False)
 
 
 def test_blank_nodes_long_texts_and_yes_or_no_are_no_answers(graph_of: Callable[..., OxigraphGraph]) -> None:

@@ -131,8 +131,15 @@ def test_ties_of_one_path_go_to_the_degree_and_then_to_the_label() -> None:
     small, large, same, unknown = (
         entity("a", degree=1), entity("c", degree=9), entity("b", degree=9), entity("0", degree=None)
     )  # fmt: skip
-    made = record(unknown, small, large, same)
+    made = record(unknown, small, large, same, ranked=True)
     assert [of("mrr", asking(name), made)[0] for name in ("b", "c", "a", "0")] == [1, 1 / 2, 1 / 3, 1 / 4]
+
+
+def test_where_a_model_chose_its_order_stands() -> None:
+    made = record(entity("b", degree=1), entity("a", degree=9), entity("c", degree=5))
+    assert [of("mrr", asking(name), made)[0] for name in ("b", "a", "c")] == [1, 1 / 2, 1 / 3]
+    assert of("hits@1 expected_hits@1", asking("b"), made) == [1, 1 / 3]
+    assert "Where somebody chose, the order given stands." in METRICS["hits@1"].about
 
 
 def test_a_better_path_goes_before_a_higher_degree() -> None:

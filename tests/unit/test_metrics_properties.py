@@ -74,7 +74,9 @@ def test_the_order_of_what_is_right_does_not_matter(pair: tuple[Question, Record
 def test_the_order_of_one_path_does_not_matter(pair: tuple[Question, Record], chance: random.Random) -> None:
     question, made = pair
     answers = [replace(answer, score=1.0, markers=("P1",), degree=1) for answer in made.answers]
-    one, other = (replace(made, answers=tuple(some)) for some in (answers, chance.sample(answers, len(answers))))
+    one, other = (
+        replace(made, ranked=True, answers=tuple(some)) for some in (answers, chance.sample(answers, len(answers)))
+    )
     assert scores(question, one, groups={"answer"}) == scores(question, other, groups={"answer"})
 
 

@@ -54,6 +54,22 @@ def test_who_ranked_nothing_and_who_ran_out_of_budget_said_nothing() -> None:
     assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]
 
 
+@pytest.mark.parametrize("status", ["answered", "partial"])
+def test_an_answer_in_words_is_no_abstention(status: str) -> None:
+    said = record(
+        text="There are three [P1].", status=status, claims=(("There are three.", ("P1",)),), evidence=(HELD,)
+    )
+    from_memory = record(text="There are three.", status=status, grounding="model")
+    for made in (said, from_memory):
+        assert of("abstained abstention_recall hits@1", asking(""), made) == [0, 0, 0]
+        assert of("abstained", asking("a"), made) == [0]
+    assert of("grounded unsupported_claims", asking("a"), said) == [1, 0]
+    # candidates are no words of a model, and neither is what stands below a reply that nothing carries
+    ranked = record(text="Ranked candidates", status=status, ranked=True, claims=(("x", ("P1",)),))
+    assert of("abstained", asking("a"), ranked) == [1]
+    assert of("abstained", asking("a"), record(status=status)) == [1]
+
+
 def test_every_line_that_says_of_a_limit_is_counted() -> None:
     for cut in (Cut("neighbours", 10), Cut("paths", 1_000, 12_345), Cut("ends", 9, where="<http://e.org/a>")):
         assert of("truncated", asking("a"), record(notes=(str(cut),))) == [1], cut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path as FilePath
 
 import pytest
 
@@ -15,7 +16,7 @@ from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.oracle import gold_paths, named, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.paths import Hop, Path, PropertyPath
 from kgsparql.query import Query
 from kgsparql.ranking import BM25Ranker
@@ -60,6 +61,16 @@ def test_predicates_of_one_name_are_all_kept_the_commonest_first(graph_of: Calla
     assert predicates_by_name(graph) == {
         "at": (IRI("http://other.org/x#at"), IRI(EX + "at")), "of it": (IRI(EX + "of%20it"),),
     }  # fmt: skip
+
+
+def test_the_commonest_is_so_by_triples_that_several_named_graphs_hold_once(tmp_path: FilePath) -> None:
+    file = tmp_path / "two.trig"
+    file.write_text(
+        "@prefix : <http://example.org/> . @prefix o: <http://other.org/> . "
+        ":one { :a :at :b , :c } :two { :a :at :b , :c . :a o:at :b , :c , :d }",
+        encoding="utf-8",
+    )
+    assert predicates_by_name(open_graph(file)) == {"at": (IRI("http://other.org/at"), IRI(EX + "at"))}
 
 
 def test_a_path_of_names_is_every_path_that_they_may_stand_for() -> None:

@@ -15,6 +15,13 @@ def test_inverse_hop_keeps_the_triple_and_turns_the_walk() -> None:
     assert (hop.start, hop.end, hop.step) == (B, A, Step(P, "inverse"))
 
 
+def test_a_step_reversed_walks_its_predicate_back() -> None:
+    step = Step(P)
+    assert step.reversed == Step(P, "inverse")
+    assert step.reversed.inverts(step)
+    assert step.reversed.reversed == step
+
+
 def test_path_refuses_hops_that_do_not_join() -> None:
     with pytest.raises(ValueError, match="does not start at"):
         Path(A, (Hop(Triple(B, P, C)),))

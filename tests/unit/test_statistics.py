@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm, intervals, mcnemar, wilson
+from kgsparql.evaluation.statistics import (
+    FEW,
+    Difference,
+    Interval,
+    bonett_price,
+    differences,
+    holm,
+    intervals,
+    mcnemar,
+    wilson,
+)
 
 
 def interval(*values: float, seed: int = 0) -> Interval:
@@ -194,6 +204,68 @@ def test_holm_by_hand() -> None:
     assert holm([0.2]) == [0.2]
     assert holm([0.01, 0.04, 0.03]) == [0.03, 0.06, 0.06]
     assert holm([0.6, 0.5, 0.001]) == [1.0, 1.0, 0.003]
+
+
+def test_holm_of_some_comparisons_of_a_family_by_hand() -> None:
+    # of 6: .004 · 6, .01 · 5, .03 · 4
+    assert holm([0.01, 0.004, 0.03], comparisons=6) == [pytest.approx(0.05), pytest.approx(0.024), pytest.approx(0.12)]
+    assert holm([0.01, 0.04, 0.03], comparisons=3) == holm([0.01, 0.04, 0.03])
+    assert holm([0.5], comparisons=3) == [1.0]
+    with pytest.raises(ValueError, match="not among 1"):
+        holm([0.1, 0.2], comparisons=1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=10), st.data())
+@settings(max_examples=60, deadline=None)
+def test_some_of_a_family_are_never_less_than_in_the_whole(family: list[float], data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, len(family)))
+    some, whole = holm(family[:size], comparisons=len(family)), holm(family)[:size]
+    assert all(own >= other - 1e-12 for own, other in zip(some, whole, strict=True))
+
+
+def test_the_best_of_equal_methods_is_seldom_said_to_be_better() -> None:
+    methods, n, draws = 9, 90, 500
+    random = np.random.default_rng(0)
+    wrong = {methods - 1: 0, methods * (methods - 1) // 2: 0}
+    for _ in range(draws):
+        right = random.integers(0, 2, (methods, n)).astype(bool)
+        best, *others = right[np.argsort(-right.sum(axis=1), kind="stable")]
+        found = [mcnemar(int((best & ~one).sum()), int((one & ~best).sum())) for one in others]
+        for count in wrong:
+            wrong[count] += min(holm(found, comparisons=count)) < 0.05
+    assert wrong[36] / draws <= 0.05
+    assert wrong[8] > wrong[36]  # as if the best had been named before: more than the 5 % that are said
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "n", "low", "high"),
+    [
+        (0, 0, 8, -0.2772, 0.2772),  # ± 1.96 · √(.2 / 10) = .1414 · 1.96
+        (6, 1, 18, -0.0228, 0.5228),  # 7/20 - 2/20 = .25; √((.45 - .0625) / 20) = .1392; half .2728
+        (2, 0, 2, -0.3487, 1.0),  # 3/4 - 1/4 = .5; √((1 - .25) / 4) = .4330; half .8487, cut at 1
+    ],
+)
+def test_bonett_and_price_by_hand(wins: int, losses: int, n: int, low: float, high: float) -> None:
+    found = bonett_price(wins, losses, n)
+    assert found == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert bonett_price(losses, wins, n) == (pytest.approx(-high, abs=5e-5), pytest.approx(-low, abs=5e-5))
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_bonett_and_price_hold_the_difference_and_have_width(wins: int, losses: int, equal: int) -> None:
+    n = wins + losses + equal
+    if n:
+        low, high = bonett_price(wins, losses, n)
+        assert -1 <= low <= (wins - losses) / n <= high <= 1
+        assert low < high
+
+
+def test_equal_zeros_and_ones_may_differ_all_the_same() -> None:
+    found = difference([1.0, 0.0] * 4, [1.0, 0.0] * 4)
+    assert (found.mean, found.p, found.has_interval) == (0.0, 1.0, True)
+    assert (found.low, found.high) == (pytest.approx(-0.2772, abs=5e-5), pytest.approx(0.2772, abs=5e-5))
+    assert not difference([0.5] * 4, [0.5] * 4).has_interval
+    assert difference([0.5] * 4, [0.25] * 4).has_interval
 
 
 def test_they_agree_with_scipy() -> None:

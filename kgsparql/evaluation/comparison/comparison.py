@@ -17,7 +17,7 @@ from kgsparql.evaluation.comparison.run_differences import dataset_notes, run_di
 from kgsparql.evaluation.comparison.standing import Row, Slice, Standing, named_rows, standing
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import ALWAYS, SLICES, UNKNOWN, Scored, chosen_metrics, scored
+from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, Scored, chosen_metrics, scored
 from kgsparql.evaluation.statistics import Places, intervals
 from kgsparql.terms import printable
 
@@ -119,6 +119,7 @@ def _rows(
     """The rows, with the intervals of all slices drawn at once."""
     known = {id(one): _slice_values(group, by) for group in groups for one in group}
     titles = [title for group in groups for title in _names(group, runs)]
+    mixed = {id(one) for group in groups if any(o.questions and o.model != ORACLE for o in group) for one in group}
     parts: list[tuple[int, str, str, Places]] = []
     for i, one in enumerate(found):
         parts.append((i, "", "", np.arange(len(one.questions))))
@@ -138,6 +139,7 @@ def _rows(
             n=len(one.questions), questions=len(one.run.questions), means=means[i][""][""].means, errors=one.errors,
             slices={kind: means[i].get(kind, {}) for kind in by},
             chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
+            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and id(one) in mixed,
         )
         for i, one in enumerate(found)
     ]  # fmt: skip

@@ -190,6 +190,7 @@ def _json_row(comparison: Comparison, standing: Standing, place: int) -> dict[st
         "errors": dict(row.errors),
         "chosen_by": None if row.chosen_by is None else sorted(row.chosen_by),
         "best": place == standing.best,
+        "ceiling": row.is_ceiling,
         "versus": _json_versus(standing, place),
     }
 
@@ -204,13 +205,15 @@ def _json_versus(standing: Standing, place: int) -> dict[str, Any] | None:
             name: {
                 "n": versus.difference.n,
                 "difference": _rounded(versus.difference.mean),
-                "low": _rounded(versus.difference.low),
-                "high": _rounded(versus.difference.high),
+                "low": _rounded(versus.difference.low) if versus.difference.has_interval else None,
+                "high": _rounded(versus.difference.high) if versus.difference.has_interval else None,
+                "interval": "bonett_price" if versus.difference.test == "mcnemar" else "bootstrap",
                 "won": versus.won,
                 "lost": versus.lost,
                 "test": versus.difference.test,
                 "p": _rounded(versus.difference.p),
                 "p_holm": _rounded(versus.p),
+                "comparisons": versus.comparisons,
                 "verdict": versus.verdict,
             }
             for name, versus in standing.versus[place].items()

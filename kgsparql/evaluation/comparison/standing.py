@@ -44,6 +44,8 @@ class Row:
     :param slices: by what questions are told apart by, then by its values in their order.
     :param chosen_by: who chose among candidates; ``None`` where no record says.
     :param is_no_ceiling: an oracle was there and did not choose: the figures are those without a model.
+    :param is_ceiling: an oracle chose, and in other rows of the dataset none does: it is what a method could reach, and
+        no method, so that it is never the best. Where every row is an oracle's, none is a ceiling among methods.
     """
 
     dataset: str
@@ -58,11 +60,12 @@ class Row:
     errors: Mapping[str, int]
     chosen_by: frozenset[str] | None = None
     is_no_ceiling: bool = False
+    is_ceiling: bool = False
 
     @property
     def title(self) -> str:
-        """The name, with a dagger for a row that is no ceiling."""
-        return f"{self.name} †" if self.is_no_ceiling else self.name
+        """The name, with a dagger for a row that is no ceiling, and a double one for a ceiling among methods."""
+        return f"{self.name} †" if self.is_no_ceiling else f"{self.name} ‡" if self.is_ceiling else self.name
 
     def mean(self, metric: str) -> float | None:
         """The mean of a metric; ``None`` where it is not defined."""
@@ -75,7 +78,8 @@ class Versus:
     """A row against the reference of its dataset in one metric.
 
     :param won: questions on which the row is better; on ``lost`` it is worse.
-    :param p: after Holm's correction for the rows that are compared with the reference in this metric.
+    :param p: after Holm's correction for ``comparisons`` in this metric: those of the rows with the baseline; where the
+        best was found on the same questions, those of every row with every other, since each might have been it.
     :param verdict: ``better``, ``worse``, or ``not shown`` to differ.
     """
 
@@ -83,6 +87,7 @@ class Versus:
     won: int
     lost: int
     p: float
+    comparisons: int
     verdict: str
 
 
@@ -96,7 +101,7 @@ class Standing:
     :param tied: the places of rows that are as good in that metric; ``decided_by`` is the metric that made one of them
         the best, empty if it is only the first.
     :param shared: questions that decided it: those that all rows with at least half as many as another were asked; 0
-        where there is none, and each row counts with its own.
+        where there is none, and each row counts with its own. Rows that cannot be the best do not count.
     :param reference: of the row that the others are compared with.
     :param tested: the metrics they are compared in.
     :param versus: by the place of a row, then by metric.
@@ -131,8 +136,8 @@ def standing(
     if defined:
         rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
     first = _best(group, rows, defined)
-    reference = _reference(baseline, rows, first.place)
-    versus = {} if reference is None else _versus(group, rows, reference, tested, seed)
+    reference, is_named = _reference(baseline, rows, first.place)
+    versus = {} if reference is None else _versus(group, rows, reference, tested, seed, is_named=is_named)
     notes = tuple(_notes(group, rows, tested, baseline))
     return Standing(
         dataset=rows[0].dataset, rows=tuple(rows), scored=tuple(group), primary=defined[0] if defined else "",
@@ -161,12 +166,13 @@ def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) 
     """The row with the best mean of the first metric, over questions that all were asked; ties go to the next metric.
 
     A row that was asked less than half as many questions as another is left out: it may have had the easy ones.
-    So is a row that is no ceiling, since it is not what the rows beside it are.
+    So is a row that is no ceiling, since it is not what the rows beside it are, and a ceiling among methods.
     """
     if not metrics:
         return _First(None)
-    most = max(row.n for row in rows)
-    able = [i for i, row in enumerate(rows) if 2 * row.n >= most and not row.is_no_ceiling]
+    methods = [i for i, row in enumerate(rows) if not row.is_no_ceiling and not row.is_ceiling]
+    most = max((rows[i].n for i in methods), default=0)
+    able = [i for i in methods if 2 * rows[i].n >= most]
     if not able:
         return _First(None)
     common = set.intersection(*({key(q) for q in group[i].questions} for i in able))
@@ -190,18 +196,18 @@ def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) 
     return _First(best, tied, next(iter(apart), ""), len(common))
 
 
-def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> int | None:
-    """The row that others are compared with.
+def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[int | None, bool]:
+    """The row that others are compared with, and whether it is the one that was named.
 
     :raises OptionError: if a name means several.
     """
     if not baseline:
-        return best
+        return best, False
     found = named_rows(baseline, rows)
     if len(found) > 1:
         which = "; ".join(rows[i].name for i in found)
         raise OptionError(f"--baseline {printable(baseline, 60)} may be {which}", hint="name one of these")
-    return found[0] if found else best
+    return (found[0], True) if found else (best, False)
 
 
 def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
@@ -212,11 +218,13 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
 
 
 def _versus(
-    group: Sequence[Scored], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int
+    group: Sequence[Scored], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int, *, is_named: bool
 ) -> dict[int, dict[str, Versus]]:
     """Every other row against the reference, on the questions that both were asked.
 
     A row that is no ceiling is not tested, as if it were one, beside those that are.
+
+    :param is_named: the reference was not found on these questions.
     """
     places = {key(question): i for i, question in enumerate(group[reference].questions)}
     found: dict[int, dict[str, Versus]] = {
@@ -232,16 +240,18 @@ def _versus(
             pairs[i] = first[both], second[both]
         drawn = zip(pairs, differences(list(pairs.values()), seed=seed), strict=True)
         tests = {i: difference for i, difference in drawn if difference is not None}
-        for (i, difference), p in zip(tests.items(), holm([d.p for d in tests.values()]), strict=True):
-            found[i][name] = _judged(difference, p, is_higher_better=METRICS[name].better == "higher")
+        count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
+        adjusted = holm([d.p for d in tests.values()], comparisons=count)
+        for (i, difference), p in zip(tests.items(), adjusted, strict=True):
+            found[i][name] = _judged(difference, p, count, is_higher_better=METRICS[name].better == "higher")
     return found
 
 
-def _judged(difference: Difference, p: float, *, is_higher_better: bool) -> Versus:
+def _judged(difference: Difference, p: float, comparisons: int, *, is_higher_better: bool) -> Versus:
     counts = difference.wins, difference.losses
     won, lost = counts if is_higher_better else counts[::-1]
     verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
-    return Versus(difference=difference, won=won, lost=lost, p=p, verdict=verdict)
+    return Versus(difference=difference, won=won, lost=lost, p=p, comparisons=comparisons, verdict=verdict)
 
 
 def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
@@ -262,6 +272,9 @@ def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], 
             f"nobody chooses in {'; '.join(unchosen)}: {which} as without a model, no ceiling of anything, and neither"
             " the best nor tested against it"
         )
+    if ceilings := [row.name for row in rows if row.is_ceiling]:
+        what = "its row is a ceiling" if len(ceilings) == 1 else "their rows are ceilings"
+        yield f"an oracle chooses in {'; '.join(ceilings)}: {what}, no method, and never the best"
     asked = [{key(question) for question in one.questions} for one in group if one.questions]
     if len(set(map(frozenset, asked))) > 1:
         common = len(set.intersection(*asked))

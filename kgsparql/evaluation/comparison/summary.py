@@ -25,8 +25,11 @@ def heading(standing: Standing) -> str:
 def summary(standing: Standing) -> Iterator[str]:
     """The best row, and who is shown to be worse than it."""
     metric = standing.primary
-    if standing.best is None and standing.primary and all(row.is_no_ceiling for row in standing.rows if row.n):
+    has_methods = any(row.mean(metric) is not None for row in standing.rows if not row.is_ceiling) if metric else False
+    if standing.best is None and metric and all(row.is_no_ceiling for row in standing.rows if row.n):
         yield "No row is a ceiling: nobody chooses in any of them."
+    elif standing.best is None and metric and not has_methods:
+        yield "No method has a figure: there are only ceilings, where an oracle chooses."
     elif standing.best is None:
         yield "No metric of quality is defined: nobody knows the right answers."
     else:
@@ -36,7 +39,7 @@ def summary(standing: Standing) -> Iterator[str]:
     reference = standing.rows[standing.reference]
     for verdict, words in (("worse", "worse than"), ("better", "better than"), ("not shown", "")):
         names = [
-            standing.rows[i].name
+            standing.rows[i].title
             for i, by_metric in standing.versus.items()
             if metric in by_metric and by_metric[metric].verdict == verdict
         ]
@@ -64,7 +67,9 @@ def _best(standing: Standing, best: Row) -> Iterator[str]:
     above = [
         f"{row.name} ({amount(metric, own)} of {row.n:,})"
         for row in standing.rows
-        if not row.is_no_ceiling and (own := row.mean(metric)) is not None and sign * (own - found.mean) > 1e-9
+        if not (row.is_no_ceiling or row.is_ceiling)
+        and (own := row.mean(metric)) is not None
+        and sign * (own - found.mean) > 1e-9
     ]
     if above:
         shared = f"the shared questions ({standing.shared:,})" if standing.shared else "rows with more of them"

@@ -11,7 +11,7 @@ from kgsparql.evaluation.comparison.standing import Row, Standing
 from kgsparql.evaluation.comparison.summary import heading, listed, summary
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
-from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
+from kgsparql.evaluation.statistics import FEW, RESAMPLES, Difference, Interval
 from kgsparql.terms import printable
 
 __all__ = ["HOW_SURE", "Section", "Table", "amount", "how_tested", "p_text", "sections"]
@@ -37,9 +37,10 @@ HOW_SURE = (
         f" the percentile bootstrap ({RESAMPLES:,} resamples), which is too narrow for few questions and near 0 and 1."
     ),
     (
-        "The interval of a difference is that of the paired bootstrap, of this one comparison. Its p is after Holm's"
-        " correction for all the rows that are compared in the same metric. So an interval may leave out 0 where p says"
-        " that no difference is shown: then p counts."
+        "The interval of a difference is of this one comparison: Bonett and Price's where every value is 0 or 1, else"
+        " that of the paired bootstrap. Its p is after Holm's correction for all comparisons in the same metric: of the"
+        " rows with the baseline; or, where the best was found on the same questions, of every row with every other."
+        " So an interval may leave out 0 where p says that no difference is shown: then p counts."
     ),
 )
 """What the figures behind a mean and a difference are."""
@@ -138,6 +139,8 @@ def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table
     )
     shown = [row.means[name] for row in standing.rows for name in metrics if name in with_intervals]
     captions = [*_how_sure(shown, comparison)]
+    if any(row.is_ceiling for row in standing.rows):
+        captions.insert(0, "‡ an oracle chooses: a ceiling, no method")
     if any(row.is_no_ceiling for row in standing.rows):
         captions.insert(0, "† nobody chooses: as without a model, no ceiling")
     if standing.best is not None and len(rows) > 1:
@@ -201,13 +204,16 @@ def how_tested(standing: Standing) -> str:
         *([f"{', '.join(exact)}: exact McNemar test"] if exact else []),
         *([f"{', '.join(other)}: paired randomisation test"] if other else []),
     ]
-    count = sum(1 for by_metric in standing.versus.values() if by_metric)
-    intervals = "In brackets: 95 % paired bootstrap interval"
+    methods = [*(["Bonett and Price's"] if exact else []), *(["paired bootstrap"] if other else [])]
+    intervals = f"In brackets: 95 % interval ({'; else '.join(methods)})"
+    rows = sum(1 for by_metric in standing.versus.values() if by_metric)
+    count = max((v.comparisons for by_metric in standing.versus.values() for v in by_metric.values()), default=0)
     if count < 2:
         return f"{'; '.join(parts)}. {intervals}. Where p is 0.05 or more, no difference is shown."
+    why = "" if count == rows else f" pairs of {rows + 1} rows, since the best was found on the same questions"
     return (
-        f"{'; '.join(parts)}. {intervals} of this one comparison; p is corrected for all {count} (Holm). So an interval"
-        " may leave out 0 where no difference is shown: p decides, which is below 0.05 for a difference."
+        f"{'; '.join(parts)}. {intervals} of this one comparison; p is corrected (Holm) for all {count}{why}. So an"
+        " interval may leave out 0 where no difference is shown: p decides, which is below 0.05 for a difference."
     )
 
 
@@ -227,6 +233,13 @@ def _weakened(standing: Standing) -> Iterator[str]:
         )
 
 
+def _bounds(metric: str, found: Difference) -> str:
+    """The interval of a difference in brackets; none where there is none."""
+    if not found.has_interval:
+        return ""
+    return f" [{signed(metric, found.low)}, {signed(metric, found.high)}]"
+
+
 def _versus(standing: Standing, comparison: Comparison) -> Table:
     assert standing.reference is not None  # noqa: S101 - there is no versus without it
     reference = standing.rows[standing.reference]
@@ -234,15 +247,14 @@ def _versus(standing: Standing, comparison: Comparison) -> Table:
     has_all = len(sizes) == 1 and all(standing.versus.values())
     rows: list[tuple[str, ...]] = []
     for i, by_metric in standing.versus.items():
-        name = standing.rows[i].name
+        name = standing.rows[i].title
         if not by_metric:
             rows.append((name, "0", "–", "–", "–", "none shared"))
         for place, (metric, versus) in enumerate(by_metric.items()):
             found = versus.difference
-            bounds = f"{signed(metric, found.low)}, {signed(metric, found.high)}"
             rows.append((
                 "" if place else name, *([] if has_all else [f"{found.n:,}"]), metric,
-                f"{signed(metric, found.mean)} [{bounds}]", f"{versus.won}:{versus.lost}",
+                f"{signed(metric, found.mean)}{_bounds(metric, found)}", f"{versus.won}:{versus.lost}",
                 f"{versus.verdict}, {p_text(versus.p)}",
             ))  # fmt: skip
     columns = ("method", *([] if has_all else ["n"]), "metric", "difference", "won:lost", "verdict")

@@ -37,7 +37,8 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
     several, from the folder on). No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself
     says which dataset it is.
 
-    :param columns: of CSV and TSV: which column holds what, as :func:`kgsparql.evaluation.datasets.csv_tables.read` says.
+    :param columns: of CSV and TSV: which column holds what, as
+        :func:`kgsparql.evaluation.datasets.csv_tables.read` says.
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, no format is recognised, or a column is missing.
     :raises DataError: if no question of the file can be used, or it is not what it should be.

@@ -10,7 +10,7 @@ from itertools import islice
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding
-from kgsparql.evaluation.datasets._fields import an_id, hops_of, text_to_ask, term_of
+from kgsparql.evaluation.datasets._fields import an_id, hops_of, term_of, text_to_ask
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
 
 __all__ = ["FIELDS", "read"]

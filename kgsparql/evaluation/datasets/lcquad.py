@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._document import Document, Reading
-from kgsparql.evaluation.datasets._fields import an_id, mapping, text_to_ask, text_of, topics_in
+from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
 
 __all__ = ["is_first", "is_second", "read_first", "read_second"]
 

@@ -13,7 +13,7 @@ from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.datasets._answers import gold_terms
 from kgsparql.evaluation.datasets._document import Document, Reading
-from kgsparql.evaluation.datasets._fields import an_id, mapping, text_to_ask, text_of, topics_in
+from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
 from kgsparql.terms import IRI, Literal, Term, iri, local_name, printable
 
 __all__ = ["is_qald", "read"]

@@ -32,7 +32,7 @@ __all__ = ["Run", "RunDirectory", "appended", "is_free", "whole_lines", "written
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
 
-_LABEL = re.compile(r"[a-z0-9_+-]+")
+_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
 """The label of a method, which names its files."""
 
 
@@ -167,7 +167,9 @@ class RunDirectory:
         with writing(self.path):
             for file in sorted(self.path.glob("*/*.jsonl")):
                 with file.open("r+b") as stream:
-                    stream.truncate(_end_of_lines(stream))
+                    end = _end_of_lines(stream)
+                    if end < stream.seek(0, os.SEEK_END):
+                        stream.truncate(end)
 
 
 def _end_of_lines(stream: BinaryIO, block: int = 1 << 20) -> int:

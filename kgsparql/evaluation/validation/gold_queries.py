@@ -56,7 +56,7 @@ _HINTS = (
     ),
     (
         re.compile(r'expected one of "\$", "\(", "\*", "\?"'),
-        "what is computed stands in brackets with its name: SELECT (COUNT(?x) AS ?n)",
+        "what is computed stands in brackets with its name: (COUNT(?x) AS ?n)",
     ),
     (re.compile(r"SERVICE is not run here"), "a query may not ask other servers: put what it needs into the graph"),
     (re.compile(r"[Pp]refix"), "declare it at the head of the query; only well-known prefixes need no declaration"),
