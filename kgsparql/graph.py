@@ -46,12 +46,15 @@ class Solutions(Sequence[Solution]):
 class KnowledgeGraph(Protocol):
     """A graph that answers SPARQL. Its default graph is the union of everything it holds.
 
-    ``name`` is what the user called it and what citations say. ``chunk_size`` is how many terms one ``VALUES`` block
-    may hold; exploration sends as many queries as that makes necessary.
+    ``name`` is what the user called it and what citations say.
     """
 
     name: str
-    chunk_size: int
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
+        ...
 
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT; none at all, and no query sent, when a parameter was bound to no term.

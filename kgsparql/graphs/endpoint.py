@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointTimeoutError, KgsparqlError
@@ -18,12 +17,10 @@ from kgsparql.evidence import Source
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.named_graphs import NamedGraphs, Seen, is_about_the_query
-from kgsparql.graphs.sparql_request import Address, Form, Reply, Sent
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.sparql_request import Address, Form, Reply, Sender, Sent
 from kgsparql.query import Query
 from kgsparql.terms import Literal
-
-if TYPE_CHECKING:
-    from kgsparql.graphs.sparql_http import Client
 
 __all__ = ["EndpointGraph"]
 
@@ -43,6 +40,7 @@ class EndpointGraph:
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
+    :param profile: how it is to be asked.
     :param timeout_s: for one query, from its name server to the last byte.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line a person should read, once.
@@ -52,7 +50,6 @@ class EndpointGraph:
     'https://example.org/sparql'
     """
 
-    chunk_size = 200
     is_remote = True
     stored: tuple[StoredSource, ...] = ()
 
@@ -61,12 +58,14 @@ class EndpointGraph:
         url: str,
         *,
         name: str | None = None,
+        profile: EndpointProfile = UNKNOWN,
         timeout_s: float = 30.0,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
     ) -> None:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
+        self.profile = profile
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
         self._usage: Usage | None = None
@@ -82,6 +81,11 @@ class EndpointGraph:
         view = copy.copy(self)
         view._usage = usage  # noqa: SLF001 - its own
         return view
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold."""
+        return self.profile.chunk_size
 
     @property
     def url(self) -> str:
@@ -217,12 +221,16 @@ class EndpointGraph:
         cancel: threading.Event | None,
     ) -> tuple[Reply, Sent]:
         sent = Sent(self.url, query.name, query.text, timeout_s, (self._address.password, *self._address.keys))
-        client = self._found.client
-        if client is None:
-            from kgsparql.graphs.sparql_http import Client
+        sender = self._found.sender
+        if sender is None:
+            sender = self._found.sender = self._new_sender()
+        return sender.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
 
-            client = self._found.client = Client(self._address, max_bytes=self._max_bytes)
-        return client.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
+    def _new_sender(self) -> Sender:
+        """What brings queries to the endpoint, each wrapped in the next: the connection, manners, a recording."""
+        from kgsparql.graphs.sparql_http import Client
+
+        return Client(self._address, max_bytes=self._max_bytes)
 
     def _seen(self, timeout_s: float, cancel: threading.Event | None) -> Seen:
         return self._named_graphs.seen(self._select, timeout_s, cancel)
@@ -246,6 +254,6 @@ class EndpointGraph:
 class _Found:
     """What was found out about an endpoint once, for all that ask it."""
 
-    client: Client | None = None
+    sender: Sender | None = None
     fingerprint: str | None = None
     has_named_graphs: bool | None = None

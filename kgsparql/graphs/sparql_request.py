@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
 from kgsparql.redaction import is_secret_name, unreadable_url
 from kgsparql.terms import printable
 
-__all__ = ["Address", "Form", "Reply", "Sent", "is_address"]
+__all__ = ["Address", "Form", "Reply", "Sender", "Sent", "is_address"]
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 
@@ -105,8 +106,34 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, all of it, unpacked."""
+    """What came back, all of it, unpacked.
+
+    :param seconds: from the request to the last byte.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
+    seconds: float = 0.0
+
+
+class Sender(Protocol):
+    """Brings a query to an endpoint: over HTTP, with manners, or out of a recording."""
+
+    def send(
+        self,
+        sent: Sent,
+        form: Form,
+        *,
+        parameters: Mapping[str, str],
+        left_s: float,
+        cancel: threading.Event | None = None,
+    ) -> Reply:
+        """The reply to a query.
+
+        :param parameters: sent beside the query.
+        :param left_s: until the deadline; what looking round took may be gone from ``sent.timeout_s``.
+        :raises UnreachableError: if there is no whole reply in time.
+        :raises CancelledError: if ``cancel`` is set meanwhile.
+        """
+        ...
