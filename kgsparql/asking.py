@@ -34,6 +34,7 @@ class Asking:
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
+    :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
     :param augment: have the model say more precisely what is asked, for what is ranked and chosen: one call more.
     :param rerank: so many pieces of the evidence are chosen to come first, once more: one call more with a model.
     :param chooser: makes who chooses in the place of model and ranker: an oracle, for ceilings.
@@ -45,6 +46,7 @@ class Asking:
     model: LanguageModel | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
+    qualifiers: bool = False
     augment: bool = False
     rerank: int | None = None
     chooser: Callable[[RankerChooser], Chooser] | None = None

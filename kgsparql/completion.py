@@ -14,6 +14,7 @@ from kgsparql.query import Query
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.verbalising import Line, line_terms, line_text
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["ENDS", "answers_at_ends", "completed"]
 
@@ -50,7 +51,7 @@ def completed(
     :raises BudgetExceededError: if the budget ends before.
     """
     found = walk_ends(session.graph, walks, limit=limit)
-    named = [[end for end in own.items if not isinstance(end, BlankNode)] for own in found]
+    named = [[end for end in own.items if not is_mediator(end)] for own in found]
     ends = [[e for e in own if e != walk.start] or own for own, walk in zip(named, walks, strict=True)]
     labels = session.labels(end for own in ends if len(own) <= LABELLED for end in own)
     ordered = [_ordered(own, labels) for own in ends]
@@ -65,7 +66,7 @@ def completed(
             session,
             cuts=cuts_of,
             without_start=len(own) < len(all_named),
-            without_blank=len(all_named) < len(met.items),
+            left_out=[end for end in met.items if is_mediator(end)],
         )
         if own and via.items
         else None
@@ -88,9 +89,12 @@ def _item(
     *,
     cuts: tuple[Cut, ...],
     without_start: bool,
-    without_blank: bool,
+    left_out: Sequence[Term],
 ) -> EvidenceItem:
-    """The item of one walk: the first way to each end that is shown."""
+    """The item of one walk: the first way to each end that is shown.
+
+    :param left_out: ends that have no name for a reader, which its query leaves out too.
+    """
     first: dict[Term, Way] = {}
     for way in ways:
         first.setdefault(way.path.end, way)
@@ -109,7 +113,8 @@ def _item(
             walk.start,
             constraints=walk.constraints,
             without_start=without_start,
-            without_blank=without_blank,
+            without_blank=any(isinstance(end, BlankNode) for end in left_out),
+            without_statements=any(isinstance(end, IRI) for end in left_out),
         ),
         cuts=cuts,
         ways=line.ways,

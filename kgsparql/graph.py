@@ -11,7 +11,7 @@ from kgsparql.evidence import Source
 from kgsparql.query import Query
 from kgsparql.terms import Term, Triple
 
-__all__ = ["BlankNodeLookup", "Interruptible", "KnowledgeGraph", "OpenedGraph", "Solution", "Solutions"]
+__all__ = ["BlankNodeLookup", "CutShort", "Interruptible", "KnowledgeGraph", "OpenedGraph", "Solution", "Solutions"]
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""
@@ -22,11 +22,19 @@ class Solutions(Sequence[Solution]):
     """The solutions of a SELECT.
 
     :param complete: an endpoint may cut a result and still say 200; then this is ``False``.
+    :param reason: why it is not, in a clause.
+    :param invalid: solutions that are missing because a term in them is none; asking for less does not bring them.
+    :param left_out: how many solutions came and were not wanted: what led nowhere.
+    :param failed: of several graphs asked at once, those that did not reply; asking for less does not bring theirs.
     """
 
     variables: tuple[str, ...] = ()
     solutions: tuple[Solution, ...] = ()
     complete: bool = True
+    left_out: int = 0
+    reason: str = ""
+    invalid: int = 0
+    failed: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Solution: ...
@@ -80,8 +88,17 @@ class KnowledgeGraph(Protocol):
 class BlankNodeLookup(Protocol):
     """A graph whose blank nodes keep their names between queries, as in an embedded store."""
 
-    def sources_of(self, triple: Triple) -> tuple[Source, ...]:
-        """Where a triple is found; empty if it is not there."""
+    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
+        """Where a triple is found; empty if it is not there, ``None`` if that cannot be asked."""
+        ...
+
+
+@runtime_checkable
+class CutShort(Protocol):
+    """A graph that keeps in mind which results an endpoint cut, to tell the reader."""
+
+    def will_ask_again(self, solutions: Solutions) -> None:
+        """The reader need not be told of this result: what is missing is asked for in parts."""
         ...
 
 

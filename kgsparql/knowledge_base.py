@@ -22,6 +22,7 @@ from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighb
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.noise import Noise
 from kgsparql.passage_building import IndexedTexts, build_passages
 from kgsparql.passages import PASSAGE_TOKENS, Passages
 from kgsparql.paths import Directions
@@ -147,7 +148,7 @@ class KnowledgeBase:
         emit = Numbering(asking.emit, lambda: usage.seconds)
         session = Session(
             question=text,
-            graph=MeteredGraph(self.graph, usage, emit),
+            graph=MeteredGraph(self.graph, usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers)),
             linker=linker,
             ranker=ranker,
             model=asking.model,
@@ -180,6 +181,8 @@ class KnowledgeBase:
         try:
             if "is_empty" not in self.__dict__:
                 self.__dict__["is_empty"] = _is_empty(graph)
+            if "noise" not in self.__dict__:
+                self.__dict__["noise"] = _noise(graph)
             if with_labels and not self.is_empty and "index" not in self.__dict__:
                 self.__dict__["index"] = self._index_of(graph, usage.cancel)
         finally:
@@ -189,6 +192,11 @@ class KnowledgeBase:
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
         return _is_empty(self.graph)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """What no method walks in this graph."""
+        return _noise(self.graph)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -398,6 +406,19 @@ def open(
 def _is_empty(graph: OpenedGraph) -> bool:
     (found,) = graph.select(Query.load("any"))
     return found["count"] == Literal(0)
+
+
+def _noise(graph: OpenedGraph) -> Noise:
+    """What the profile of an endpoint calls noise, and the identifiers of a Wikibase.
+
+    A public endpoint that is known to be none is not asked for those.
+    """
+    profile = graph.profile if isinstance(graph, EndpointGraph) else None
+    if profile is None:
+        return Noise.of(graph)
+    if profile.is_public and not profile.external_ids:
+        return Noise(frozenset(profile.noise))
+    return Noise.of(graph, profile.noise)
 
 
 def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kgsparql.terms import IRI
+import re
+
+from kgsparql.terms import IRI, BlankNode, Term
 
 __all__ = [
     "ALTERNATIVE_LABELS",
@@ -13,6 +15,8 @@ __all__ = [
     "SAME_AS",
     "SUBCLASS_OF",
     "UNWALKED",
+    "claim_part",
+    "is_mediator",
 ]
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -68,7 +72,6 @@ PREDICATE_LABEL_LINKS = tuple(
     IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
 )
 """Wikidata labels its properties on another node; these lead from there to the predicate that is used."""
-
 UNWALKED = frozenset(
     (
         RDF_TYPE,
@@ -90,3 +93,41 @@ UNWALKED = frozenset(
     )
 )
 """Predicates that are read but not walked: they say what a term is called or is, not what it has to do with others."""
+
+_CLAIM_PARTS = re.compile(
+    r"/prop/(?:(?P<kind>direct|direct-normalized|statement|qualifier|reference|novalue)/)?"
+    r"(?P<normalized>value/|value-normalized/)?(?P<property>P[1-9][0-9]*)\Z"
+)
+"""The IRIs that a Wikibase, such as Wikidata, gives to each of its properties."""
+
+_STATEMENT = "/entity/statement/"
+
+
+def claim_part(predicate: IRI) -> tuple[str, str] | None:
+    """Which part of a statement in a Wikibase a predicate leads to, and of which property; ``None`` for any other.
+
+    ``direct`` leads from an entity to a value, ``claim`` from an entity to a statement, which has a ``statement``
+    (the value) and may have a ``qualifier``; ``other`` are references, normalised values and the like.
+
+    >>> wikidata = "http://www.wikidata.org/prop/"
+    >>> claim_part(IRI(wikidata + "direct/P39")), claim_part(IRI(wikidata + "P39"))
+    (('direct', 'P39'), ('claim', 'P39'))
+    >>> claim_part(IRI(wikidata + "qualifier/P580")), claim_part(IRI(wikidata + "statement/value/P580"))
+    (('qualifier', 'P580'), ('other', 'P580'))
+    >>> claim_part(IRI("http://xmlns.com/foaf/0.1/knows"))
+    """
+    found = _CLAIM_PARTS.search(predicate.value)
+    if found is None:
+        return None
+    kind = found["kind"] or "claim"
+    is_plain = found["normalized"] is None and kind in {"direct", "claim", "statement", "qualifier"}
+    return (kind if is_plain else "other", found["property"])
+
+
+def is_mediator(term: Term) -> bool:
+    """Whether a term only stands between others, with no name a reader would know: a blank node, or a statement.
+
+    >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
+    (True, False)
+    """
+    return isinstance(term, BlankNode) or (isinstance(term, IRI) and _STATEMENT in term.value)

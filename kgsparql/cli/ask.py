@@ -62,6 +62,9 @@ def ask(
         bool,
         typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it."),
     ] = True,
+    qualifiers: Annotated[
+        bool, typer.Option("--qualifiers", help="Walk the statements of Wikidata too: since when, with whom.")
+    ] = False,
     augment: Annotated[
         bool,
         typer.Option("--augment", help="Have the model reword the question for the search: a call more. Experimental."),
@@ -113,7 +116,7 @@ def ask(
     asking = Asking(
         retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
         budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
-        complete=complete, augment=augment, rerank=rerank, model=model.opened(seed=seed),
+        complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank, model=model.opened(seed=seed),
     )  # fmt: skip
     asking.method()  # a wrong name or option is said before a graph is loaded
     with asking.model or nullcontext(), graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
-from kgsparql.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import CutShort, KnowledgeGraph, Solution, Solutions
 from kgsparql.paths import Direction
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
@@ -48,6 +48,8 @@ def ask_all(
 ) -> Asked[K]:
     """Ask about all keys in chunks; halve a chunk whose solutions reach the bound until it does not, or is one key.
 
+    So too where an endpoint cut the result: a key whose own result is not complete is one that reaches the bound.
+
     A query that came back under its bound is the whole truth about its chunk, so ordinary keys cost one query per
     chunk, and only a key that alone reaches the bound needs other questions.
 
@@ -64,9 +66,11 @@ def ask_all(
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = graph.select(query_of(chunk, at_most))
-        if found.complete and sum(map(weight, found)) <= at_most:
+        if (found.complete or found.failed or found.invalid) and sum(map(weight, found)) + found.left_out <= at_most:
             asked.solutions.extend(found)
             continue
+        if len(chunk) > 1 and isinstance(graph, CutShort):
+            graph.will_ask_again(found)
         heaviest, rest = _divided(chunk, found, key_of, weight)
         if heaviest is None:
             half = len(chunk) // 2

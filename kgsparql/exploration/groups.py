@@ -108,7 +108,9 @@ def hub_groups(
     seen = _members(solution for entity, some in hubs.items() if entity not in whole for solution in some)
     for group, ends in _some_of_each(graph, larger, seen, limit).items():
         groups[group] = NeighbourGroup(*group, tuple(ends), larger[group].count, larger[group].exact)
-    return groups, list(counted.cuts)
+    lost = (group for group in larger if group not in groups)  # an endpoint cut what it should have said of them
+    cuts = (Cut("neighbours", 0, larger[g].count if larger[g].exact else None, f"{g[0]} {g[1]}") for g in lost)
+    return groups, [*counted.cuts, *cuts]
 
 
 def _some_of_each(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsparql.errors import InputError
+from kgsparql.errors import EndpointReplyError, InputError
 from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import BOUND, Asked, ask_all, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, is_mediator
 
 __all__ = ["by_label", "labels", "language_rank", "texts", "types"]
 
@@ -54,12 +54,14 @@ def labels(
     """
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
-    iris = [term for term in wanted if isinstance(term, IRI)]
-    best = dict(_best_labels(_label_solutions(graph, iris, predicates), languages, predicates))
+    iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
+    best = dict(_best_labels(_label_solutions(graph, iris, predicates, languages), languages, predicates))
+    if others := [term for term in iris if term not in best]:
+        best |= _best_labels(_label_solutions(graph, others, predicates, ()), languages, predicates)
     best |= _best_labels(_names(graph, [term for term in iris if term not in best]), languages, ())
     for term in wanted:
         if isinstance(term, IRI):
-            named[term] = best.get(term) or Label(local_name(term), derived=True)
+            named[term] = best.get(term) or Label("[]" if is_mediator(term) else local_name(term), derived=True)
         elif isinstance(term, Literal):
             named[term] = Label(term.value, term.language)
         else:
@@ -67,15 +69,25 @@ def labels(
     return named
 
 
-def _label_solutions(graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Sequence[IRI]) -> list[Solution]:
+def _label_solutions(
+    graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Sequence[IRI], languages: Sequence[str]
+) -> list[Solution]:
+    """The labels of these terms in some languages and those that any reader is given; without any, in all."""
     own = Query.load("labels").bind(predicate=predicates)
     linked = Query.load("labels_linked").bind(predicate=predicates, link=PREDICATE_LABEL_LINKS)
+    if languages:
+        own, linked = (query.bind(range=_ranges(languages)) for query in (own, linked))
 
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in (own, linked)])
 
     asked = ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"])
     return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+
+
+def _ranges(languages: Sequence[str]) -> list[Literal]:
+    """The language ranges of what a reader is given first; labels without a tag are beside them."""
+    return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
 
 
 def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> Asked[Term]:
@@ -135,6 +147,7 @@ def by_label(
     320,000). Of more than 10,000 namesakes some may be absent: a result of more than that may not be all.
 
     :raises InputError: for a language tag that is not one.
+    :raises EndpointReplyError: if nothing is found where an endpoint cut what it found.
     """
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(_tagged(text, tag) for tag in tags)]
@@ -145,11 +158,20 @@ def by_label(
 
     asked = ask_all(graph, query_of, literals, key_of=lambda solution: solution["label"])
     found = _named([*asked.solutions, *(solution for some in asked.over.values() for solution in some)])
-    if not found:
-        found = _named(graph.select(Query.load("by_name").bind(label=literals).limit(BOUND + 1)))
-    if not found:
-        in_any = Query.load("by_text").bind(text=[Literal(text)], predicate=predicates)
-        found = _named(graph.select(in_any.limit(BOUND + 1)))
+    cut = [some for some in asked.over.values() if not some]
+    for wider in () if found else (
+        Query.load("by_name").bind(label=literals),
+        Query.load("by_text").bind(text=[Literal(text)], predicate=predicates),
+    ):  # fmt: skip
+        solutions = graph.select(wider.limit(BOUND + 1))
+        cut += [] if solutions.complete else [list(solutions)]
+        if found := _named(solutions):
+            break
+    if cut and not found:
+        raise EndpointReplyError(
+            f"{graph.name} cut the search for {printable(text, 80)!r}, so it cannot be said whether there is one",
+            code="E_PARTIAL", hint="name it by its IRI",
+        )  # fmt: skip
     return tuple(sorted(found, key=order_key))
 
 
@@ -189,16 +211,16 @@ def texts(
 ) -> Found[Text]:
     """The descriptions of each entity, in the best language each predicate has; in the order of the predicates.
 
+    One that has any in the languages, in English, as ``mul`` or without a tag is asked for no others.
+
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
     query = Query.load("labels").bind(predicate=predicates)
-    asked = _about(graph, query, starts)
-    groups: dict[tuple[Term, Term], list[Literal]] = {}
-    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
-        literal = solution["label"]
-        if isinstance(literal, Literal) and literal.value.strip():
-            groups.setdefault((solution["entity"], solution["predicate"]), []).append(literal)
+    groups, cuts = _literals(graph, query.bind(range=_ranges(languages)), starts)
+    found = {entity for entity, _ in groups}
+    others, more = _literals(graph, query, [entity for entity in starts if entity not in found])
+    groups, cuts = groups | others, cuts + more
     items: list[Text] = []
     for entity in starts:
         for predicate in predicates:
@@ -206,5 +228,17 @@ def texts(
             best = min((language_rank(literal.language, languages) for literal in literals), default=None)
             kept = [literal for literal in literals if language_rank(literal.language, languages) == best]
             items.extend(Text(entity, predicate, literal) for literal in sorted(kept, key=order_key))
-    cuts = tuple(Cut("texts", len(some), None, str(entity)) for entity, some in asked.over.items())
     return Found(tuple(items), cuts)
+
+
+def _literals(
+    graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]
+) -> tuple[dict[tuple[Term, Term], list[Literal]], tuple[Cut, ...]]:
+    """The texts that the labels query finds, by entity and predicate."""
+    asked = _about(graph, query, entities)
+    groups: dict[tuple[Term, Term], list[Literal]] = {}
+    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+        literal = solution["label"]
+        if isinstance(literal, Literal) and literal.value.strip():
+            groups.setdefault((solution["entity"], solution["predicate"]), []).append(literal)
+    return groups, tuple(Cut("texts", len(some), None, str(entity)) for entity, some in asked.over.items())

@@ -10,7 +10,8 @@ from kgsparql.exploration.asking import ask_all, far_end, skipping, union_of
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
 from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Term, Triple
+from kgsparql.terms import IRI, Term, Triple
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["hop_of", "mediated_paths"]
 
@@ -56,7 +57,7 @@ def mediated_paths(
             if may_follow(*path.hops):
                 found[group].append(path)
     for (entity, step), paths in found.items():
-        if nested and any(isinstance(path.end, BlankNode) for path in paths):
+        if nested and any(is_mediator(path.end) for path in paths):
             cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
     return found, cuts
 

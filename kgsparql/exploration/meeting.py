@@ -87,7 +87,7 @@ def joints(
 def _bounded(graph: KnowledgeGraph, arms: Sequence[Query], bound: int) -> tuple[Solutions, bool]:
     """The solutions of some queries, at most so many of each and one more; and whether those are all."""
     solutions = graph.select(union_of([arm.limit(bound + 1) for arm in arms]))
-    return solutions, solutions.complete and len(solutions) <= bound
+    return solutions, solutions.complete and len(solutions) + solutions.left_out <= bound
 
 
 def _chunks(side: Side, size: int) -> Iterator[list[Term]]:

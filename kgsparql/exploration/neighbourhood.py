@@ -14,8 +14,8 @@ from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, grou
 from kgsparql.exploration.mediators import hop_of, mediated_paths
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import Directions, Hop, Path
-from kgsparql.terms import IRI, BlankNode, Term
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.terms import IRI, Term
+from kgsparql.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["neighbourhood", "neighbours"]
 
@@ -93,7 +93,8 @@ def neighbourhood(
         ]
         for hop in hops_met:
             found.setdefault(hop.triple, hop)
-        ends = dict.fromkeys(hop.end for hop in hops_met if isinstance(hop.end, IRI))
+        met = (hop.end for hop in hops_met)
+        ends = dict.fromkeys(end for end in met if isinstance(end, IRI) and not is_mediator(end))
         frontier = [end for end in ends if end not in visited]
         visited.update(frontier)
         if not frontier:
@@ -113,7 +114,7 @@ def _with_mediators(
     graph: KnowledgeGraph, groups: dict[Group, NeighbourGroup], *, direction: Directions, skip: frozenset[IRI]
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
     """The groups, those with blank nodes with the paths through them; blank nodes in the order of these paths."""
-    mediators = [key for key, group in groups.items() if any(isinstance(t, BlankNode) for t in group.neighbours)]
+    mediators = [key for key, group in groups.items() if any(is_mediator(t) for t in group.neighbours)]
     if not mediators:
         return groups, []
     found, cuts = mediated_paths(graph, mediators, direction=direction, skip=skip)
@@ -138,7 +139,7 @@ def _first(group: NeighbourGroup, limit: int) -> NeighbourGroup:
 
     On an endpoint blank nodes have other names in every reply: then the paths through the first so many.
     """
-    shown: set[Term] = {term for term in group.neighbours[:limit] if isinstance(term, BlankNode)}
+    shown: set[Term] = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)
     if not shown & met.keys():
         shown = set(islice(met, limit))

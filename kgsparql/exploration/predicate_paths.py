@@ -14,7 +14,7 @@ from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.paths import Directions, PropertyPath, Step
 from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["PredicatePath", "predicate_paths"]
 
@@ -64,7 +64,8 @@ def predicate_paths(
     for hops in range(1, max_hops + 1):
         if not level:
             break
-        entities = sorted({end for ends in level.values() for end in ends if isinstance(end, IRI)}, key=str)
+        met = {end for ends in level.values() for end in ends}
+        entities = sorted((end for end in met if isinstance(end, IRI) and not is_mediator(end)), key=str)
         if hops == max_hops and hops > 1:
             counted = predicates(graph, entities, direction=direction, skip=skipped)
             cuts.update(dict.fromkeys(counted.cuts))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, EndpointTimeoutError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.evidence import Source
 from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions
+from kgsparql.graphs.noise import Noise
 from kgsparql.query import Query
 from kgsparql.terms import Triple
 
@@ -23,12 +24,16 @@ class MeteredGraph:
 
     :param limited: ``False`` for the work an answer owes its reader however little is left: labels and verification.
         It is counted, and it stops when the question is stopped.
+    :param noise: predicates whose solutions are left out.
+    :param cut_short: why results were not complete, for each that was not; shared with :meth:`unlimited`.
     """
 
     graph: KnowledgeGraph
     usage: Usage
     emit: Emit
     limited: bool = True
+    noise: Noise = field(default_factory=Noise)
+    cut_short: list[str] = field(default_factory=list)
     name: str = field(init=False)
     chunk_size: int = field(init=False)
 
@@ -38,7 +43,12 @@ class MeteredGraph:
 
     def unlimited(self) -> MeteredGraph:
         """The same graph, still counted, without limits."""
-        return MeteredGraph(self.graph, self.usage, self.emit, limited=False)
+        return replace(self, limited=False)
+
+    def will_ask_again(self, solutions: Solutions) -> None:
+        """The reader need not be told of this result: what is missing is asked for in parts."""
+        if not solutions.complete and solutions.reason in self.cut_short:
+            self.cut_short.remove(solutions.reason)
 
     def select(self, query: Query) -> Solutions:
         """As :meth:`KnowledgeGraph.select`.
@@ -48,7 +58,7 @@ class MeteredGraph:
         """
         if query.empty:
             return Solutions()
-        return self._counted(query, lambda: self._select(query))
+        return self.noise.without(self._counted(query, lambda: self._select(query)))
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
@@ -62,10 +72,12 @@ class MeteredGraph:
         began = time.perf_counter()
         try:
             solutions = run()
-        except EndpointTimeoutError:
-            if self.limited:
-                self.usage.check()  # what was over may have been the time of the question
+        except EndpointTimeoutError as error:
+            if self.limited:  # what was over may have been the time of the question
+                self.usage.check(error.message if "waited_s" in error.detail else "")
             raise
+        if not solutions.complete:
+            self.cut_short.append(solutions.reason)
         if not self.limited:
             self.usage.owed_query(len(solutions))
         self.emit(

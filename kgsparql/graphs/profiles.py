@@ -43,11 +43,16 @@ class EndpointProfile:
     :param pause_s: between the end of a query and the next.
     :param query_seconds: of a minute that its queries may run altogether, ``burst_seconds`` at most saved up.
     :param errors_per_minute: from which on a client is banned.
+    :param signs: how it is told: ``Header: how its value begins``, ``URL: part of it``, or how an IRI begins that its
+        service description mentions.
     :param statuses: statuses that mean something of their own.
     :param has_union: whether the default graph is the union of all graphs; ``None``: find out.
+    :param has_named_graphs: whether there are any, so that it makes sense, and is allowed, to ask for them; ``None``:
+        find out.
     :param text_search: how labels can be searched.
     :param label_predicates: the best first; none for those that kgsparql knows.
     :param noise: predicates that lead nowhere, beside those that kgsparql knows.
+    :param external_ids: it is a Wikibase, which says itself which predicates lead to identifiers in other catalogues.
     :param avoid: forms of queries it fails at: ``long paths``, ``one-term values``, ``text filters``.
     :param silent_timeout_s: an empty result that took so long may be one that ran out of time.
     :param keep_s: how long a result may be used again.
@@ -70,12 +75,15 @@ class EndpointProfile:
     query_seconds: float | None = None
     burst_seconds: float | None = None
     errors_per_minute: int | None = None
+    signs: tuple[str, ...] = ()
     statuses: tuple[StatusMeaning, ...] = ()
     has_union: bool | None = None
+    has_named_graphs: bool | None = None
     text_search: TextSearch = "none"
     label_predicates: tuple[IRI, ...] = ()
     predicate_label_links: tuple[IRI, ...] = ()
     noise: tuple[IRI, ...] = ()
+    external_ids: bool = False
     avoid: frozenset[str] = frozenset()
     silent_timeout_s: float | None = None
     keep_s: float = 0.0

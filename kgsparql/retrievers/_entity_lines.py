@@ -16,6 +16,7 @@ from kgsparql.retrievers._lines import lines_around, lines_beyond, without_inver
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verbalising import Line, line_terms, line_text
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of", "terms_shown"]
 
@@ -100,7 +101,7 @@ def _further(lines: Sequence[Line], session: Session) -> list[Line]:
 
 def _hops(group: NeighbourGroup) -> list[Hop]:
     near, step = group.entity, group.step
-    ends = [far for far in group.neighbours if not isinstance(far, BlankNode)]
+    ends = [far for far in group.neighbours if not is_mediator(far)]
     pairs = [(near, far) if step.direction == "forward" else (far, near) for far in ends]
     return [Hop(Triple(subject, step.predicate, object_), step.direction) for subject, object_ in pairs]  # type: ignore[arg-type]
 
@@ -153,8 +154,8 @@ def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], s
     :param groups: the neighbours of the entities, blank nodes among them, which are no ends of lines.
     """
     labels = session.labels(terms_shown(ranked), owed=True)
-    blank = {(g.entity, g.step) for g in groups if any(isinstance(term, BlankNode) for term in g.neighbours)}
-    return [_item(own, labels, without_blank=(own.line.start, own.line.path.steps[0]) in blank) for own in ranked]
+    left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
+    return [_item(own, labels, left_out.get((_iri(own.line.start), own.line.path.steps[0]), ())) for own in ranked]
 
 
 def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
@@ -162,12 +163,16 @@ def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
     return list(line_terms(own.shown for own in ranked))
 
 
-def _item(ranked: RankedLine, labels: Mapping[Term, str], *, without_blank: bool) -> EvidenceItem:
+def _item(ranked: RankedLine, labels: Mapping[Term, str], left_out: Sequence[Term]) -> EvidenceItem:
     """A line as an item; of one step with everything it leads to, also what may be named as the answer in one go."""
     line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
     ends = shown.ends if whole and len(line.path) == 1 and len(shown.ends) > 1 else ()
-    answers = Query.answers(line.path, _iri(line.start), without_blank=without_blank)
+    answers = Query.answers(
+        line.path, _iri(line.start),
+        without_blank=any(isinstance(term, BlankNode) for term in left_out),
+        without_statements=any(isinstance(term, IRI) for term in left_out),
+    )  # fmt: skip
     return EvidenceItem(
         kind="path" if len(line.path) > 1 else "neighbours",
         text=line_text(shown, labels),

@@ -11,13 +11,15 @@ import numpy as np
 from kgsparql.documents import BYTES_PER_TOKEN, cut
 from kgsparql.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.exploration import NeighbourGroup, Text
+from kgsparql.exploration.triples import lookup
 from kgsparql.mention_matching import MentionMatcher
 from kgsparql.passages import PASSAGE_TOKENS
 from kgsparql.paths import Hop, PropertyPath, Step
 from kgsparql.query import Query
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, normalised, printable
+from kgsparql.terms import IRI, Literal, Term, Triple, normalised, printable
 from kgsparql.verbalising import arrow
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["chunk_scores", "passage_items", "passage_terms"]
 
@@ -162,12 +164,11 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
             text += f"{'.' if kept and text[-1] not in '.!?…' else ''}{said}"
             kept += fact
         if kept:
-            rows = [(hop.triple.subject, hop.triple.predicate, hop.triple.object) for hop in kept]
             item = EvidenceItem(
                 kind="passage",
                 text=text,
                 triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in kept),
-                query=Query.load("verify").bind_rows(("subject", "predicate", "object"), rows),
+                query=lookup(hop.triple for hop in kept),
             )
             yield _Chunk(frozenset((term,)), item=item)
 
@@ -196,7 +197,7 @@ def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
     """The first neighbours of each predicate as hops: literals first, then links from the entity, then links to it."""
     facts = []
     for group in groups:
-        ends = [end for end in group.neighbours if not isinstance(end, BlankNode)][:_CARD_ENDS]
+        ends = [end for end in group.neighbours if not is_mediator(end)][:_CARD_ENDS]
         hops = [_hop(group.entity, group.step, end) for end in ends]
         if hops:
             facts.append(hops)

@@ -9,8 +9,9 @@ from kgsparql.evidence import Cut
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.paths import Direction, Hop, Path, PropertyPath, may_follow
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.terms import IRI, Literal, Term, Triple
 from kgsparql.verbalising import Line
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
 
@@ -19,12 +20,12 @@ def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
     """A line for each group of neighbours; what lies behind blank nodes instead of the blank nodes themselves."""
     lines = []
     for group in groups:
-        plain = [Path(group.entity, (hop,)) for hop in _hops(group) if not isinstance(hop.end, BlankNode)]
+        plain = [Path(group.entity, (hop,)) for hop in _hops(group) if not is_mediator(hop.end)]
         whole = group.exact and group.count == len(group.neighbours)
         if plain:
             blank = len(group.neighbours) - len(plain)
             lines.append(Line(PropertyPath((group.step,)), tuple(plain), group.count - blank, group.exact))
-        behind = [path for path in group.mediated if not isinstance(path.end, BlankNode)]
+        behind = [path for path in group.mediated if not is_mediator(path.end)]
         lines += _by_property_path((path, whole) for path in behind)
     return lines
 
@@ -50,7 +51,7 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     return _by_property_path(
         (first.then(second), group.count == len(group.neighbours) and (first.start, first.hops[0].step) not in partial)
         for group in found.items
-        for second in (Path(group.entity, (hop,)) for hop in _hops(group) if not isinstance(hop.end, BlankNode))
+        for second in (Path(group.entity, (hop,)) for hop in _hops(group) if not is_mediator(hop.end))
         for first in reached[group.entity]
         if may_follow(first.hops[-1], second.hops[0]) and second.end != first.start
     )

@@ -11,8 +11,8 @@ from kgsparql.evidence import Cut
 from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
 from kgsparql.paths import PropertyPath, Step, Walk
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.terms import IRI, Term
+from kgsparql.vocabulary import RDF_TYPE, UNWALKED, is_mediator
 
 __all__ = ["Enumeration", "enumerated", "with_ends"]
 
@@ -98,7 +98,7 @@ def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session
     with session.within_budget():
         found = walk_ends(session.graph, [Walk(made.start, path) for path in paths], limit=_LOOKED_AT)
         for path, own in zip(paths, found, strict=True):
-            ends = tuple(end for end in own.items if not isinstance(end, BlankNode))
+            ends = tuple(end for end in own.items if not is_mediator(end))
             made.ends[path] = tuple(end for end in ends if end != made.start) or ends
             if not own.cuts:
                 made.whole.add(path)
@@ -107,7 +107,7 @@ def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session
 
 def _add_kinds(made: Enumeration, session: Session) -> None:
     new = [path for path in made.ends if not made.kinds.get(path)]
-    ends = [[(end,) for end in made.ends[path][:SAMPLE] if not isinstance(end, BlankNode)] for path in new]
+    ends = [[(end,) for end in made.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
     for path, kinds in zip(new, session.kinds(ends), strict=True):
         made.kinds[path] = kinds[0] if kinds else ""
 

@@ -16,7 +16,8 @@ from kgsparql.retrievers._struct_gpt_facts import likeliest
 from kgsparql.retrievers._struct_gpt_moves import Followed, Known, Near, Unit
 from kgsparql.retrievers._walking import is_opaque
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
+from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["behind", "constrained"]
 
@@ -86,9 +87,9 @@ def _with(key: tuple[IRI, Step], own: Near, hops: Mapping[Term, Sequence[Hop]]) 
     for end in own.ends:
         first = hop_of(entity, step.predicate, end, step.direction)
         onward = [hop for hop in hops.get(end, ()) if may_follow(first, hop)]
-        if any(isinstance(hop.end, BlankNode) for hop in onward):
+        if any(is_mediator(hop.end) for hop in onward):
             cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
-        paths = [Path(entity, (first, hop)) for hop in onward if not isinstance(hop.end, BlankNode)]
+        paths = [Path(entity, (first, hop)) for hop in onward if not is_mediator(hop.end)]
         mediated += paths
         if not paths:
             ends.append(end)

@@ -10,8 +10,9 @@ from kgsparql.exploration import PredicateCount, neighbours, walk_ways
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.terms import IRI, Term
 from kgsparql.verbalising import arrow
+from kgsparql.vocabulary import is_mediator
 
 __all__ = [
     "Followed",
@@ -264,7 +265,7 @@ def _of_others(keys: Sequence[tuple[IRI, Step]], session: Session, limit: int) -
 def _plain(way: Path, step: Step, ends: Iterable[Term]) -> Iterator[Unit]:
     for end in ends:
         hop = hop_of(way.end, step.predicate, end, step.direction)
-        if not isinstance(end, BlankNode) and (not way.hops or may_follow(way.hops[-1], hop)):
+        if not is_mediator(end) and (not way.hops or may_follow(way.hops[-1], hop)):
             yield (way.then(Path(way.end, (hop,))),)
 
 
@@ -272,6 +273,6 @@ def _mediated(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
     """The ways through each mediator together; what nests deeper is a cut that was told already."""
     behind: dict[Term, list[Path]] = {}
     for path in paths:
-        if not isinstance(path.end, BlankNode) and (not way.hops or may_follow(way.hops[-1], path.hops[0])):
+        if not is_mediator(path.end) and (not way.hops or may_follow(way.hops[-1], path.hops[0])):
             behind.setdefault(path.hops[0].end, []).append(way.then(path))
     yield from (tuple(unit) for unit in behind.values())

@@ -16,6 +16,7 @@ from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import path_text
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["all_ends", "chains_only", "cited_walks", "is_enough", "ranked_trails"]
 
@@ -69,7 +70,7 @@ def _on_the_chains(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ..
     starts = {path.start for _, path in paths}
     met: dict[Term, None] = dict.fromkeys(path.end for _, path in paths)
     met |= dict.fromkeys(term for _, path in paths for term in reversed(path.terms[1:-1]))
-    named = [term for term in met if not isinstance(term, BlankNode)]
+    named = [term for term in met if not is_mediator(term)]
     terms = [term for term in named if term not in starts] or named
     labels = session.labels(terms, owed=True)
     return tuple(

@@ -20,9 +20,9 @@ from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.retrievers._walking import counted, linked_classes
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term, Triple, printable
+from kgsparql.terms import IRI, Term, Triple, printable
 from kgsparql.verbalising import arrow, path_text
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["NOISE", "Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
 
@@ -177,9 +177,9 @@ def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     ways: list[tuple[Hop, ...]] = [
         (hop_of(group.entity, predicate, far, direction),)
         for far in group.neighbours
-        if not isinstance(far, BlankNode | Triple)
+        if not (is_mediator(far) or isinstance(far, Triple))
     ]
-    ways += [way.hops for way in group.mediated if not isinstance(way.end, BlankNode | Triple)]
+    ways += [way.hops for way in group.mediated if not (is_mediator(way.end) or isinstance(way.end, Triple))]
     for hops in dict.fromkeys(ways):
         if not path.hops or may_follow(path.hops[-1], hops[0]):
             yield Path(path.start, path.hops + hops)

@@ -24,9 +24,9 @@ from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, tex
 from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of, terms_shown
 from kgsparql.retrievers._entity_passages import passage_items, passage_terms
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.terms import IRI, Term
 from kgsparql.verbalising import Line
-from kgsparql.vocabulary import DESCRIPTIONS, RDF_TYPE
+from kgsparql.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 
 __all__ = ["Entity"]
 
@@ -228,7 +228,7 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
             for term in dict.fromkeys(_named(item)):
                 scores.setdefault(term, last - 1 + item.score)
                 markers.setdefault(term, []).append(item.marker)
-    terms: list[Term] = [t for t in scores if t not in linked and not isinstance(t, BlankNode)] or [
+    terms: list[Term] = [t for t in scores if t not in linked and not is_mediator(t)] or [
         t for t in scores if t in linked
     ]
     named = session.labels(terms, owed=True)

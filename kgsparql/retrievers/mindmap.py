@@ -31,7 +31,7 @@ from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sente
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term
 from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
-from kgsparql.vocabulary import RDF_TYPE
+from kgsparql.vocabulary import RDF_TYPE, is_mediator
 
 __all__ = ["MindMap"]
 
@@ -292,7 +292,7 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     for item in evidence:
         starts = {cited.hop.start for cited in item.triples}
         for term in dict.fromkeys([*(cited.hop.end for cited in item.triples), *item.ends]):
-            if term not in linked and not isinstance(term, BlankNode):
+            if term not in linked and not is_mediator(term):
                 weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
                 score = item.score * weight + (_JOINING if item.path is not None else 0.0)
                 scores[term] = max(scores.get(term, score), score)

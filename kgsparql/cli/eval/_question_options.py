@@ -46,6 +46,7 @@ class QuestionOptions:
     complete: Annotated[
         bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
     ] = True
+    qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
     augment: Annotated[bool, typer.Option("--augment", help="As for ask.")] = False
     rerank: Annotated[int | None, typer.Option("--rerank", metavar="N", help="As for ask.")] = None
     embedder: Annotated[
@@ -72,7 +73,8 @@ class QuestionOptions:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
         return Asking(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
-            complete=self.complete, augment=self.augment, rerank=self.rerank, model=model.opened(seed=self.seed),
+            complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
+            model=model.opened(seed=self.seed),
         )  # fmt: skip
 
     def plan(

@@ -15,8 +15,9 @@ from kgsparql.paths import Hop, Path, PropertyPath
 from kgsparql.query import Query
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.terms import IRI, Literal, Term, Triple
 from kgsparql.verbalising import Line, line_terms, line_text
+from kgsparql.vocabulary import is_mediator
 
 __all__ = ["LabelNeighbours"]
 
@@ -88,7 +89,7 @@ class LabelNeighbours(Retriever):
 
 def _line(group: NeighbourGroup) -> Line | None:
     """The neighbours that have names, as a line."""
-    ends = [end for end in group.neighbours if not isinstance(end, BlankNode)]
+    ends = [end for end in group.neighbours if not is_mediator(end)]
     ways = tuple(Path(group.entity, (_hop(group, end),)) for end in ends)
     count = group.count - len(group.neighbours) + len(ends)
     return Line(PropertyPath((group.step,)), ways, count, group.exact) if ways else None

@@ -75,6 +75,7 @@ def configuration(
         "augment": asking.augment,
         "rerank": asking.rerank,
         "complete": asking.complete,
+        "qualifiers": asking.qualifiers,
         "direction": asking.direction,
         "languages": list(knowledge.languages),
         "seed": asking.seed,

@@ -1,0 +1,86 @@
+"""What a graph says that leads nowhere: identifiers in other catalogues, and the parts that statements are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kgsparql.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Term
+from kgsparql.vocabulary import claim_part
+
+__all__ = ["Noise"]
+
+_PREDICATES = ("predicate", "onward")
+"""The variables that hold what is walked, in every query that does not say which predicates it wants."""
+
+_WIKIBASE = "http://wikiba.se/ontology#"
+"""What a Wikibase says of its own records: ranks, counts, kinds of properties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Predicates that are read by no method, however they are met.
+
+    A Wikibase such as Wikidata says everything twice: as a direct claim, and as a statement with qualifiers, references
+    and a rank. Of these two only the direct claims are walked, unless ``qualifiers`` are wanted too.
+
+    :param terms: predicates by name: external identifiers, and what an endpoint's profile calls noise.
+    :param qualifiers: statements are walked, through which qualifiers are reached.
+
+    >>> wikidata = "http://www.wikidata.org/prop/"
+    >>> Noise().drops(IRI(wikidata + "P39")), Noise(qualifiers=True).drops(IRI(wikidata + "P39"))
+    (True, False)
+    >>> Noise().drops(IRI(wikidata + "direct/P39"))
+    False
+    """
+
+    terms: frozenset[IRI] = frozenset()
+    qualifiers: bool = False
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> Noise:
+        """That of a graph, which says itself which of its properties are external identifiers: one query.
+
+        :raises KgsparqlError: if the graph cannot be asked.
+        """
+        found = graph.select(Query.load("external_ids"))
+        identifiers = (predicate for s in found if isinstance(predicate := s["predicate"], IRI))
+        return cls(frozenset((*terms, *identifiers)))
+
+    def drops(self, predicate: Term) -> bool:
+        """Whether a predicate leads nowhere."""
+        if not isinstance(predicate, IRI):
+            return False
+        if predicate in self.terms or predicate.value.startswith(_WIKIBASE):
+            return True
+        part = claim_part(predicate)
+        if part is None or part[0] == "direct":
+            return False
+        return part[0] == "other" or not self.qualifiers
+
+    def without(self, solutions: Solutions) -> Solutions:
+        """The solutions that do not walk such a predicate; they keep count of the others."""
+        walked = [name for name in _PREDICATES if name in solutions.variables]
+        if not walked:
+            return solutions
+        dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
+        if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
+            return solutions
+        kept = tuple(
+            s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
+        )
+        return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
+
+
+def _repeats(solution: Solution) -> bool:
+    """Whether a way through a statement leads to its value, as the direct claim does by itself."""
+    first, second = (solution.get(name) for name in _PREDICATES)
+    if not isinstance(first, IRI) or not isinstance(second, IRI):
+        return False
+    parts = (claim_part(first), claim_part(second))
+    if None in parts:
+        return False
+    kinds, properties = zip(*(part for part in parts if part is not None), strict=True)
+    return set(kinds) == {"claim", "statement"} and len(set(properties)) == 1

@@ -1,0 +1,125 @@
+"""A Wikibase says everything twice: what is walked of it, with qualifiers and without; and its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.exploration import labels, neighbours
+from kgsparql.graph import Solutions
+from kgsparql.graphs import open_graph
+from kgsparql.graphs.noise import Noise
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.terms import IRI, Literal
+from kgsparql.vocabulary import claim_part, is_mediator
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"
+WD, PROP = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/"
+METHODS = ("path_ranking", "think_on_graph", "struct_gpt", "mindmap", "entity")
+CURIE, CHEMISTRY = IRI(WD + "Q7186"), IRI(WD + "Q44585")
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> KnowledgeBase:
+    return kgsparql.open(STATEMENTS, embedder="none")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with oxigraph_serve(store_of(STATEMENTS, tmp_path_factory.mktemp("statements") / "store")) as url:
+        yield KnowledgeBase(open_graph(url, name=str(STATEMENTS)), embedder="none")
+
+
+def walked(answer: kgsparql.Answer) -> set[str]:
+    return {cited.triple.predicate.value for item in answer.evidence for cited in item.triples}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_qualifiers_only_direct_claims_are_walked(knowledge: KnowledgeBase, method: str) -> None:
+    answer = knowledge.ask("When did Marie Curie receive the Nobel Prize in Chemistry?", retriever=method)
+    predicates = walked(answer)
+    assert predicates
+    assert all(claim_part(IRI(p)) is None or claim_part(IRI(p))[0] == "direct" for p in predicates), predicates  # type: ignore[index]
+    assert PROP + "direct/P214" not in predicates, "an identifier in another catalogue"
+
+
+@pytest.mark.parametrize("method", ["path_ranking", "think_on_graph", "entity"])
+def test_with_qualifiers_a_date_is_reached_through_its_statement(knowledge: KnowledgeBase, method: str) -> None:
+    question = "At which point in time was an award received by Marie Curie?"
+    answer = knowledge.ask(question, retriever=method, qualifiers=True, entities=(CURIE,))
+    assert "1911" in {term.label for term in answer.answers}
+    (item, *_) = [item for item in answer.evidence if "—point in time→" in item.text and "1911" in item.text]
+    assert all(cited.verified for cited in item.triples), "a statement has a name, so it is found again"
+    assert not any(is_mediator(term.term) for term in answer.answers)
+    assert "normal rank" not in {term.label for term in answer.answers}
+
+
+def test_the_value_of_a_statement_is_not_walked_beside_the_direct_claim(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.ask("Which award did Marie Curie receive?", qualifiers=True)
+    assert answer.answers[0].label.startswith("Nobel Prize")
+    assert not any("—award received→ [] —award received→" in item.text for item in answer.evidence)
+
+
+def test_the_query_of_the_evidence_finds_no_statements(knowledge: KnowledgeBase) -> None:
+    question = "At which point in time was an award received by Marie Curie?"
+    answer = knowledge.ask(question, qualifiers=True, entities=(CURIE,))
+    assert answer.evidence
+    for item in answer.evidence:
+        found = knowledge.graph.select(item.query)
+        assert not any(is_mediator(s["answer"]) for s in found if "answer" in s), item.query.text
+
+
+@pytest.mark.parametrize("question", ["With whom did Marie Curie share a prize?", "Who replaced Angela Merkel?"])
+def test_an_endpoint_says_the_same(knowledge: KnowledgeBase, served: KnowledgeBase, question: str) -> None:
+    here, there = (own.ask(question, qualifiers=True).to_json() for own in (knowledge, served))
+    assert here["answers"] == there["answers"]
+    assert [item["text"] for item in here["evidence"]] == [item["text"] for item in there["evidence"]]
+
+
+def test_identifiers_are_known_from_the_graph(knowledge: KnowledgeBase) -> None:
+    viaf = {IRI(PROP + f"{part}P214") for part in ("", "direct/", "statement/", "qualifier/")}
+    assert knowledge.noise.terms == viaf
+    assert Noise.of(kgsparql.open("fixtures/nobel.ttl", embedder="none").graph).terms == frozenset()
+
+
+def test_what_is_left_out_is_counted() -> None:
+    direct, claim = IRI(PROP + "direct/P26"), IRI(PROP + "P26")
+    solutions = Solutions(("predicate", "object"), ({"predicate": direct}, {"predicate": claim}))
+    kept = Noise().without(solutions)
+    assert [s["predicate"] for s in kept] == [direct]
+    assert kept.left_out == 1
+    assert len(Noise(qualifiers=True).without(solutions)) == 2
+    other = Solutions(("entity",), ({"entity": claim},))
+    assert Noise().without(other) is other, "only what is walked is noise"
+
+
+def test_a_statement_is_no_entity_to_walk_on_from(knowledge: KnowledgeBase) -> None:
+    found = neighbours(knowledge.graph, [CURIE])
+    (spouse,) = [g for g in found.items if g.step.predicate == IRI(PROP + "P26")]
+    assert all(is_mediator(term) for term in spouse.neighbours)
+    assert {path.end for path in spouse.mediated} >= {IRI(WD + "Q37463")}
+
+
+def test_labels_are_asked_in_the_languages_of_the_reader_then_in_all(knowledge: KnowledgeBase) -> None:
+    assert labels(knowledge.graph, [CURIE], languages=("en",))[CURIE].text == "Marie Curie"
+    polish = labels(knowledge.graph, [CURIE], languages=("pl",))[CURIE]
+    assert (polish.text, polish.language) == ("Marie Curie-Skłodowska", "pl")
+    statement = IRI(WD + "statement/q7186-spouse")
+    assert labels(knowledge.graph, [statement])[statement].text == "[]"
+
+
+def test_a_label_in_a_language_nobody_asked_for_is_better_than_none(tmp_path: Path) -> None:
+    a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
+    file = tmp_path / "labels.ttl"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    file.write_text(f'{a} {label} "Wasser"@de , "vatten"@sv . {b} {label} "water"@en-AU , "mul"@mul , "eau"@fr .')
+    found = labels(open_graph(file), [a, b], languages=("en",))
+    assert found[a].text == "Wasser"
+    assert found[b].text == "water"
+    assert labels(open_graph(file), [b], languages=("fr",))[b].text == "eau"
+    assert labels(open_graph(file), [b], languages=("ja",))[b].text == "mul"
+    assert Literal("x") not in found
