@@ -218,6 +218,7 @@ class Answer:
             "score": round(item.score, 4),
             "cuts": [str(cut) for cut in item.cuts],
             "query": item.query.text or None,
+            "queries": [{"source": own.source, "query": own.query.text} for own in item.queries],
             "source": None if item.excerpt is None else _excerpt(item.excerpt),
         }
 

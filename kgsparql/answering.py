@@ -13,6 +13,7 @@ from kgsparql.errors import InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
 from kgsparql.retriever import Retriever
+from kgsparql.same_as import resting_on, same_items
 from kgsparql.session import Session
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verification import verify
@@ -61,16 +62,18 @@ def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, r
 def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
     """The whole way of one question.
 
-    A model, or an endpoint, that fails when the evidence is there does not take it away: the answer is then ranked
-    candidates, and ``error`` says what happened.
+    A model, or an endpoint, that fails when there is evidence does not take it away: the answer is then ranked
+    candidates, or what rests on the evidence so far, and ``error`` says what happened.
 
     :param augment: what is ranked and chosen is so by the question as a model says it more precisely.
     :param rerank: so many pieces of evidence are chosen to come first, after all.
     :raises ModelError: if a model fails before there is any evidence.
+    :raises EndpointError: if an endpoint does.
     :raises CancelledError: if the session was stopped.
     """
     found = _retrieved(retriever, session, augment=augment, rerank=rerank)
     draft, error = _composed(retriever, found, session)
+    draft = _resting(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
     status = _status(session, found.evidence, draft, failed=error is not None)
@@ -94,7 +97,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         fallbacks=tuple(session.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
-        error=error,
+        error=error or session.lost,
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=status, answer=made))
@@ -117,12 +120,37 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     retrieval = Retrieval()
     with session.within_budget(), session.worded(augmenting.augmented(session) if augment else session.question):
         retrieval = retriever.retrieve(session)
+    if session.lost is not None and not len(retrieval.evidence):
+        raise session.lost
+    retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
     found = _verified(retrieval, session)
     if rerank is not None:
         with session.within_budget():
             return reranking.reranked(found, session, first=rerank)
     return found
+
+
+def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
+    """The retrieval with what says that an entity of another graph is one of the question, where anything was found."""
+    if not session.same or not len(retrieval.evidence):
+        return retrieval
+    terms = [term for same in session.same for term in (same.term, same.hop.triple.predicate, same.other)]
+    items = same_items(session.same, session.labels(terms, owed=True))
+    evidence = Evidence([*retrieval.evidence, *items])
+    candidates = tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in retrieval.candidates)
+    return replace(retrieval, evidence=evidence, candidates=candidates)
+
+
+def _resting(draft: Draft, evidence: Evidence, session: Session) -> Draft:
+    """The draft, in which what rests on an entity of another graph also cites what says that it is the same."""
+    if not session.same:
+        return draft
+    return replace(
+        draft,
+        answers=tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in draft.answers),
+        claims=tuple(replace(c, markers=resting_on(c.markers, evidence, session.same)) for c in draft.claims),
+    )
 
 
 def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
@@ -145,8 +173,13 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
         session.notes.append(
             f"{len(found.removed)} cited triples are not in the graph any more: what rested on them is gone"
         )
-    if found.unknown:
-        session.notes.append(f"{found.unknown} cited triples have blank nodes and could not be looked up again")
+    if (nameless := found.unknown - found.unanswered) > 0:
+        session.notes.append(f"{nameless} cited triples have blank nodes and could not be looked up again")
+    if found.failure is not None:
+        session.lose(found.failure)
+    if found.unanswered:
+        why = "the endpoint cut the results" if found.failure is None else found.failure.message
+        session.notes.append(f"{found.unanswered} cited triples could not be looked up again: {why}")
     session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
     lost = frozenset(found.lost)
     return replace(
@@ -180,7 +213,9 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
         return "partial"
     if not session.link():
         return "no_entity"
-    return "answered" if len(evidence) and draft.sufficient is not False else "not_in_graph"
+    if len(evidence) and draft.sufficient is not False:
+        return "answered"
+    return "partial" if session.graph.failures else "not_in_graph"
 
 
 def _terms(evidence: Evidence) -> list[Term]:

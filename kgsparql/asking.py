@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.budget import Budget
@@ -72,3 +72,19 @@ class Asking:
     def about(self, entities: Iterable[IRI | str]) -> Asking:
         """The same, with these entities given."""
         return replace(self, entities=tuple(entities))
+
+    def described(self) -> dict[str, Any]:
+        """What makes the same question another one, as a JSON object.
+
+        >>> Asking(seed=3).described()["seed"]
+        3
+        """
+        method = self.retriever if isinstance(self.retriever, str) else self.retriever.name
+        limits = {f.name: getattr(self.budget, f.name) for f in fields(self.budget) if f.name != "prices"}
+        return {
+            "method": method, "options": {name: str(value) for name, value in sorted(self.options.items())},
+            "entities": [str(entity) for entity in self.entities], "model": self.model.name if self.model else "",
+            "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
+            "qualifiers": self.qualifiers, "augment": self.augment, "rerank": self.rerank,
+            "direction": self.direction, "seed": self.seed, "budget": limits,
+        }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
-__all__ = ["Budget", "Prices", "Usage"]
+__all__ = ["Budget", "Elapsed", "Prices", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,19 @@ class Budget:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """What a question that is replayed took when it was recorded, as far as another run would not come to the same.
+
+    :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not.
+    """
+
+    seconds: float
+    cached_calls: int = 0
+    paid_cost: float | None = None
+    over_at: tuple[int, int] | None = None
+
+
 @dataclass(slots=True)
 class Usage:
     """Running totals of one question; safe to add to from several threads.
@@ -70,6 +83,9 @@ class Usage:
     ``cached_calls`` were answered from the store of exchanges; they count as calls, so that a budget ends a question at
     the same place whether or not somebody asked it before. ``cost`` is of all calls for the same reason; ``paid_cost``
     is of those that were not answered from the store. Texts that a server embeds are not counted.
+
+    :param replayed: the question is one that was recorded: its time is over where it was then, whatever a clock says.
+    :param over_at: as that of :class:`Elapsed`, of this run.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -83,6 +99,8 @@ class Usage:
     completion_tokens: int = 0
     cancel: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
+    replayed: Elapsed | None = None
+    over_at: tuple[int, int] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -93,7 +111,9 @@ class Usage:
     @property
     def seconds_left(self) -> float | None:
         """Until the budget's deadline; ``None`` if it has none."""
-        return None if self.budget.max_seconds is None else max(0.0, self.budget.max_seconds - self.seconds)
+        if self.budget.max_seconds is None or self.replayed is not None:
+            return None
+        return max(0.0, self.budget.max_seconds - self.seconds)
 
     @property
     def calls_left(self) -> int | None:
@@ -204,16 +224,26 @@ class Usage:
             self.prompt_tokens -= prompt_tokens
             self.completion_tokens -= completion_tokens
 
-    def check(self) -> None:
+    def check(self, waited: str = "") -> None:
         """Whether the question may go on.
 
+        :param waited: what it waited for last, if anything, to be said where its time is over.
         :raises CancelledError: if it was stopped.
         :raises BudgetExceededError: if its time is over.
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        if self.budget.max_seconds is not None and self.seconds > self.budget.max_seconds:
-            raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds")
+        if self.budget.max_seconds is not None and self._is_over:
+            self.over_at = self.over_at or (self.queries, self.model_calls)
+            more = f" ({waited})" if waited else ""
+            raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds", more)
+
+    @property
+    def _is_over(self) -> bool:
+        if self.replayed is None:
+            return self.budget.max_seconds is not None and self.seconds > self.budget.max_seconds
+        over_at = self.replayed.over_at
+        return over_at is not None and self.queries >= over_at[0] and self.model_calls >= over_at[1]
 
     @staticmethod
     def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:
@@ -223,15 +253,16 @@ class Usage:
 
     def to_json(self, *, reproducible: bool = False) -> dict[str, Any]:
         """Totals as JSON; what differs between runs is null when the output must be the same every time."""
+        took = self.replayed or Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost)
         return {
             "model_calls": self.model_calls,
-            "cached_calls": None if reproducible else self.cached_calls,
+            "cached_calls": None if reproducible else took.cached_calls,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "tokens": self.prompt_tokens + self.completion_tokens,
             "cost": None if self.cost is None else round(self.cost, 8),
-            "paid_cost": None if reproducible or self.paid_cost is None else round(self.paid_cost, 8),
+            "paid_cost": None if reproducible or took.paid_cost is None else round(took.paid_cost, 8),
             "queries": self.queries,
             "rows": self.rows,
-            "seconds": None if reproducible else round(self.seconds, 3),
+            "seconds": None if reproducible else took.seconds,
         }

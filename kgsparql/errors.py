@@ -15,7 +15,7 @@
     │   ├── QueryError
     │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
     │   ├── StoreError · StoreLockedError · DiskFullError
-    │   ├── IndexStaleError · ModelMismatchError
+    │   ├── IndexStaleError · ModelMismatchError · SnapshotError
     │   └── ResourceNotFoundError
     ├── UnreachableError (ConnectionError)      an endpoint or a model server that did not do its part
     │   ├── EndpointError                       E_ENDPOINT_DOWN …
@@ -76,6 +76,7 @@ __all__ = [
     "ReplayMissError",
     "RequestRefusedError",
     "ResourceNotFoundError",
+    "SnapshotError",
     "StoreError",
     "StoreLockedError",
     "UnreachableError",
@@ -241,6 +242,12 @@ class ModelMismatchError(DataError):
     """A label index made with another embedding model or recipe."""
 
     code = "E_MODEL_MISMATCH"
+
+
+class SnapshotError(DataError):
+    """A snapshot that cannot be replayed, because it is damaged or what it was made with has changed."""
+
+    code = "E_SNAPSHOT"
 
 
 class ResourceNotFoundError(DataError):

@@ -21,6 +21,7 @@ __all__ = [
     "Excerpt",
     "ItemKind",
     "Source",
+    "SourceQuery",
     "TextMention",
 ]
 
@@ -42,6 +43,14 @@ class Source:
 
     def __str__(self) -> str:
         return self.graph if self.named_graph is None else f"{self.graph} · {self.named_graph}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQuery:
+    """What finds the triples of an item that one of several graphs holds, by that graph's name."""
+
+    source: str
+    query: Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,8 @@ class EvidenceItem:
     :param score: higher is better; comparable only within one answer.
     :param query: the smallest query that finds this item again; for an item with ``ends``, just these;
         :data:`NO_QUERY` for what no graph holds.
+    :param queries: one for each graph, where its triples are in several and none holds them all: ``query`` is then for
+        a graph of them all together.
     :param ways: the paths it is made of, where it is made of several.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param excerpt: where in a document it stands, for a passage that is from one.
@@ -163,6 +174,12 @@ class EvidenceItem:
     ends: tuple[Term, ...] = ()
     excerpt: Excerpt | None = None
     marker: str = ""
+    queries: tuple[SourceQuery, ...] = ()
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """The graphs that its triples were found in, as the user named them."""
+        return tuple(dict.fromkeys(source.graph for cited in self.triples for source in cited.sources))
 
     @property
     def sourced_text(self) -> str:
@@ -171,7 +188,7 @@ class EvidenceItem:
 
 
 class Evidence:
-    """Items in order, with markers that never change.
+    """Items in order, with markers that never change; those that have none yet get the next ones.
 
     >>> q = Query("q", "")
     >>> evidence = Evidence([EvidenceItem("path", "a", (), q), EvidenceItem("neighbours", "b", (), q)])
@@ -186,6 +203,8 @@ class Evidence:
             if not item.marker:
                 counts[item.kind] = counts.get(item.kind, 0) + 1
                 item = replace(item, marker=f"{_LETTERS[item.kind]}{counts[item.kind]}")  # noqa: PLW2901
+            elif (number := item.marker[1:]).isdecimal():
+                counts[item.kind] = max(counts.get(item.kind, 0), int(number))
             marked.append(item)
         self._items = {item.marker: item for item in marked}
 

@@ -1,10 +1,11 @@
-"""What was asked of a model and what it replied, kept in SQLite: a cache, a recording, and its replay."""
+"""What was asked of endpoints and models and what they replied, kept in SQLite: a cache, or a recording."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import json
+import math
 import os
 import sqlite3
 import threading
@@ -12,22 +13,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
+from kgsparql.errors import DiskFullError, KgsparqlError, ReplayMissError, StoreError, StoreLockedError
+from kgsparql.exchange_table import PRUNE, VERSION, has_tables, make_table, version
 
-__all__ = ["Exchanges", "Kind", "Mode"]
+__all__ = ["EXCHANGES", "Exchanges", "Kind", "Mode", "key_of"]
 
 T = TypeVar("T")
 
 Mode = Literal["use", "write", "only"]
 """``use``: answer from the store, and add to it. ``write``: always ask, and keep the reply. ``only``: never ask."""
 
-_VERSION = 1
-"""Of the table; kept as SQLite's ``user_version``."""
+EXCHANGES = "exchanges.sqlite"
+"""The file that exchanges are kept in, in the cache directory and in a snapshot."""
 
 _BUSY_S = 2.0
 """For other processes that write: what is kept saves a call, and is not worth waiting for much longer."""
@@ -35,14 +37,6 @@ _SLICE_S = 0.1
 """For SQLite to wait at a time: Ctrl-C is not heard while it waits."""
 
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
-
-_SCHEMA = """
-CREATE TABLE exchange (
-    key BLOB PRIMARY KEY, kind TEXT NOT NULL, made TEXT NOT NULL, bytes INTEGER NOT NULL,
-    request TEXT NOT NULL, reply TEXT NOT NULL
-);
-CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +68,9 @@ class Exchanges:
     ({'answer': 4}, None)
     """
 
+    is_recording = False
+    """Whether it keeps everything that a run asks, in order, failures too."""
+
     def __init__(self, path: Path, *, mode: Mode = "use") -> None:
         self.path = Path(path)
         self.mode = mode
@@ -90,9 +87,10 @@ class Exchanges:
     ) -> None:
         self.close()
 
-    def get(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
         """The reply that is kept for a request, as the mode allows; ``None``: ask.
 
+        :param what: the request, as an error calls it.
         :raises ReplayMissError: if nobody may be asked, and it is not there.
         """
         if self.mode == "write":
@@ -100,34 +98,61 @@ class Exchanges:
         reply = self.known(kind, request)
         if reply is None and self.mode == "only":
             raise ReplayMissError(
-                f"this request ({kind}) was not recorded in {self.path}",
+                f"{what or f'this request ({kind})'} was not recorded in {self.path}",
                 hint="ask once with the model, with the same options; then it can be replayed",
-                path=str(self.path),
-                kind=kind,
-            )
+                path=str(self.path), kind=kind,
+            )  # fmt: skip
         return reply
 
-    def known(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The reply that is kept for a request, whatever the mode; ``None`` if there is none."""
+    def known(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
+        """The reply that is kept for a request, whatever the mode; ``None`` if there is none.
+
+        :param at_most_s: how old it may be.
+        """
         with self._lock, self._translated():
             connection = self._there()
             if connection is None:
                 return None
-            key = (_key(kind, _json(request)),)
-            row = _waiting(lambda: connection.execute("SELECT reply FROM exchange WHERE key = ?", key).fetchone())
+            key = (key_of(kind, request), _ago(at_most_s))
+            select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
+            row = _waiting(lambda: connection.execute(select, key).fetchone())
             return None if row is None else dict(json.loads(row[0]))
 
-    def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+    def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:  # noqa: ARG002
         """Keep a reply, in the place of an earlier one.
 
+        :param again: who asks next is to ask again, and may be told something else; a recording keeps all of that.
         :raises DiskFullError: if there is no space left for it.
         :raises StoreLockedError: if somebody else is writing for long.
         """
         asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
-        row = (_key(kind, asked), kind, _now(), len(asked) + len(replied), asked, replied)
+        row = (key_of(kind, request), kind, _now(), len(asked) + len(replied), asked, replied)
         with self._lock, self._translated():
             connection = self._open(make=True)
             _waiting(lambda: connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row))
+
+    def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
+        """Keep that there was no reply; only a recording does that."""
+
+    @contextmanager
+    def alone(
+        self,
+        kind: str,  # noqa: ARG002
+        request: Mapping[str, Any],  # noqa: ARG002
+        *,
+        within_s: float = math.inf,  # noqa: ARG002
+        cancel: threading.Event | None = None,  # noqa: ARG002
+    ) -> Iterator[None]:
+        """Nobody else asks the same meanwhile, where that matters: in a recording."""
+        yield
+
+    def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
+        """Remove the exchanges of a kind that are older, and the oldest of more than so many bytes; how many."""
+        with self._lock, self._translated():
+            connection = self._there()
+            if connection is None:
+                return 0
+            return _waiting(lambda: connection.execute(PRUNE, (kind, _ago(at_most_s), most_bytes)).rowcount)
 
     def summary(self) -> list[Kind]:
         """What there is, kind by kind, in the order of their names."""
@@ -193,7 +218,7 @@ class Exchanges:
                 connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
                 connection.execute("PRAGMA synchronous = NORMAL")
             if is_new:
-                _make(connection)
+                make_table(connection)
         except BaseException:
             connection.close()
             raise
@@ -205,17 +230,17 @@ class Exchanges:
         :raises StoreError: if it has exchanges of another version.
         """
         connection.execute("BEGIN")  # the two are of one moment: somebody else may be making the table
-        version, has_tables = _version(connection), _has_tables(connection)
+        there, is_used = version(connection), has_tables(connection)
         connection.execute("COMMIT")
-        if version not in {0, _VERSION}:
+        if there not in {0, VERSION}:
             raise StoreError(
-                f"{self.path}: exchanges of version {version}, where this kgsparql has version {_VERSION}",
+                f"{self.path}: exchanges of version {there}, where this kgsparql has version {VERSION}",
                 hint="delete that file: the replies are asked for again; or use the kgsparql that wrote it",
                 path=str(self.path),
             )
-        if version == 0 and has_tables:
+        if there == 0 and is_used:
             raise sqlite3.DatabaseError("a database of something else")
-        return version == 0
+        return there == 0
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -254,37 +279,22 @@ def _waiting(work: Callable[[], T]) -> T:
             time.sleep(0.01)
 
 
-def _make(connection: sqlite3.Connection) -> None:
-    """Make the table, unless somebody else was faster."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not _has_tables(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
 def _json(request: Mapping[str, Any]) -> str:
     """One text for equal requests, in ASCII, so that its characters are its bytes."""
     return json.dumps(request, sort_keys=True, separators=(",", ":"))
 
 
-def _key(kind: str, request: str) -> bytes:
-    return hashlib.sha256(f"{kind}\n{request}".encode()).digest()
+def key_of(kind: str, request: Mapping[str, Any]) -> bytes:
+    """One key for equal requests of a kind."""
+    return hashlib.sha256(f"{kind}\n{_json(request)}".encode()).digest()
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _ago(seconds: float) -> str:
+    """The time so many seconds ago, as :func:`_now` writes it; the beginning of time, if there was none then."""
+    if math.isinf(seconds):
+        return ""
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")

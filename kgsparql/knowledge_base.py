@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +17,22 @@ from kgsparql.answering import answer, checked_question, retrieve
 from kgsparql.asking import Asking, ignore
 from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.errors import AmbiguousLabelError, CancelledError, InputError, NotFoundError, PrefixError
+from kgsparql.errors import (
+    AmbiguousLabelError,
+    CancelledError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    NotFoundError,
+    PrefixError,
+    QueryError,
+    StoreError,
+    UnreachableError,
+)
 from kgsparql.events import Event, Finished, Numbering
-from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
-from kgsparql.graph import OpenedGraph
-from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.exploration import Found, Label, NeighbourGroup, by_label, labels, neighbours, shortest_paths
+from kgsparql.graph import OpenedGraph, Solutions
+from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.noise import Noise
 from kgsparql.passage_building import IndexedTexts, build_passages
@@ -30,6 +42,7 @@ from kgsparql.paths import Path as GraphPath
 from kgsparql.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.session import Session
+from kgsparql.snapshots import Snapshot
 from kgsparql.terms import IRI, Literal, PrefixMap, Term, iri, printable
 
 if TYPE_CHECKING:
@@ -38,6 +51,7 @@ if TYPE_CHECKING:
 
     from kgsparql.answer import Answer, Retrieval
     from kgsparql.embedding import Embedder
+    from kgsparql.kept_labels import KeptLabels
     from kgsparql.label_index import LabelIndex
     from kgsparql.linking import LinkedEntity, Linker
     from kgsparql.ranking import Ranker
@@ -57,6 +71,8 @@ class KnowledgeBase:
     :param languages: language tags of labels, the preferred first.
     :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
+    :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
+    :raises SnapshotError: if the graph is not the one of the snapshot.
     """
 
     def __init__(
@@ -68,6 +84,7 @@ class KnowledgeBase:
         prefixes: Mapping[str, str] | None = None,
         note: Callable[[str], None] = ignore,
         progress: Callable[[str, int, int | None], None] | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self.graph = graph
         self.languages = languages
@@ -76,6 +93,9 @@ class KnowledgeBase:
         self._note = note
         self.progress = progress
         self._preparing = threading.Lock()
+        self.snapshot = snapshot
+        if snapshot is not None:
+            snapshot.about_graph(graph)
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question; the keyword options are those of :class:`Asking`.
@@ -87,14 +107,41 @@ class KnowledgeBase:
 
     def answer(self, question: str, asking: Asking) -> Answer:
         """As :meth:`ask`, with the options as one value."""
-        session = self.session(question, asking)
-        return answer(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+        with self._recorded(question, asking) as (usage, told):
+            session = self.session(question, asking, usage=usage)
+            made = answer(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+            told.update(made.usage)
+        return made
 
     def retrieve(self, question: str, **options: Any) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
         asking = Asking(**options)
-        session = self.session(question, asking)
-        return retrieve(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+        with self._recorded(question, asking) as (usage, _):
+            session = self.session(question, asking, usage=usage)
+            return retrieve(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+
+    @contextmanager
+    def _recorded(self, question: str, asking: Asking) -> Iterator[tuple[Usage, dict[str, Any]]]:
+        """The usage of a question; what it took is recorded at its end, however that comes, or is as it was recorded.
+
+        What its answer says it took is to be put into the second.
+        """
+        asked = {"question": question, "graph": self.graph.name, "languages": self.languages, **asking.described()}
+        replayed = None if self.snapshot is None else self.snapshot.elapsed(asked)
+        usage = Usage(asking.budget, cancel=asking.cancel, replayed=replayed)
+        told: dict[str, Any] = {}
+        try:
+            yield usage, told
+        finally:
+            if self.snapshot is not None:
+                self.snapshot.keep(asked, usage, told or usage.to_json())
+
+    def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Something that a clock said; of what is replayed, what it said then.
+
+        :param what: names it, among everything that is measured.
+        """
+        return value if self.snapshot is None else self.snapshot.measured(what, value)
 
     def stream(self, question: str, **options: Any) -> Iterator[Event]:
         """The steps of answering, as they happen; the last event carries the answer.
@@ -126,14 +173,15 @@ class KnowledgeBase:
         finally:
             asking.cancel.set()
 
-    def session(self, question: str, asking: Asking) -> Session:
+    def session(self, question: str, asking: Asking, *, usage: Usage | None = None) -> Session:
         """A session for one question.
 
+        :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
         """
         text = checked_question(question)
-        usage = Usage(asking.budget, cancel=asking.cancel)
-        graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph) else self.graph
+        usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph | FederatedGraph) else self.graph
         self._prepare(graph, usage, with_labels=not asking.entities)
         if self.is_empty:
             raise NotFoundError(
@@ -148,7 +196,9 @@ class KnowledgeBase:
         emit = Numbering(asking.emit, lambda: usage.seconds)
         session = Session(
             question=text,
-            graph=MeteredGraph(self.graph, usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers)),
+            graph=MeteredGraph(
+                self._asked(graph), usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers)
+            ),
             linker=linker,
             ranker=ranker,
             model=asking.model,
@@ -163,10 +213,15 @@ class KnowledgeBase:
             direction=asking.direction,
             seed=asking.seed,
             notes=list(graph.notes),
+            remember=self._remember,
         )
         if self.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
+
+    def _asked(self, view: OpenedGraph) -> OpenedGraph:
+        """What a question asks: its own limits are counted elsewhere, but members that failed it has met."""
+        return self.graph.remembering(view) if isinstance(view, FederatedGraph) else self.graph  # type: ignore[attr-defined]
 
     def _prepare(self, graph: OpenedGraph, usage: Usage, *, with_labels: bool) -> None:
         """Read what a question needs beside its own queries; once, and stopped with the question.
@@ -205,7 +260,7 @@ class KnowledgeBase:
 
         if not isinstance(self._embedder, str):
             return self._embedder
-        found = open_embedder(self._embedder)
+        found = open_embedder(self._embedder, recording=None if self.snapshot is None else self.snapshot.exchanges)
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found
@@ -224,7 +279,7 @@ class KnowledgeBase:
 
         if self.embedder is None or not isinstance(self._embedder, str):  # anybody else's name may say too little
             return self.embedder
-        return CachedEmbedder(self.embedder, cache_directory() / VECTORS, note=self._note)
+        return CachedEmbedder(self.embedder, self._cache / VECTORS, note=self._note)
 
     @cached_property
     def index(self) -> LabelIndex:
@@ -232,10 +287,15 @@ class KnowledgeBase:
         return self._index_of(self.graph, None)
 
     def _index_of(self, graph: OpenedGraph, cancel: threading.Event | None) -> LabelIndex:
-        from kgsparql.label_index import index_directory, label_index
+        if isinstance(graph, FederatedGraph):
+            return self._index_of_members(graph, cancel)
+        from kgsparql.label_index import label_index
 
-        embedder, directory = self.embedder, index_directory(graph, cache_directory())
-        index = label_index(graph, directory, embedder=embedder, progress=self.progress, cancel=cancel)
+        embedder, directory = self.embedder, self._index_directory(graph)
+        index = label_index(
+            graph, directory, embedder=embedder, progress=self.progress, cancel=cancel,
+            kept=self._kept_of(graph) if graph.is_remote else None, candidates=self._remembering,
+        )  # fmt: skip
         if index.note:
             self._note(index.note)
         if embedder is not None and index.embedder is None and index.rows:
@@ -247,12 +307,63 @@ class KnowledgeBase:
             )
         return index
 
+    def _index_of_members(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
+        """The indexes of several graphs as one; a graph whose labels cannot be had does not keep the others back."""
+        from kgsparql.label_merging import merged_index
+
+        found: dict[str, LabelIndex] = {}
+        failed: list[KgsparqlError] = []
+        for member in graph.members:
+            try:
+                found[member.name] = self._index_of(member, cancel)
+            except (LimitError, QueryError, UnreachableError) as error:
+                failed.append(error)
+        if not found:
+            raise failed[0]
+        for why in failed:
+            self._note(f"what only one graph names cannot be found by its name: {why.message}")
+        return merged_index(found)
+
+    def _kept_of(self, graph: OpenedGraph) -> KeptLabels:
+        """Labels of an endpoint that is not indexed as a whole: a slice of it, and those of earlier answers."""
+        from kgsparql.label_index import kept_labels
+
+        kept = kept_labels(graph, cache_directory())
+        if self.snapshot is None:
+            return kept
+        return type(kept)(self.snapshot.adopted(kept.path.parent, cache_directory()) / kept.path.name)
+
+    def _remember(self, found: Mapping[Term, Label]) -> None:
+        """Keep the labels that a question has shown, where not all are indexed; a snapshot stays what it is."""
+        index = self.__dict__.get("index")
+        if index is None or not index.is_partial or self.snapshot is not None:
+            return
+        from kgsparql.label_rows import label_row
+
+        made = (
+            label_row(term.value, label.text, language=(label.language or "").lower(), degree=1)
+            for term, label in found.items()
+            if isinstance(term, IRI) and not label.derived
+        )
+        try:
+            self._kept_of(self.graph).remember(row for row in made if row is not None)
+        except StoreError as error:
+            self._note(f"labels of this answer are not kept: {error.message}")
+
     @property
     def index_directory(self) -> Path:
         """Where the label index of this graph is kept."""
+        return self._index_directory(self.graph)
+
+    def _index_directory(self, graph: OpenedGraph) -> Path:
         from kgsparql.label_index import index_directory
 
-        return index_directory(self.graph, cache_directory())
+        directory = index_directory(graph, cache_directory())
+        return directory if self.snapshot is None else self.snapshot.adopted(directory, cache_directory())
+
+    @property
+    def _cache(self) -> Path:
+        return cache_directory() if self.snapshot is None else self.snapshot.cache
 
     def build_index(self, *, cancel: threading.Event | None = None) -> LabelIndex:
         """Build the whole label index: full text, and a vector for each label if there is an embedder.
@@ -260,10 +371,40 @@ class KnowledgeBase:
         What an earlier, interrupted run embedded is kept.
         """
         from kgsparql.label_index import build_label_index
+        from kgsparql.label_merging import merged_index
 
-        return build_label_index(
-            self.graph, self.index_directory, embedder=self.embedder, progress=self.progress, cancel=cancel
+        graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
+        built = {
+            graph.name: build_label_index(
+                graph, self._index_directory(graph), embedder=self.embedder, progress=self.progress, cancel=cancel
+            )
+            for graph in graphs
+        }
+        return merged_index(built) if len(built) > 1 else built[self.graph.name]
+
+    def build_slice(
+        self, classes: Iterable[IRI | str], *, limit: int, cancel: threading.Event | None = None
+    ) -> LabelIndex:
+        """Index the labels of the instances of some classes of an endpoint, whose labels are too many to be read.
+
+        The pages that an interrupted run has read are kept, and read no more.
+
+        :param limit: instances of each class, at most.
+        :raises InputError: if the graph is no endpoint.
+        """
+        from kgsparql.label_index import build_slice
+        from kgsparql.label_slices import read_slice
+
+        if not isinstance(self.graph, EndpointGraph):
+            raise InputError(
+                f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
+            )
+        kept = self._kept_of(self.graph)
+        terms = [self.resolve(name) if isinstance(name, str) else name for name in classes]
+        read_slice(
+            self.graph, terms, kept, limit=limit, languages=self.languages, progress=self.progress, cancel=cancel
         )
+        return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress, cancel=cancel)
 
     def index_texts(
         self, directory: Path, *, passage_tokens: int = PASSAGE_TOKENS, cancel: threading.Event | None = None
@@ -365,7 +506,7 @@ class KnowledgeBase:
         """
         term = self.resolve(entity) if isinstance(entity, str) else entity
         found = neighbours(self.graph, [term], direction=direction, limit=limit, skip=frozenset())
-        if not found.items:
+        if not found.items and not found.cuts:
             raise NotFoundError(f"{term} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
         return found
 
@@ -387,10 +528,12 @@ def open(
     embedder: str | Embedder | None = "auto",
     note: Callable[[str], None] = ignore,
     progress: Callable[[str, int, int | None], None] | None = None,
+    snapshot: Snapshot | None = None,
     **options: Any,
 ) -> KnowledgeBase:
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an ``rdflib.Graph`` or a ``pyoxigraph.Store``.
 
+    :param snapshot: that everything is recorded into, or replayed from.
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``.
     :raises GraphLoadError: for a file that is missing or is not RDF.
 
@@ -399,13 +542,16 @@ def open(
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
     given = [_plain(source) for source in sources]
-    graph = open_graph(given, notes=note, progress=progress, **options)
-    return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress)
+    recording = None if snapshot is None else snapshot.exchanges
+    graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
+    return KnowledgeBase(
+        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
+    )
 
 
 def _is_empty(graph: OpenedGraph) -> bool:
-    (found,) = graph.select(Query.load("any"))
-    return found["count"] == Literal(0)
+    found = graph.select(Query.load("any"))
+    return _is_none(found, "count")
 
 
 def _noise(graph: OpenedGraph) -> Noise:
@@ -413,6 +559,9 @@ def _noise(graph: OpenedGraph) -> Noise:
 
     A public endpoint that is known to be none is not asked for those.
     """
+    if isinstance(graph, FederatedGraph):
+        profiles = [member.profile for member in graph.members if isinstance(member, EndpointGraph)]
+        return Noise.of(graph, (term for profile in profiles for term in profile.noise))
     profile = graph.profile if isinstance(graph, EndpointGraph) else None
     if profile is None:
         return Noise.of(graph)
@@ -423,9 +572,18 @@ def _noise(graph: OpenedGraph) -> Noise:
 
 def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
     """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
-    (found,) = graph.select(Query.load("mentioned").bind(entity=[entity]))
-    if found["places"] == Literal(0):
-        raise NotFoundError(f"{entity} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
+    if _is_none(found, "places"):
+        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
+        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
+        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
+        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
+
+
+def _is_none(found: Solutions, name: str) -> bool:
+    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
+    counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
+    return found.complete and counts == ["0"]
 
 
 def _plain(source: Any) -> str | Path | pyoxigraph.Store:

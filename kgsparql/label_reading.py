@@ -14,7 +14,7 @@ from kgsparql.label_rows import Description, LabelRow, Progress, description_row
 from kgsparql.query import Query
 from kgsparql.terms import IRI
 
-__all__ = ["REMOTE_ROWS", "is_remote", "read_descriptions", "read_labels"]
+__all__ = ["REMOTE_ROWS", "is_remote", "read_descriptions", "read_labels", "too_many"]
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
@@ -36,7 +36,7 @@ def read_labels(
 
     def about(rows: int) -> None:
         if is_remote(graph) and rows > REMOTE_ROWS:
-            raise _too_many(graph, f"there are about {rows:,}")
+            raise too_many(graph, f"there are about {rows:,}")
         if announce is not None:
             announce(rows)
 
@@ -63,11 +63,11 @@ def _whole(graph: KnowledgeGraph) -> Iterator[KnowledgeGraph]:
     try:
         yield _WholeGraph(graph)
     except EndpointTimeoutError as error:
-        raise _too_many(graph, "it takes too long") from error
+        raise too_many(graph, "it takes too long") from error
     except EndpointReplyError as error:
         if error.code != "E_LIMIT":
             raise
-        raise _too_many(graph, "they are too large for one reply") from error
+        raise too_many(graph, "they are too large for one reply") from error
 
 
 @dataclass(slots=True)
@@ -86,8 +86,8 @@ class _WholeGraph:
 
     def select(self, query: Query) -> Solutions:
         solutions = self.graph.select(query)
-        if not solutions.complete:
-            raise _too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
+        if not solutions.complete and not solutions.invalid:
+            raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
 
     def ask(self, query: Query) -> bool:
@@ -97,8 +97,9 @@ class _WholeGraph:
         return self.graph.source(named_graph)
 
 
-def _too_many(graph: KnowledgeGraph, why: str) -> LimitError:
+def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
+    """That the labels of an endpoint cannot all be read, and what can be done instead."""
     return LimitError(
         f"{graph.name}: its labels cannot all be read: {why}",
-        hint="name the entities of the question: -e IRI", limit="labels",
+        hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
     )  # fmt: skip

@@ -19,7 +19,18 @@ from kgsparql.terms import IRI, Literal, local_name, normalised
 from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, UNWALKED
 from kgsparql.words import is_unspaced
 
-__all__ = ["MAX_TEXT", "Description", "Kind", "LabelRow", "Progress", "Role", "description_rows", "label_rows"]
+__all__ = [
+    "MAX_TEXT",
+    "Description",
+    "Kind",
+    "LabelRow",
+    "Progress",
+    "Role",
+    "description_rows",
+    "label_row",
+    "label_rows",
+    "with_short",
+]
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
@@ -130,7 +141,7 @@ class _Reader:
             LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
             for (iri, text, language, kind), (key, role) in self.rows.items()
         )
-        return sorted(chain.from_iterable((row, *_shortened(row)) for row in made))
+        return sorted(chain.from_iterable(map(with_short, made)))
 
     def _read_texts(self, used: Collection[str]) -> None:
         for predicate in (*LABELS, *self.extra):
@@ -220,6 +231,23 @@ class _Reader:
             name = local_name(IRI(iri)).strip()[:MAX_TEXT]
             if is_bare or _is_name(name):
                 self._add_row(iri, name, "", "derived")
+
+
+def label_row(
+    iri: str, text: str, *, role: Role = "label", language: str = "", kind: Kind = "entity", degree: int = 0
+) -> LabelRow | None:
+    """The row of a name, its text cleaned and cut; ``None`` for one that says nothing."""
+    told = text[: MAX_TEXT + 100].strip()[:MAX_TEXT]
+    key = normalised(told)
+    if not key or told == iri:
+        return None
+    return LabelRow(iri, told, key, role, language, kind, min(MAX_DEGREE, degree))
+
+
+def with_short(row: LabelRow) -> Iterator[LabelRow]:
+    """A row, and if its text ends in a parenthesis, the one without that."""
+    yield row
+    yield from _shortened(row)
 
 
 def _shortened(row: LabelRow) -> Iterator[LabelRow]:

@@ -7,16 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.graph import KnowledgeGraph
 from kgsparql.label_rows import LabelRow
 from kgsparql.terms import normalised
 from kgsparql.words import STOP_WORDS, stem, trigrams, words
 
-__all__ = ["LabelSearch", "MemoryLabels", "Vocabulary"]
+__all__ = ["LabelSearch", "LocalLabels", "MemoryLabels", "Vocabulary"]
 
 TYPE_WORDS = 2
 """Content words of a class or predicate label beyond which some may be names: `MP of the Sejm of Poland ID`."""
@@ -81,6 +82,18 @@ class LabelSearch(Protocol):
         """Whether every label has a vector, so that :meth:`nearest` may be used."""
         ...
 
+    def asking(self, graph: KnowledgeGraph) -> LabelSearch:
+        """The same for one question, whose view of the graph is asked if any is."""
+        ...
+
+    def about(self, text: str, languages: tuple[str, ...]) -> LabelSearch:
+        """The labels that a text may name, or all of them: what is searched for the text is searched for here."""
+        ...
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """What the reader of an answer should know of the search, by the IRIs that were linked."""
+        ...
+
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """The vocabulary, of use for at least the wanted words."""
         ...
@@ -102,7 +115,23 @@ class LabelSearch(Protocol):
         ...
 
 
-class MemoryLabels:
+class LocalLabels:
+    """Labels that are all at hand, whatever is asked."""
+
+    def asking(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
+        """As :meth:`LabelSearch.asking`."""
+        return self
+
+    def about(self, text: str, languages: tuple[str, ...]) -> Self:  # noqa: ARG002 - all labels are here
+        """As :meth:`LabelSearch.about`."""
+        return self
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
+        """As :meth:`LabelSearch.notes`."""
+        return ()
+
+
+class MemoryLabels(LocalLabels):
     """Labels held in this process: for graphs so small that reading them again is faster than opening a database.
 
     >>> found = MemoryLabels([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])

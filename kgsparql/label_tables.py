@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
 from kgsparql.label_rows import Description, LabelRow
-from kgsparql.label_search import Vocabulary
+from kgsparql.label_search import LocalLabels, Vocabulary
 from kgsparql.label_vectors import EXACT_VECTORS
 from kgsparql.tables import Tables, lancedb, one_of, translated
 from kgsparql.terms import normalised
@@ -22,7 +22,7 @@ _KEYS_AT_ONCE = 5_000
 _COLUMNS = list(LabelRow._fields)
 
 
-class LanceLabels:
+class LanceLabels(LocalLabels):
     """Labels in the tables of a directory.
 
     :param manifest: what the directory says about itself.

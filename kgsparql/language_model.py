@@ -19,9 +19,10 @@ from kgsparql.errors import (
     ModelTimeoutError,
     RequestRefusedError,
     StoreError,
+    UnreachableError,
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
-from kgsparql.exchanges import Exchanges
+from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.model_replies import note, noted, plain_reply, text_of, tokens_of
 from kgsparql.openai_client import OpenAIClient
 from kgsparql.prompting import Message, estimated_tokens
@@ -36,9 +37,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-EXCHANGES = "exchanges.sqlite"
-"""The file in the cache directory that replies are kept in."""
 
 KIND = "model"
 """The kind of exchange that a model's reply is."""
@@ -137,6 +135,12 @@ class LanguageModel:
             **self._place, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
+        if self.exchanges is None:
+            return self._answered(call, request, usage, emit)
+        with self.exchanges.alone(KIND, request, cancel=usage.cancel):
+            return self._answered(call, request, usage, emit)
+
+    def _answered(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
         reserved = estimated_tokens(call.messages), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
@@ -167,7 +171,7 @@ class LanguageModel:
         except ModelReplyError as error:
             emit(replace(told, error=error.code))
             if not is_kept:
-                self._keep(KIND, request, note(reply, unusable=error.code), emit)
+                self._keep(KIND, request, note(reply, unusable=error.code), emit, again=True)
             raise
         emit(told)
         if not is_kept:
@@ -182,7 +186,7 @@ class LanguageModel:
         Replies of no use are kept too, since what was done without them has to come out the same in a replay; where
         the server may be asked, they stand in for it only when it cannot be reached.
         """
-        kept = self._kept(request, emit)
+        kept = self._kept(call, request, emit)
         is_replay = self.exchanges is not None and self.exchanges.mode == "only"
         if kept is not None and (is_replay or "unusable" not in noted(kept)):
             return kept, True
@@ -190,8 +194,10 @@ class LanguageModel:
             return self._sent(call, usage, emit), False
         except ModelReplyError as error:
             return note({}, unusable=error.code, message=error.message, hint=error.hint), False
-        except ModelError as error:
+        except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
+                if self.exchanges is not None:
+                    self.exchanges.fail(KIND, request, error)
                 raise
             return kept, True
 
@@ -238,24 +244,27 @@ class LanguageModel:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _kept(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
+    def _kept(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
-            return self.exchanges.get(KIND, request) if self.exchanges else None
+            what = f"the call of {self.name} ({call.purpose})"
+            return self.exchanges.get(KIND, request, what=what) if self.exchanges else None
         except StoreError as error:
-            if self.exchanges is not None and self.exchanges.mode == "only":
-                raise
             self._keep_none(error, emit)
             return None
 
-    def _keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
+    def _keep(
+        self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
+    ) -> None:
         try:
             if self.exchanges:
-                self.exchanges.put(kind, request, reply)
+                self.exchanges.put(kind, request, reply, again=again)
         except StoreError as error:  # the reply is here, only keeping it failed
             self._keep_none(error, emit)
 
     def _keep_none(self, error: StoreError, emit: Emit) -> None:
-        """Go on without the store of exchanges, and say so once."""
+        """Go on without the store of exchanges, and say so once; nobody can replay or record without it."""
+        if self.exchanges is not None and (self.exchanges.mode == "only" or self.exchanges.is_recording):
+            raise error
         self.exchanges = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 

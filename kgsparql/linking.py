@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.embedding import Embedder
+from kgsparql.graph import KnowledgeGraph
 from kgsparql.label_index import LabelIndex
 from kgsparql.label_rows import Kind, LabelRow
 from kgsparql.mentions import Candidate, Matched, Reading
@@ -81,6 +83,16 @@ class Linker:
         self.languages = tuple(tag.lower() for tag in languages)
         self.kinds = kinds
 
+    def asking(self, graph: KnowledgeGraph) -> Linker:
+        """The same linker for one question: labels that must be asked for are asked of its view of the graph."""
+        other = copy.copy(self)
+        other.index = replace(self.index, search=self.index.search.asking(graph))
+        return other
+
+    def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
+        """What the reader of an answer should know of how labels were searched."""
+        return self.index.search.notes({link.term.value for link in links})
+
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
 
@@ -135,7 +147,7 @@ class Linker:
         for run in reading.names():
             first, last = reading.tokens[run[0]], reading.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
-            for row, shared in self._alike(normalised(mention.text), limit=3 * limit):
+            for row, shared in _alike(reading, normalised(mention.text), limit=3 * limit):
                 if shared > ALIKE and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
@@ -163,12 +175,6 @@ class Linker:
         }
         return tuple((text, self.suggest(text)) for text in list(lost)[:MAX_LINKS])
 
-    def _alike(self, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
-        """Labels with the share of the runs of three characters that they have in common with a key."""
-        asked = trigrams(key)
-        rows = self.index.search.like(key, limit=limit)
-        return [(row, round(len(asked & trigrams(row.key)) / len(asked | trigrams(row.key)), 4)) for row in rows]
-
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """Everything of any kind whose label is like a text, the best first, however little like it."""
         reading = Reading(text, self.index.search, self.languages)
@@ -176,7 +182,7 @@ class Linker:
         for candidate in sorted(self._candidates(reading), key=lambda c: (-c.score, c.order)):
             found.setdefault(candidate.row.iri, linked(reading, candidate))
         key = normalised(text)
-        for row, shared in self._alike(key, limit=limit):
+        for row, shared in _alike(reading, key, limit=limit):
             # Below every label of which whole words were found: only parts of words are the same.
             entity = LinkedEntity(
                 IRI(row.iri), row.text, round(shared / 2, 4), row.kind, "text", Mention(text, 0, len(text))
@@ -196,7 +202,8 @@ class Linker:
             shared = BM25Ranker().similarities([entity.label for entity in known], [question])
             found = [replace(e, score=round(float(share), 4)) for e, (share,) in zip(known, shared, strict=True)]
         else:
-            (hits,) = self.index.search.nearest(self.embedder.embed([question]), limit=5 * limit)
+            search = self.index.search.about(question, self.languages)
+            (hits,) = search.nearest(self.embedder.embed([question]), limit=5 * limit)
             nowhere = Mention("", -1, -1)
             found = [
                 LinkedEntity(IRI(row.iri), row.text, round(min(1.0, cosine), 4), row.kind, "vector", nowhere)
@@ -246,6 +253,13 @@ def _placed(text: str, question: str, *, is_type: bool) -> Mention:
     """A mention at its place in the question; a text that is not in it, word for word, has none."""
     place = place_of(text, question)
     return Mention("", -1, -1, is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
+
+
+def _alike(reading: Reading, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
+    """Labels with the share of the runs of three characters that they have in common with a key."""
+    asked = trigrams(key)
+    rows = reading.search.like(key, limit=limit)
+    return [(row, round(len(asked & trigrams(row.key)) / len(asked | trigrams(row.key)), 4)) for row in rows]
 
 
 def _without_derived(

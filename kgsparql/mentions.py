@@ -18,7 +18,7 @@ from kgsparql.words import is_unspaced, stem, stop_words, tokens, words
 
 __all__ = ["Candidate", "Matched", "Reading"]
 
-Matched: TypeAlias = OneOf["given", "exact", "text", "vector"]
+Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
 
 MAX_NGRAMS = 20_000
 """N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
@@ -73,7 +73,7 @@ class Reading:
 
     def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
         self.question = question
-        self.search = search
+        self.search = search.about(question, languages)
         self.languages = languages
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
@@ -181,10 +181,13 @@ class Reading:
         return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (asked, told) if some)
 
     def _language_rank(self, language: str) -> int:
+        """Smaller is better: an asked language, as ``mul`` is any of them; then none, English, and what there is."""
+        if language == "mul":
+            return 0
         for rank, wanted in enumerate(self.languages):
             if language == wanted or language.startswith(f"{wanted}-"):
                 return rank
-        return len(self.languages) + bool(language)
+        return len(self.languages) + (0 if not language else 1 if language == "en" else 2)
 
     def names(self) -> list[list[int]]:
         """The tokens of what may be names: content words side by side, and alone; with capitals, if there are any."""

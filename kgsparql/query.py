@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.paths import Constraint, PropertyPath, Step
+from kgsparql.patterns import Join, Pattern
 from kgsparql.resources import resource
-from kgsparql.terms import IRI, Literal, Term, iri, validated
+from kgsparql.terms import IRI, Literal, Term, iri, spellings, validated
 
 __all__ = ["MAX_ARMS", "Query", "prologue"]
 
@@ -24,7 +25,13 @@ MAX_ARMS = 50
 _LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
 _PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
+_NO_BLANK = "FILTER(!isBlank(?answer))"
+_NO_STATEMENT = 'FILTER(!CONTAINS(STR(?answer), "/entity/statement/"))'
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
+_NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
+"""A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph."""
+_TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
+_HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,9 @@ class Query:
     """A SPARQL text and the name it is known by in logs and evidence.
 
     :param empty: a parameter was bound to no term at all, so there is nothing to ask: it is never sent.
+    :param counts: variables that count triples: the counts of several graphs are added.
+    :param join: what it asks of triples that may be in different graphs.
+    :param arms: the queries that it is a union of.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
     'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'
@@ -40,6 +50,9 @@ class Query:
     name: str
     text: str
     empty: bool = False
+    counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    join: Join | None = field(default=None, compare=False, repr=False)
+    arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def load(cls, name: str) -> Query:
@@ -47,10 +60,11 @@ class Query:
 
         :raises ResourceNotFoundError: if there is none.
         """
-        return cls(name, _text(name))
+        text, counts, join = _loaded(name)
+        return cls(name, text, counts=counts, join=join)
 
     def bind(self, **values: Iterable[Term]) -> Query:
-        """Fill every ``VALUES ?name { UNDEF }`` of the named parameters.
+        """Fill every ``VALUES ?name { UNDEF }``, and every ``?name NOT IN ("")``, of the named parameters.
 
         :raises QueryBindingError: for a parameter the text lacks, or a blank node.
         :raises IriError: for an IRI that would not be safe as text.
@@ -61,7 +75,9 @@ class Query:
         return query
 
     def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
-        """Fill every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters with rows of terms.
+        """Fill every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters with rows of terms, sorted.
+
+        The same terms make the same text, in whatever order they were met: what was asked before is found again.
 
         :raises QueryBindingError: for parameters the text lacks, a row of another width, or a blank node.
 
@@ -69,7 +85,8 @@ class Query:
         >>> pair.bind_rows(("s", "p"), [(IRI("http://e.org/a"), IRI("http://e.org/p"))]).text
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
-        data = [self._row(names, row) for row in rows]
+        written = sorted(((self._row(names, row), row) for row in rows), key=lambda one: one[0])
+        data, terms = [text for text, _ in written], [row for _, row in written]
         if len(names) == 1:
             pattern, head, body = rf"VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}}", f"?{names[0]}", data
         else:
@@ -79,9 +96,34 @@ class Query:
             head, body = f"({' '.join(f'?{name}' for name in names)})", [f"({row})" for row in data]
         block = f"VALUES {head} {{ {' '.join(body)} }}"
         text, count = re.subn(pattern, lambda _: block, self.text)
+        if len(names) == 1:
+            text, lists = re.subn(_NO_LIST.format(names[0]), lambda _: f"?{names[0]} NOT IN ({', '.join(data)})", text)
+            count += lists
         if count == 0:
             raise QueryBindingError(f"query {self.name} has no parameter {head}", query=self.text)
-        return replace(self, text=text, empty=self.empty or not data)
+        join = self.join
+        if join is not None:
+            for at, name in enumerate(names):
+                join = join.bound(name, [row[at] for row in terms])
+        return replace(self, text=text, empty=self.empty or not data, join=join)
+
+    def fix(self, **values: Term) -> Query:
+        """Write one term in place of each named parameter: for engines that want a constant where SPARQL has variables.
+
+        :raises QueryBindingError: for a parameter the text lacks, or a blank node.
+        :raises IriError: for an IRI that would not be safe as text.
+
+        >>> Query("q", "SELECT ?s { VALUES ?o { UNDEF } ?s ?p ?o }").fix(o=Literal("a")).text
+        'SELECT ?s { ?s ?p "a" }'
+        """
+        query = self
+        for name, term in values.items():
+            written = self._row((name,), (term,))
+            text, count = re.subn(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
+            if count == 0:
+                raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
+            query = replace(query, text=written.join(re.split(rf"\?{name}\b", text)))
+        return query
 
     def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
         if len(row) != len(names):
@@ -105,7 +147,8 @@ class Query:
         text, count = _LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
         if count == 0:
             raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
-        return replace(self, text=text)
+        join = None if self.join is None else replace(self.join, limit=int(solutions))
+        return replace(self, text=text, join=join)
 
     @classmethod
     def union(cls, queries: Sequence[Query]) -> Query:
@@ -120,7 +163,9 @@ class Query:
         prologue = sorted({line for query in arms for line in _PROLOGUE.findall(query.text)})
         bodies = [_PROLOGUE.sub("", _COMMENT.sub("", query.text)).strip() for query in arms]
         joined = "\n  UNION\n".join(f"  {{ {body} }}" for body in bodies)
-        return cls(name, f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}", empty=not arms)
+        text = f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}"
+        counts = frozenset[str]().union(*(query.counts for query in arms))
+        return cls(name, text, empty=not arms, counts=counts, arms=tuple(arms))
 
     @classmethod
     def walk(
@@ -152,7 +197,8 @@ class Query:
         nodes = _nodes(path)
         head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_numbered(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
         body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
-        return cls("walk", f"{head}{body}}}\nLIMIT 1000").bind(n0=starts).limit(limit)
+        join = Join.along(path, constraints=constraints, number=number, ends_only=True)
+        return cls("walk", f"{head}{body}}}\nLIMIT 1000", join=join).bind(n0=starts).limit(limit)
 
     @classmethod
     def walk_triples(
@@ -170,19 +216,51 @@ class Query:
 
         What a constraint led to is ``?c0``, ``?c1`` …, in the order of the constraints.
 
+        Numbers, dates and the like are looked for by their text, so that one of another datatype is found too: Virtuoso
+        returns numbers that it is given as others, and refuses coordinates.
+
         :param ends: only ways that end at one of these; ``None`` for all.
         :param through: the same for the terms between: after so many hops, one of these.
         :param constraints: as for :meth:`walk`, and ``number``.
         """
-        given = {0: starts, **(through or {})}
+        given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
         if ends is not None:
-            given[len(path)] = ends
+            given[len(path)] = list(ends)
         nodes = _nodes(path)
-        blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given)
+        by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
+        blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
         head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _numbered(number)
         body = f"{blocks}{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
-        query = cls("walk_triples", f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000")
-        return query.bind(**{f"n{i}": terms for i, terms in given.items()}).limit(limit)
+        body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_texts(terms)}))\n" for i, terms in by_text.items())
+        join = Join.along(path, constraints=constraints, number=number, ends_only=False)
+        for i, terms in by_text.items():
+            join = join.bound(f"n{i}", terms)
+        query = cls("walk_triples", f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000", join=join)
+        return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
+
+    @classmethod
+    def through_blank(cls, join: Join, blank: Iterable[str], *, limit: int) -> Query:
+        """The ways through blank nodes: the patterns of a join, where these variables are blank nodes.
+
+        >>> at = IRI("http://e.org/at")
+        >>> join = Join((Pattern("a", at, "b"), Pattern("b", at, "c")), (("a", "a"), ("c", "c")))
+        >>> print(Query.through_blank(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
+        SELECT DISTINCT ?a ?c WHERE {
+          VALUES ?a { <http://e.org/x> }
+          ?a <http://e.org/at> ?b .
+          ?b <http://e.org/at> ?c .
+          FILTER(isBlank(?b))
+        }
+        LIMIT 5
+        """
+        names = {name for pattern in join.patterns for name in pattern.variables}
+        given = {name: terms for name, terms in join.values.items() if name in names}
+        lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
+        lines += [f"  ?{p.subject} {_verb(p)} ?{p.object} .\n" for p in join.patterns]
+        lines += [f"  FILTER(isBlank(?{name}))\n" for name in blank]
+        head = " ".join(f"?{name}" for name, _ in join.head)
+        query = cls("through_blank", f"SELECT DISTINCT {head} WHERE {{\n{''.join(lines)}}}\nLIMIT 1000")
+        return query.bind(**given).limit(limit)
 
     @classmethod
     def answers(
@@ -193,11 +271,13 @@ class Query:
         constraints: Sequence[Constraint] = (),
         without_start: bool = False,
         without_blank: bool = False,
+        without_statements: bool = False,
     ) -> Query:
         """The query people are shown for a path: a property path where that says the same, else triple patterns.
 
         :param without_start: leave the start itself out of the answers.
         :param without_blank: leave out blank nodes, which have no name outside their graph.
+        :param without_statements: leave out the statements of a Wikibase, which have no name for a reader.
 
         >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
         >>> print(Query.answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
@@ -210,18 +290,18 @@ class Query:
         }
         """
         first = str(validated(start))
+        left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
         if not path.goes_back and not constraints:
             steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
             kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
-            kept_out += " FILTER(!isBlank(?answer))" if without_blank else ""
+            kept_out += "".join(f" {text}" for text in left_out)
             return cls("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
         nodes = [first, *_nodes(path)[1:-1], "?answer"]
         body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
         kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
         if without_start and kept_out not in body:
             body += kept_out
-        if without_blank:
-            body += "  FILTER(!isBlank(?answer))\n"
+        body += "".join(f"  {text}\n" for text in left_out)
         return cls("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
@@ -260,20 +340,45 @@ def _patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
     return "".join(lines)
 
 
+def _verb(pattern: Pattern) -> str:
+    return f"?{pattern.predicate}" if isinstance(pattern.predicate, str) else str(validated(pattern.predicate))
+
+
 def _pattern(near: str, step: Step, far: str) -> str:
     subject, object_ = (near, far) if step.direction == "forward" else (far, near)
     return f"  {subject} {validated(step.predicate)} {object_} .\n"
+
+
+def _is_respelt(term: Term) -> bool:
+    """Whether a term is a literal that an engine may store as a value, and not as it is written."""
+    return isinstance(term, Literal) and term.language is None and term.datatype.value not in _TEXTS
+
+
+def _texts(terms: Iterable[Term]) -> str:
+    """What ``STR`` may say of some terms, as a list."""
+    found: dict[str, None] = {}
+    for term in terms:
+        if not isinstance(term, IRI | Literal):
+            raise QueryBindingError(f"{type(term).__name__} has no text", hint="start from an IRI beside it")
+        found.update(dict.fromkeys(spellings(term)))
+    return ", ".join(str(Literal(text)) for text in found)
 
 
 def _constrained(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
     """Triple patterns that hold only where each constraint does."""
     lines = []
     for i, constraint in enumerate(constraints):
-        values = " ".join(str(validated(term)) for term in constraint.values)
-        lines.append(f"{_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  VALUES ?c{i} {{ {values} }}\n")
+        if any(map(_is_respelt, constraint.values)):
+            kept = f"FILTER(STR(?c{i}) IN ({_texts(constraint.values)}))"
+        else:
+            kept = f"VALUES ?c{i} {{ {' '.join(str(validated(term)) for term in constraint.values)} }}"
+        lines.append(f"{_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  {kept}\n")
     return "".join(lines)
 
 
 @cache
-def _text(name: str) -> str:
-    return resource("queries", f"{name}.rq").read_text(encoding="utf-8")
+def _loaded(name: str) -> tuple[str, frozenset[str], Join | None]:
+    """The text of a query, and what its head says of counts and joins."""
+    text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
+    header = dict(_HEADER.findall(text))
+    return text, frozenset(re.findall(r"\w+", header.get("counts", ""))), Join.declared(header)

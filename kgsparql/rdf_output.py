@@ -110,6 +110,12 @@ def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
     yield Quad(node, IRI(_KGS + "score"), Literal(str(round(item.score, 4)), datatype=IRI(_XSD + "double")), default)
     if item.query.text:
         yield Quad(node, IRI(_SH + "select"), Literal(item.query.text), default)
+    for i, own in enumerate(item.queries, 1):
+        part = IRI(f"{node.value}-{i}")
+        yield Quad(node, IRI(_KGS + "sourceQuery"), part, default)
+        yield Quad(part, _A, IRI(_SH + "SPARQLSelectExecutable"), default)
+        yield Quad(part, IRI(_SCHEMA + "name"), Literal(own.source), default)
+        yield Quad(part, IRI(_SH + "select"), Literal(own.query.text), default)
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:

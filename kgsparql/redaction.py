@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["KEY_VARIABLE", "is_secret_name", "redacted", "unreadable_url", "without"]
+__all__ = ["KEY_VARIABLE", "SHORTEST", "is_secret_name", "redacted", "unreadable_url", "without"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
-_SHORTEST = 6
+SHORTEST = 6
 """Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
 
 _HIDDEN = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
@@ -35,7 +35,7 @@ def without(text: str, *secrets: str | None) -> str:
     'none of Bearer ***'
     """
     for secret in secrets:
-        if secret and len(secret) >= _SHORTEST:
+        if secret and len(secret) >= SHORTEST:
             text = text.replace(secret, "***")
     return text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.errors import BudgetExceededError, ModelReplyError
+from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError, RateLimitError, UnreachableError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
-from kgsparql.exploration import labels, types
+from kgsparql.exploration import Label, labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
@@ -28,6 +28,7 @@ from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
+from kgsparql.same_as import Same, same_as
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
 from kgsparql.verbalising import nested_text
 from kgsparql.words import place_of
@@ -37,6 +38,7 @@ __all__ = ["Session"]
 T = TypeVar("T")
 
 _CUTS_TOLD = 8
+_REASONS_TOLD = 3
 
 _KEPT = "the last model call of the budget is kept for the answer"
 
@@ -57,8 +59,11 @@ class Session:
     :param given: entities named by the caller; then nothing is linked.
     :param passages: of documents that were indexed with the graph, if any were.
     :param notes: lines for the reader of the answer, in the order they came up.
-    :param partial: a limit of the budget ended some step early.
+    :param remember: told each label that was asked of the graph.
+    :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
+    :param lost: what was wrong with that graph.
     :param rounds: model calls that waited for each other: the longest chain so far.
+    :param same: what one of several graphs says is the same as a linked entity.
     :param random: seeded by the seed and the question.
     """
 
@@ -79,9 +84,12 @@ class Session:
     direction: Directions = "both"
     seed: int = 0
     notes: list[str] = field(default_factory=list)
+    remember: Callable[[Mapping[Term, Label]], None] = lambda _: None
     fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
+    lost: UnreachableError | None = None
     rounds: int = 0
+    same: tuple[Same, ...] = ()
     random: Random = field(init=False)
     ranked: RankerChooser = field(init=False)
     choose: Chooser = field(init=False)
@@ -173,7 +181,9 @@ class Session:
                 self._links = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
                 self._note_links(self._links)
                 self._note_missing(self._links, mentions)
+                self.notes.extend(self.linker.notes(self._links) if self.linker else ())
             self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
+            self._links += self._equivalents(self._links)
             self.emit(
                 EntitiesLinked(
                     entities=tuple(
@@ -182,6 +192,25 @@ class Session:
                 )
             )
         return self._links
+
+    def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
+        """What one of several graphs says is the same as a linked entity: an entity of its own, as well as that one."""
+        if len(self.graph.members) == 1 or not links:
+            return ()
+        with self.within_budget():
+            found = same_as(self.graph, [link.term for link in links])
+            self.note_cuts(found.cuts)
+            self.same = found.items
+        named = self.labels((same.other for same in self.same), owed=True)
+        of = {link.term: link for link in links}
+        known = {same.other: of[same.term] for same in reversed(self.same)}
+        return tuple(
+            LinkedEntity(
+                term=other, label=named[other], score=link.score, kind=link.kind, matched="same as",
+                mention=link.mention,
+            )
+            for other, link in reversed(known.items())
+        )  # fmt: skip
 
     def _note_links(self, links: Sequence[LinkedEntity]) -> None:
         """What the reader should know of the links: names that several things have, and what else may be meant."""
@@ -248,9 +277,15 @@ class Session:
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if term not in self._labels]
         if missing:
-            found = labels(self._graph(owed=owed), missing, languages=self.languages)
+            try:
+                found = labels(self._graph(owed=owed), missing, languages=self.languages)
+            except (EndpointError, RateLimitError) as error:
+                if not owed or not self.lose(error):
+                    raise
+                return {term: self._labels.get(term) or _own_name(term) for term in wanted}
             self._labels.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
+            self.remember(found)
         return {term: self._labels[term] for term in wanted}
 
     def has_label(self, term: Term) -> bool:
@@ -344,19 +379,50 @@ class Session:
         messages = [cut.said(self._labels) for cut in self._cuts]
         more = len(messages) - _CUTS_TOLD
         rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
-        return (*dict.fromkeys(self.notes), *messages[:_CUTS_TOLD], *rest)
+        return (*dict.fromkeys(self.notes), *self.graph.failures, *self._cut_short(), *messages[:_CUTS_TOLD], *rest)
+
+    def _cut_short(self) -> list[str]:
+        """What the endpoint cut, in a line."""
+        cut = self.graph.cut_short
+        reasons = sorted(set(filter(None, cut)))
+        more = "; …" if len(reasons) > _REASONS_TOLD else ""
+        said = f": {'; '.join(reasons[:_REASONS_TOLD])}{more}" if reasons else ""
+        return [f"{self.graph.name} cut {len(cut):,} result{'s' * (len(cut) > 1)}{said}"] if cut else []
+
+    def lose(self, error: UnreachableError) -> bool:
+        """Go on without the graph, if it is the graph that failed, and tell the reader once.
+
+        :return: whether it is.
+        """
+        if "query" not in error.detail:  # it was a model's server
+            return False
+        if self.lost is None:
+            self.lost = error
+            self.notes.append(f"{error.message}: some steps were left out")
+            self.emit(LimitReached(what="endpoint", message=error.message))
+        self.partial = True
+        return True
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """A step that may end early: when the budget is spent, what was found so far stands."""
+        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
         try:
             yield
+        except (EndpointError, RateLimitError) as error:
+            if not self.lose(error):
+                raise
         except BudgetExceededError as error:
             if not self.partial:
                 way_out = f" ({error.hint})" if error.hint else ""
                 self.notes.append(f"{error.message}: some steps were left out{way_out}")
                 self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
             self.partial = True
+
+
+def _own_name(term: Term) -> str:
+    if isinstance(term, IRI):
+        return local_name(term)
+    return term.value if isinstance(term, Literal) else "[]"
 
 
 def _majority(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:

@@ -49,6 +49,7 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
         session.notes += branch.notes
         session.fallbacks += branch.fallbacks
         session.partial = session.partial or branch.partial
+        session.lost = session.lost or branch.lost
         session.rounds = max(session.rounds, branch.rounds)
         for event in events:
             session.emit(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
@@ -30,8 +31,11 @@ __all__ = [
     "normalised",
     "parsed",
     "printable",
+    "spellings",
     "validated",
 ]
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
 
@@ -142,6 +146,26 @@ def normalised(text: str) -> str:
 def _is_latin_mark(char: str) -> bool:
     """Accents (U+0300 to U+036F) are dropped; the vowel signs of Indic and Thai scripts carry the word."""
     return "\u0300" <= char <= "\u036f"
+
+
+def spellings(term: IRI | Literal) -> tuple[str, ...]:
+    """What ``STR`` may say of a term that an endpoint returned: of a truth value or a float it may be the long form.
+
+    >>> xsd = "http://www.w3.org/2001/XMLSchema#"
+    >>> spellings(Literal("3e+08", datatype=IRI(xsd + "double")))
+    ('3e+08', '300000000')
+    >>> spellings(Literal("1", datatype=IRI(xsd + "boolean")))
+    ('1', 'true')
+    """
+    if isinstance(term, IRI) or not term.datatype.value.startswith(_XSD):
+        return (term.value,)
+    kind, other = term.datatype.value.removeprefix(_XSD), ""
+    if kind == "boolean":
+        other = {"1": "true", "0": "false"}.get(term.value, "")
+    elif kind in {"double", "float"}:
+        with suppress(ValueError):
+            other = f"{float(term.value):.15g}"
+    return tuple(dict.fromkeys((term.value, other or term.value)))
 
 
 class PrefixMap:

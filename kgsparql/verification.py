@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 
-from kgsparql.evidence import Evidence, EvidenceItem, Source
+from kgsparql.errors import EndpointError, RateLimitError, UnreachableError
+from kgsparql.evidence import Evidence, EvidenceItem, Source, SourceQuery
+from kgsparql.exploration.triples import lookup
 from kgsparql.graph import Solution
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 
 __all__ = ["Verification", "verify"]
@@ -27,6 +29,9 @@ class Verification:
     """Evidence whose triples are all marked, and what could not be kept.
 
     :param removed: triples that the graph does not hold, or no longer.
+    :param unknown: triples of which that cannot be told.
+    :param unanswered: those of them that have a name to be asked for by.
+    :param failure: why the graph could not be asked any more; ``None`` if it could.
     :param lost: markers of items that rested on them and are gone.
     """
 
@@ -35,16 +40,23 @@ class Verification:
     removed: tuple[Triple, ...]
     unknown: int
     lost: tuple[str, ...]
+    unanswered: int = 0
+    failure: UnreachableError | None = None
 
 
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     """Mark each triple as found, with the named graphs it is in, and drop what rests on a triple that is not there.
 
     An item falls with any of its triples: its text says them all. A triple with a blank node is looked up where blank
-    nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``.
+    nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``. So does one that an endpoint
+    that cuts its results, or has gone, did not say to be there.
+
+    Of several graphs each is asked, and what is only found in more than one of them gets a query for each.
     """
     triples = evidence.triples
-    sources = _sources(triples, graph)
+    parts = {part.name: _looked_up(triples, part) for part in graph.members}
+    looked_up = _together(list(parts.values()))
+    sources = _sources(triples, graph, looked_up)
     kept: list[EvidenceItem] = []
     lost: list[str] = []
     for item in evidence:
@@ -56,37 +68,102 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         if len(cited) < len(item.triples):
             lost.append(item.marker)
         else:
-            kept.append(replace(item, triples=cited))
+            kept.append(replace(item, triples=cited, queries=_queries(item, parts)))
     return Verification(
         evidence=Evidence(kept),
         found=sum(1 for found in sources.values() if found),
         removed=tuple(triple for triple, found in sources.items() if found == ()),
         unknown=sum(1 for found in sources.values() if found is None),
         lost=tuple(lost),
+        unanswered=len(looked_up.open_),
+        failure=looked_up.failure,
     )
 
 
-def _sources(triples: Sequence[Triple], graph: MeteredGraph) -> dict[Triple, tuple[Source, ...] | None]:
-    """Where each triple is found: nowhere is ``()``, and ``None`` is a triple that cannot be asked for."""
+@dataclass(slots=True)
+class _LookedUp:
+    """What a graph said of triples without blank nodes.
+
+    :param open_: those of which it did not say whether they are there.
+    :param failure: why the graph could not be asked any more.
+    """
+
+    held: set[_Key] = field(default_factory=set)
+    open_: set[_Key] = field(default_factory=set)
+    named: dict[_Key, list[Source]] = field(default_factory=dict)
+    failure: UnreachableError | None = None
+
+
+def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in _key(triple))]
-    held: set[_Key] = set()
-    named: dict[_Key, list[Source]] = {}
-    verify_query, graphs_query = Query.load("verify"), Query.load("named_graphs")
-    for batch in _batches(plain):
-        rows = [_key(triple) for triple in batch]
-        held.update(map(_found, graph.select(verify_query.bind_rows(("subject", "predicate", "object"), rows))))
-    for batch in _batches([triple for triple in plain if _key(triple) in held]):
-        rows = [_key(triple) for triple in batch]
-        for solution in graph.select(graphs_query.bind_rows(("subject", "predicate", "object"), rows)):
-            named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
-    found: dict[Triple, tuple[Source, ...] | None] = {}
+    found = _LookedUp(open_=set(map(_key, plain)))
+    try:
+        _look_up(plain, graph, found)
+        for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
+            for solution in graph.select(lookup(batch, named_graphs=True)):
+                found.named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
+    except (EndpointError, RateLimitError) as error:  # what is found already is not lost with its endpoint
+        found.failure = error
+    for key in found.held:
+        found.named.setdefault(key, [graph.source(None)])
+    return found
+
+
+def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
+    """What several graphs said, each of all triples."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = _LookedUp(failure=next((part.failure for part in parts if part.failure is not None), None))
+    for part in parts:
+        whole.held |= part.held
+        whole.open_ |= part.open_
+        for key, sources in part.named.items():
+            whole.named.setdefault(key, []).extend(sources)
+    whole.open_ -= whole.held
+    return whole
+
+
+def _queries(item: EvidenceItem, parts: Mapping[str, _LookedUp]) -> tuple[SourceQuery, ...]:
+    """A query for each graph that holds triples of an item, where none holds them all."""
+    plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
+    own = {name: [triple for triple in plain if _key(triple) in part.held] for name, part in parts.items()}
+    if len(parts) == 1 or any(len(held) == len(plain) for held in own.values()):
+        return ()
+    return tuple(SourceQuery(name, lookup(held)) for name, held in own.items() if held)
+
+
+def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -> None:
+    """Find which of these triples are there; what a result that was cut does not show is asked for in parts."""
+    todo = deque(_batches(triples))
+    while todo:
+        batch = todo.popleft()
+        solutions = graph.select(lookup(batch))
+        found.held.update(map(_found, solutions))
+        missing = [triple for triple in batch if _key(triple) not in found.held]
+        if solutions.complete or not missing:
+            found.open_.difference_update(map(_key, batch))
+            continue
+        found.open_.difference_update(found.held)
+        if len(batch) > 1 and not solutions.failed and not solutions.invalid:
+            graph.will_ask_again(solutions)
+            half = -(-len(missing) // 2)
+            todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
+
+
+def _sources(
+    triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp
+) -> dict[Triple, tuple[Source, ...] | None]:
+    """Where each triple is found: nowhere is ``()``, and ``None`` is a triple of which that cannot be told."""
+    sources: dict[Triple, tuple[Source, ...] | None] = {}
     for triple in triples:
         key = _key(triple)
         if any(isinstance(term, BlankNode | Triple) for term in key):
-            found[triple] = graph.sources_of(triple)
+            sources[triple] = graph.sources_of(triple)
+        elif key in found.held:
+            sources[triple] = tuple(sorted(set(found.named[key])))
         else:
-            found[triple] = tuple(sorted(set(named.get(key, [graph.source(None)])))) if key in held else ()
-    return found
+            sources[triple] = None if key in found.open_ else ()
+    return sources
 
 
 def _key(triple: Triple) -> _Key:

@@ -9,6 +9,7 @@ from kgsparql.terms import IRI, BlankNode, Term
 __all__ = [
     "ALTERNATIVE_LABELS",
     "DESCRIPTIONS",
+    "EXACT_MATCH",
     "LABELS",
     "PREDICATE_LABEL_LINKS",
     "RDF_TYPE",
@@ -34,6 +35,7 @@ _ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
 RDF_TYPE = IRI(_RDF + "type")
 SUBCLASS_OF = IRI(_RDFS + "subClassOf")
 SAME_AS = IRI(_OWL + "sameAs")
+EXACT_MATCH = IRI(_SKOS + "exactMatch")
 
 LABELS = (
     IRI(_RDFS + "label"),

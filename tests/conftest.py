@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
+from tests.endpoints.servers import Virtuoso
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
@@ -37,7 +38,7 @@ def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the user's cache, a graph or model named in the environment, or a model hub."""
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache_directory))
-    for name in ("KGSPARQL_KG", "KGSPARQL_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in ("KGSPARQL_KG", "KGSPARQL_MODEL", "KGSPARQL_CONTACT", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return cache_directory
@@ -63,3 +64,10 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real graphs is not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def virtuoso_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtuoso]:
+    """One Virtuoso for all tests of a process; each fills it with what it needs, and nothing else is in it."""
+    with Virtuoso(tmp_path_factory.mktemp("virtuoso")).running() as server:
+        yield server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +24,7 @@ from kgsparql.cli._common import (
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.snapshots import Snapshot
 
 __all__ = ["GraphOptions"]
 
@@ -33,12 +34,12 @@ KgOption = Annotated[
         "-k",
         "--kg",
         metavar="SOURCE",
-        help="RDF file, directory of RDF files, store, URL of a SPARQL endpoint, or - for stdin; repeat for several "
-        "files. Default: KGSPARQL_KG, one source per line.",
+        help="RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
+        "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
     ),
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Do not keep big files as a store in the cache directory.")
+    bool, typer.Option("--no-cache", help="Keep neither big files nor replies of endpoints in the cache directory.")
 ]
 
 
@@ -72,16 +73,41 @@ class GraphOptions:
             "context": self.context, "cache": not self.no_cache,
         }  # fmt: skip
 
+    def one_by_one(self) -> list[GraphOptions]:
+        """The options of each graph by itself, where several are named: all files together are one."""
+        from kgsparql.graphs import groups_of, is_graph_by_itself
+
+        groups = groups_of(self.sources)
+        if len(groups) < 2:
+            return [self]
+        ours = {"input_format": None, "base": None, "encoding": None, "skip_bad": False, "context": None}
+        return [
+            replace(self, kg=[str(source) for source in group], **(ours if is_graph_by_itself(group[0]) else {}))  # type: ignore[arg-type]
+            for group in groups
+        ]
+
     def say(self, message: str) -> None:
         """A line for the person at the terminal, unless ``-q`` says that none is wanted."""
         say(message, quiet=self.quiet)
 
     @contextmanager
-    def opened(self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto") -> Iterator[KnowledgeBase]:
-        """The knowledge base, with progress and notes on stderr as long as the ``with`` lasts."""
+    def opened(
+        self,
+        *,
+        languages: tuple[str, ...] = ("en",),
+        embedder: str = "auto",
+        snapshot: Snapshot | None = None,
+        fresh: bool = False,
+    ) -> Iterator[KnowledgeBase]:
+        """The knowledge base, with progress and notes on stderr as long as the ``with`` lasts.
+
+        :param snapshot: that everything is recorded into, or replayed from.
+        :param fresh: endpoints are asked again, whatever of their replies is kept.
+        """
         from kgsparql.knowledge_base import open as open_knowledge
 
         with progress(quiet=self.quiet) as shown:
             yield open_knowledge(
-                *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say, **self.reading
-            )
+                *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
+                snapshot=snapshot, fresh=fresh, **self.reading,
+            )  # fmt: skip

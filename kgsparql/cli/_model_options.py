@@ -16,6 +16,7 @@ from kgsparql.terms import printable
 if TYPE_CHECKING:
     from kgsparql.budget import Budget, Prices
     from kgsparql.language_model import LanguageModel
+    from kgsparql.snapshots import Snapshot
 
 __all__ = ["HOW_TO_ADD", "LimitOptions", "ModelOptions", "prices_of"]
 
@@ -62,7 +63,10 @@ class ModelOptions:
         ),
     ] = 60.0
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask the model again, whatever replies are kept.", rich_help_panel=_MODEL)
+        bool,
+        typer.Option(
+            "--fresh", help="Ask models and endpoints again, whatever replies are kept.", rich_help_panel=_MODEL
+        ),
     ] = False
 
     @property
@@ -72,9 +76,10 @@ class ModelOptions:
             self.model or self.base_url or os.environ.get("KGSPARQL_MODEL") or os.environ.get("OPENAI_BASE_URL")
         )
 
-    def opened(self, *, seed: int = 0) -> LanguageModel | None:
+    def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
         """The model, if there is to be one.
 
+        :param snapshot: that its replies are recorded into, or replayed from.
         :raises InputError: if it is not clear which is meant.
         :raises OptionError: for options that contradict each other, or are no numbers.
         """
@@ -90,6 +95,7 @@ class ModelOptions:
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
             temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
+            recording=None if snapshot is None else snapshot.exchanges,
         )  # fmt: skip
 
 

@@ -79,13 +79,15 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
         yield ""
         yield "Linked"
         yield from (f"      {line}" for line in link_lines(answer))
-    for title, items in titled_items(answer):
+    is_of_several = len({graph for item in answer.evidence for graph in item.graphs}) > 1
+    for heading, items in titled_items(answer):
         yield ""
-        yield title
+        yield heading
         for item in items:
-            yield from _item_lines(item, answer.labels)
+            yield from _item_lines(item, answer.labels, told_graphs=is_of_several)
             if verbose >= 1:
-                yield from (f"        {line}" for line in item.query.text.splitlines())
+                for title, text in _queries(item):
+                    yield from (f"        {line}" for line in [*filter(None, [title]), *text.splitlines()])
     if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "Notes"
@@ -94,12 +96,19 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
     yield cost(answer)
 
 
-def _item_lines(item: EvidenceItem, labels: Mapping[Term, str]) -> Iterator[str]:
+def _queries(item: EvidenceItem) -> list[tuple[str, str]]:
+    """The queries of an item, each after a line that says what it is asked of, if there are several."""
+    return [(f"of {printable(own.source, 200)}:", own.query.text) for own in item.queries] or [("", item.query.text)]
+
+
+def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: bool) -> Iterator[str]:
     """An item after its marker; what is behind each of several terms on a line of its own, if one would be long."""
     shown = printable(item.sourced_text, _LONGEST)
     first, *others = _parts(shown, item, labels) if item.kind != "passage" and len(shown) > _WIDE else [shown]
     lines = [first, *(f"| {part}" for part in others)]
     lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
+    if told_graphs and item.graphs:
+        lines[-1] += f"  ({printable(', '.join(item.graphs), 200)})"
     yield f"{item.marker:>4}  {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 
@@ -161,7 +170,8 @@ def _markdown(answer: Answer) -> Iterator[str]:
             yield ""
             yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}"
             if item.query.text and item.marker in answer.cited:
-                yield from _folded("SPARQL", item.query.text)
+                for asked, text in _queries(item):
+                    yield from _folded(f"SPARQL {_escaped(asked)}".rstrip(" :"), text)
     if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "### Notes"

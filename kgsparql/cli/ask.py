@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -16,6 +16,7 @@ from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._preset_option import PresetOption, method_with
 from kgsparql.cli._rendering import FORMATS, render
+from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
 from kgsparql.terms import printable
 
@@ -36,6 +37,7 @@ def ask(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
+    snapshots: SnapshotOptions,
     question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
     entity: Annotated[
         list[str] | None,
@@ -113,13 +115,21 @@ def ask(
     if question != "-":
         checked_question(question)
     method, options = method_with(preset, retriever, options_of(option))
-    asking = Asking(
-        retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
-        budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
-        complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank, model=model.opened(seed=seed),
-    )  # fmt: skip
-    asking.method()  # a wrong name or option is said before a graph is loaded
-    with asking.model or nullcontext(), graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
+    languages = c.languages(lang)
+    with ExitStack() as stack:
+        snapshot = stack.enter_context(
+            snapshots.opened(graph.say, "ask", question=question, retriever=method, options=options)
+        )
+        asking = Asking(
+            retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
+            budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
+            complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank,
+            model=model.opened(seed=seed, snapshot=snapshot),
+        )  # fmt: skip
+        asking.method()  # a wrong name or option is said before a graph is loaded
+        stack.enter_context(asking.model or nullcontext())
+        opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
+        knowledge = stack.enter_context(opened)
         asking = asking.about(knowledge.resolve(name) for name in entity or ())
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":

@@ -25,7 +25,7 @@ def cache(
     clear: Annotated[
         list[str] | None,
         typer.Option(
-            "--clear", metavar="KIND", help="Remove a kind: graphs, labels, model, exchanges … or all; repeatable."
+            "--clear", metavar="KIND", help="Remove a kind: graphs, labels, model, query … or all; repeatable."
         ),
     ] = None,
     form: c.TextOrJsonOption = None,

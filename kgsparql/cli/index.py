@@ -10,12 +10,14 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
+from kgsparql.errors import OptionError
 
 if TYPE_CHECKING:
     from kgsparql.passage_building import IndexedTexts
 
 __all__ = ["index"]
 
+SLICE = 10_000
 _TOLD = 20
 """Files that were left out, of which each is named."""
 
@@ -24,6 +26,17 @@ _TOLD = 20
 @with_groups
 def index(
     graph: GraphOptions,
+    class_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or label); repeat.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
+    ] = SLICE,
     text: Annotated[
         Path | None,
         typer.Option(
@@ -41,8 +54,11 @@ def index(
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
     With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
-    the place of documents that were indexed before.
+    the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint, a
+    page at a time: what was read before a stop is kept, and a higher --limit adds to it.
     """
+    if class_ and text is not None:
+        raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")
     if text is not None:
         from kgsparql.documents import files_of
         from kgsparql.passage_building import checked_tokens
@@ -51,7 +67,7 @@ def index(
         checked_tokens(passage_tokens)
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
-        built = knowledge.build_index()
+        built = knowledge.build_slice(class_, limit=limit) if class_ else knowledge.build_index()
         if text is not None:
             texts = knowledge.index_texts(text, passage_tokens=passage_tokens)
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"

@@ -11,6 +11,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
+from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import NotFoundError
 from kgsparql.terms import IRI, Literal, Term, normalised, printable
 from kgsparql.words import words
@@ -32,6 +33,7 @@ LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many
 @with_groups
 def find(
     graph: GraphOptions,
+    snapshots: SnapshotOptions,
     text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
     limit: LimitOption = 10,
     embedder: Annotated[
@@ -44,7 +46,11 @@ def find(
 ) -> None:
     """Search the labels: one line per entity, the best first."""
     shape = c.two_formats(form, output)
-    with graph.opened(languages=c.languages(lang), embedder=embedder) as knowledge:
+    languages = c.languages(lang)
+    with (
+        snapshots.opened(graph.say, "find", text=text) as snapshot,
+        graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
+    ):
         found = knowledge.find(text, limit=limit)
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
@@ -67,6 +73,7 @@ def find(
 @with_groups
 def show(
     graph: GraphOptions,
+    snapshots: SnapshotOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
     limit: LimitOption = 10,
     direction: c.DirectionOption = "both",
@@ -77,7 +84,11 @@ def show(
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
     shape = c.two_formats(form, output)
     way = c.checked_direction(direction)
-    with graph.opened(languages=c.languages(lang)) as knowledge:
+    languages = c.languages(lang)
+    with (
+        snapshots.opened(graph.say, "show", entity=entity) as snapshot,
+        graph.opened(languages=languages, snapshot=snapshot) as knowledge,
+    ):
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
@@ -112,6 +123,7 @@ def show(
 @with_groups
 def paths(
     graph: GraphOptions,
+    snapshots: SnapshotOptions,
     start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],
     end: Annotated[str, typer.Argument(help="The same.")],
     limit: LimitOption = 10,
@@ -126,7 +138,11 @@ def paths(
 
     shape = c.two_formats(form, output)
     way = c.checked_direction(direction)
-    with graph.opened(languages=c.languages(lang)) as knowledge:
+    languages = c.languages(lang)
+    with (
+        snapshots.opened(graph.say, "paths", start=start, end=end) as snapshot,
+        graph.opened(languages=languages, snapshot=snapshot) as knowledge,
+    ):
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:

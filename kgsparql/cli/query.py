@@ -14,12 +14,14 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
+from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import InputError, OptionError
 from kgsparql.terms import PrefixMap, printable
 
 if TYPE_CHECKING:
     from kgsparql.cli._progress import Progress
     from kgsparql.graphs import EndpointGraph, OxigraphGraph
+    from kgsparql.snapshots import Snapshot
     from kgsparql.user_query import QueryResult
 
 __all__ = ["query"]
@@ -29,6 +31,7 @@ __all__ = ["query"]
 @with_groups
 def query(
     graph: GraphOptions,
+    snapshots: SnapshotOptions,
     text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
     form: Annotated[
         str | None,
@@ -44,16 +47,20 @@ def query(
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
-    from kgsparql.graphs import names_endpoint, open_embedded
+    from kgsparql.graphs import groups_of, names_endpoint, open_embedded
     from kgsparql.user_query import FORMATS, check, serialise
 
     named = graph.sources
+    if len(groups_of(named)) > 1:
+        raise InputError(
+            "a query of your own runs on one graph", hint="name it alone with -k; ask, show and paths take several"
+        )
     if text == "-" and "-" in named:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     text = _read(text)
-    with c.progress(quiet=graph.quiet) as shown:
+    with c.progress(quiet=graph.quiet) as shown, snapshots.opened(graph.say, "query", sparql=text) as snapshot:
         # The worker cannot read our stdin: what comes from there is read here and sent to it.
-        remote = _endpoint(graph) if names_endpoint(named) else None
+        remote = _endpoint(graph, snapshot) if names_endpoint(named) else None
         piped = open_embedded(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
         declared = _declared(graph) if piped is None else piped.prefixes
         prefixes = PrefixMap.default().merged(declared)
@@ -68,14 +75,18 @@ def query(
     data = serialise(result, shape, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if result.cut is not None:
-        graph.say(f"cut: {result.cut} (--max-rows keeps more)")
+        graph.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")
 
 
-def _endpoint(graph: GraphOptions) -> EndpointGraph:
+def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
     """The endpoint that was named, alone and without options of files."""
     from kgsparql.graphs import open_graph
 
-    return cast("EndpointGraph", open_graph(graph.sources, notes=graph.say, **graph.reading))
+    recording = None if snapshot is None else snapshot.exchanges
+    opened = cast("EndpointGraph", open_graph(graph.sources, notes=graph.say, recording=recording, **graph.reading))
+    if snapshot is not None:
+        snapshot.about_graph(opened)
+    return opened
 
 
 @contextmanager

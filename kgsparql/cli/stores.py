@@ -58,15 +58,24 @@ def info(
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
 ) -> None:
-    """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index."""
+    """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
+
+    Of several graphs, what each of them holds, in JSON as a list.
+    """
     shape = c.two_formats(form, output)
-    with graph.opened(languages=c.languages(lang)) as knowledge:
-        facts = knowledge.info()
-    c.write(json.dumps(facts, ensure_ascii=False, indent=2) if shape == "json" else "\n".join(_lines(facts)), output)
+    told = []
+    for one in graph.one_by_one():
+        with one.opened(languages=c.languages(lang)) as knowledge:
+            told.append(knowledge.info())
+    if shape == "json":
+        c.write(json.dumps(told if len(told) > 1 else told[0], ensure_ascii=False, indent=2), output)
+        return
+    c.write("\n".join(line for facts in told for line in _lines(facts)), output)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    lines = [f"{facts['name']}: {facts['triples']:,} triples"]
+    triples = "triples not counted" if facts["triples"] is None else f"{facts['triples']:,} triples"
+    lines = [f"{facts['name']}: {triples}", *_of_endpoint(facts.get("endpoint"), facts["name"])]
     for source in facts["sources"]:
         skipped = f", {_skipped(source['skipped'])}" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""
@@ -77,7 +86,22 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines += [f"  {name:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
     lines.append(f"  labels     {facts['label_index']}")
     lines += [f"  cut        {cut}" for cut in facts["cuts"]]
+    lines += [f"  missing    {what}: {printable(why, 300)}" for what, why in facts["missing"].items()]
     return lines
+
+
+def _of_endpoint(told: dict[str, Any] | None, name: str) -> list[str]:
+    if told is None:
+        return []
+    at = f"{told['url']}: " if told["url"] != name else ""
+    described = told["triples_as_described"]
+    lines = [f"  endpoint   {at}{told['summary']}", f"  limits     {', '.join(told['said_of_limits'])}"]
+    union = {True: "yes", False: "no", None: "not known"}[told["union_default_graph"]]
+    search = told["text_search"]
+    lines.append(f"  dialect    union default graph: {union}, text search: {search}")
+    if described is not None:
+        lines.append(f"  described  {described:,} triples, as the endpoint says")
+    return lines + [f"  elsewhere  -k {other}" for other in told["elsewhere"]]
 
 
 def _skipped(count: int) -> str:

@@ -10,6 +10,8 @@ from kgsparql.diagnosis.embedders import embedder_check
 from kgsparql.diagnosis.graphs import graph_checks
 from kgsparql.diagnosis.installation import cache_check, certificates_check, installation_checks
 from kgsparql.diagnosis.models import model_checks
+from kgsparql.errors import KgsparqlError
+from kgsparql.graphs.endpoint_catalogue import endpoint_named
 
 __all__ = ["Check", "Diagnosis"]
 
@@ -47,4 +49,14 @@ class Diagnosis:
     @property
     def _uses_https(self) -> bool:
         server = self.base_url or ("https:" if self.model else "")
-        return any(place.lower().startswith("https:") for place in (server, self.embedder, *self.sources))
+        places = (server, self.embedder, *map(_url, self.sources))
+        return any(place.lower().startswith("https:") for place in places)
+
+
+def _url(source: str) -> str:
+    """Where a source is, if it is an endpoint that is known by name."""
+    try:
+        known = endpoint_named(source)
+    except KgsparqlError:
+        return source  # the check of the graph says so
+    return known.urls[0] if known else source

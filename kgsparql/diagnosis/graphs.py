@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgsparql.cache_contents import size_text
 from kgsparql.diagnosis.checks import Check, attempted, failed
+from kgsparql.diagnosis.endpoints import endpoint_checks
 from kgsparql.errors import IndexStaleError, InputError, KgsparqlError, NotFoundError, StoreError, StoreLockedError
-from kgsparql.graph import Interruptible, OpenedGraph
-from kgsparql.graphs import names_endpoint, open_graph, open_store
+from kgsparql.graph import OpenedGraph
+from kgsparql.graphs import EndpointGraph, groups_of, names_endpoint, open_graph, open_store
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of, rdf_files
 from kgsparql.graphs.locks import lock_path, writer_lock
 from kgsparql.graphs.opening import has_store
@@ -35,47 +35,32 @@ def graph_checks(sources: Sequence[str], *, timeout_s: float, note: Callable[[st
         yield Check("graph", "absent", "none is named", "-k GRAPH checks a file, a store or an endpoint")
         return
     try:
-        is_endpoint = names_endpoint(sources)
-        is_store = not is_endpoint and any(has_store(Path(source)) for source in sources)
-        if (is_endpoint or is_store) and len(sources) > 1:
-            open_graph(sources)  # says what is wrong with that
+        groups = groups_of(sources)
     except KgsparqlError as error:
-        yield failed("endpoint" if names_endpoint(sources) else "store", error)
+        yield failed("store" if isinstance(error, StoreError) else "graph", error)
         return
-    if is_endpoint:
-        yield from _endpoint(sources[0], timeout_s, note)
-    elif is_store:
-        yield from _store(sources[0])
+    for group in groups:
+        yield from _checks([str(source) for source in group], timeout_s, note)
+
+
+def _checks(group: Sequence[str], timeout_s: float, note: Callable[[str], None]) -> Iterator[Check]:
+    """Checks of the sources of one graph."""
+    if names_endpoint(group):
+        try:
+            graph = open_graph(group)
+        except KgsparqlError as error:
+            yield failed("endpoint", error)
+            return
+        assert isinstance(graph, EndpointGraph)  # noqa: S101 - it is what such a source opens
+        yield from endpoint_checks(graph, timeout_s=timeout_s, note=note)
+    elif has_store(Path(group[0])):
+        yield from _store(group[0])
     else:
-        yield from (attempted("file", lambda source=source: _files(source)) for source in sources)  # type: ignore[misc]
+        yield from (attempted("file", lambda source=source: _files(source)) for source in group)  # type: ignore[misc]
 
 
-def _endpoint(url: str, timeout_s: float, note: Callable[[str], None]) -> Iterator[Check]:
-    try:
-        graph = open_graph(url)
-        note(f"asking {graph.name} …")
-        began = time.perf_counter()
-        is_empty = _is_empty(graph, timeout_s)
-        took = time.perf_counter() - began
-    except KgsparqlError as error:
-        yield failed("endpoint", error)
-        return
-    if is_empty:
-        yield _empty("endpoint", graph.name)
-        return
-    yield Check("endpoint", "ok", f"{graph.name}: answers SPARQL, {took:.2f} s")
-    hidden = "; ".join(graph.notes)
-    if hidden:
-        yield Check("named graphs", "absent", hidden, "name the one you mean in your own queries: kgsparql query")
-    else:
-        yield Check("named graphs", "ok", "what is in a named graph is found without naming it")
-
-
-def _is_empty(graph: OpenedGraph, timeout_s: float | None = None) -> bool:
-    query = Query.load("any")
-    (counted,) = (
-        graph.select_within(query, timeout_s=timeout_s) if isinstance(graph, Interruptible) else graph.select(query)
-    )
+def _is_empty(graph: OpenedGraph) -> bool:
+    (counted,) = graph.select(Query.load("any"))
     return counted["count"] == Literal(0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
@@ -10,7 +11,7 @@ from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import BOUND, ask_all, far_end, order_key, skipping, union_of
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.found import NeighbourGroup, PredicateCount
-from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graph import CutShort, KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Step, directions
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Term
@@ -129,8 +130,16 @@ def _some_of_each(
             arm = Query.load(f"group_{group[1].direction}")
             arm = arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)])
             arms.append(arm.limit(count.count if small else limit))
-    for start in range(0, len(arms), MAX_ARMS):
-        members |= _members(graph.select(Query.union(arms[start : start + MAX_ARMS])))
+    todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
+    while todo:
+        some = todo.popleft()
+        found = graph.select(Query.union(some))
+        if found.complete or found.failed or found.invalid or len(some) == 1:
+            members |= _members(found)
+        else:  # an endpoint cut it
+            if isinstance(graph, CutShort):
+                graph.will_ask_again(found)
+            todo.extendleft((some[len(some) // 2 :], some[: len(some) // 2]))
     return {group: sorted(ends, key=order_key)[:limit] for group, ends in members.items()}
 
 

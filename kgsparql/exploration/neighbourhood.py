@@ -107,7 +107,8 @@ def _hops(group: NeighbourGroup) -> list[Hop]:
 
 
 def _cut(group: NeighbourGroup, limit: int) -> Cut:
-    return Cut("neighbours", limit, group.count if group.exact else None, f"{group.entity} {group.step}")
+    kept, known = min(limit, len(group.neighbours)), group.count if group.exact else None
+    return Cut("neighbours", kept, known, f"{group.entity} {group.step}")
 
 
 def _with_mediators(

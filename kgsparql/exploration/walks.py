@@ -91,7 +91,9 @@ def walk_ways(
     ways: list[list[Way]] = [[] for _ in walks]
     for solution in solutions:
         number = _number(solution)
-        ways[number].append(_way(solution, walks[number]))
+        way, own_ends = _way(solution, walks[number]), ends[number]
+        if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
+            ways[number].append(way)
     found: list[Found[Way]] = []
     for walk, own in zip(walks, ways, strict=True):
         ordered = sorted(own, key=_way_key)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -13,25 +11,32 @@ from urllib.parse import urlsplit
 import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs.endpoint import EndpointGraph
+from kgsparql.graphs.endpoint_catalogue import endpoint_named, known_endpoints
+from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
-from kgsparql.graphs.loader import recipe_of
-from kgsparql.graphs.manifest import StoredSource
+from kgsparql.graphs.in_memory import in_memory
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
-from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.sparql_request import is_address
 from kgsparql.graphs.stores import LoadReport, load_store
+from kgsparql.recording import Recording
+from kgsparql.resources import cache_directory
 
 __all__ = [
     "CACHE_FROM_BYTES",
     "EndpointGraph",
+    "FederatedGraph",
     "GraphSource",
     "LoadReport",
     "OxigraphGraph",
     "Progress",
     "describe_store",
+    "groups_of",
+    "is_graph_by_itself",
     "load_store",
     "names_endpoint",
     "open_embedded",
@@ -56,18 +61,24 @@ def open_graph(
     skip_bad: bool = False,
     context: str | None = None,
     cache: bool = True,
+    fresh: bool = False,
+    recording: Recording | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
 ) -> OpenedGraph:
-    """Open RDF files, a directory of them, a store on disk, a pyoxigraph store, or a SPARQL endpoint.
+    """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
 
     A single file goes to the default graph; of several each gets its own named graph, so that citations say which.
-    Nothing is sent to an endpoint before its first query.
+    Nothing is sent to an endpoint before its first query. All files together are one graph; if there are stores or
+    endpoints too, they are asked side by side (:class:`FederatedGraph`).
 
-    :param sources: one or more files, directories or ``-`` (standard input, with ``format``); or one store; or the URL
-        of one endpoint, which takes none of the options of files.
+    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, and endpoints by their URL or
+        alias (``wikidata``). Only files take the options of files.
     :param name: what citations say for a single source; as given, if ``None``.
-    :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory.
+    :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory, and there, too,
+        for a while, what public endpoints reply.
+    :param fresh: ask endpoints again, whatever of their replies is kept.
+    :param recording: of a snapshot: keeps whatever endpoints are asked, or tells it again.
     :param notes: called with one line for each thing the user may want to know.
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
@@ -75,13 +86,16 @@ def open_graph(
     :raises StoreError: for a store that cannot be opened.
     :raises OptionError: for options that the source does not have.
     """
-    if names_endpoint(sources):
-        reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
-        return _endpoint(sources, name, [option for option, value in reading.items() if value], notes)
-    return open_embedded(
-        sources, name=name, format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context,
-        cache=cache, progress=progress, notes=notes,
-    )  # fmt: skip
+    groups = groups_of(sources)
+    reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
+    if len(groups) > 1:
+        keeping = {"cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes}
+        return _federated(groups, name, reading, keeping)
+    given = groups[0] if groups else []
+    if names_endpoint(given):
+        exchanges = recording or (_replies(fresh=fresh) if cache else None)
+        return _endpoint(given[0], name, _options_of_files(reading), notes, exchanges)
+    return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)  # type: ignore[arg-type]
 
 
 def open_embedded(
@@ -112,11 +126,56 @@ def open_embedded(
         except StoreError as error:
             if notes is not None:
                 notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
-            graph = _in_memory([RdfFile(f.name, f.path) for f in distinct], options, name=name, progress=progress)
+            graph = in_memory([RdfFile(f.name, f.path) for f in distinct], options, name=name, progress=progress)
     else:
-        graph = _in_memory(distinct, options, name=name, progress=progress)
+        graph = in_memory(distinct, options, name=name, progress=progress)
     _note(graph, notes)
     return graph
+
+
+def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
+    """The sources that are one graph each: all files together, every store and every endpoint, in the order given.
+
+    What is named twice is one.
+
+    >>> groups_of(["a.ttl", "https://example.org/sparql", "b.ttl"])
+    [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
+    """
+    given = [sources] if isinstance(sources, GraphSource) else list(sources)
+    groups: list[list[GraphSource]] = []
+    files: list[GraphSource] = []
+    for source in given:
+        is_own = is_graph_by_itself(source)
+        if is_own and [source] not in groups:
+            groups.append([source])
+        elif not is_own:
+            files.append(source)
+            if len(files) == 1:
+                groups.append(files)
+    return groups
+
+
+def _federated(
+    groups: Sequence[Sequence[GraphSource]], name: str | None, reading: Mapping[str, Any], keeping: Mapping[str, Any]
+) -> FederatedGraph:
+    """Several graphs as one; the options of files are those of the group of files."""
+    options = _options_of_files(reading)
+    if options and all(is_graph_by_itself(group[0]) for group in groups):
+        raise OptionError(f"options of files, given without a file: {', '.join(options)}", hint="leave them out")
+    return FederatedGraph(
+        [open_graph(group, **keeping, **({} if is_graph_by_itself(group[0]) else reading)) for group in groups],
+        name=name,
+    )
+
+
+def is_graph_by_itself(source: GraphSource) -> bool:
+    """Whether a source is a graph by itself, which cannot be read together with others."""
+    return _is_endpoint(source) or _is_whole(source)
+
+
+def _options_of_files(reading: Mapping[str, Any]) -> list[str]:
+    """The options that were given, as the command line calls them."""
+    return ["input-format" if name == "format" else name.replace("_", "-") for name, value in reading.items() if value]
 
 
 def prefixes_in(
@@ -143,13 +202,21 @@ def prefixes_in(
 
 
 def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
-    """Whether one of the sources is the URL of an endpoint.
+    """Whether one of the sources is the URL of an endpoint, or the alias of a known one.
+
+    :raises InputError: for an alias that is also the name of a file here.
 
     >>> names_endpoint("https://example.org/sparql"), names_endpoint(["https://example.org/data.ttl"])
     (True, False)
+    >>> names_endpoint("wikidata"), names_endpoint("./wikidata")
+    (True, False)
     """
     given = [sources] if isinstance(sources, GraphSource) else list(sources)
-    return any(is_address(source) and not _names_file(str(source)) for source in given)
+    return any(_is_endpoint(source) for source in given)
+
+
+def _is_endpoint(source: GraphSource) -> bool:
+    return (is_address(source) and not _names_file(str(source))) or endpoint_named(source) is not None
 
 
 def _names_file(url: str) -> bool:
@@ -159,20 +226,24 @@ def _names_file(url: str) -> bool:
 
 
 def _endpoint(
-    sources: GraphSource | Sequence[GraphSource],
+    source: GraphSource,
     name: str | None,
     options: Sequence[str],
     notes: Callable[[str], None] | None,
+    exchanges: Exchanges | None,
 ) -> EndpointGraph:
-    given = [sources] if isinstance(sources, GraphSource) else list(sources)
-    if len(given) > 1:
-        raise InputError(
-            "an endpoint cannot be opened together with other sources", hint="ask one graph at a time, each with its -k"
-        )
     if options:
-        named = ", ".join("input-format" if option == "format" else option.replace("_", "-") for option in options)
-        raise OptionError(f"options of files, given with an endpoint: {named}", hint="leave them out")
-    return EndpointGraph(str(given[0]).strip(), name=name, note=notes)
+        raise OptionError(f"options of files, given with an endpoint: {', '.join(options)}", hint="leave them out")
+    known = endpoint_named(source)
+    url = known.urls[0] if known else str(source).strip()
+    profile = known or known_endpoints().at(url)
+    name = name or (known.aliases[0] if known else None)
+    return EndpointGraph(url, name=name, profile=profile, note=notes, exchanges=exchanges)
+
+
+def _replies(*, fresh: bool) -> Exchanges:
+    """The store of replies in the cache directory."""
+    return Exchanges(cache_directory() / EXCHANGES, mode="write" if fresh else "use")
 
 
 def _is_whole(source: GraphSource) -> bool:
@@ -200,49 +271,6 @@ def _is_big(files: Sequence[RdfFile]) -> bool:
         if left < 0:
             return True
     return False
-
-
-def _in_memory(
-    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, progress: Progress | None
-) -> OxigraphGraph:
-    store, blank_nodes = ox.Store(), BlankNodes()
-    several = len(files) > 1
-    stored: list[StoredSource] = []
-    sizes: Counter[object] = Counter()
-    for file in files:
-        graph = file.iri if several else None
-        met: set[str] = set()
-        into: set[object] = set()
-        found = quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress)
-        store.bulk_extend(_noting(found, into))
-        before = sizes.total()
-        sizes.update({name: _size(store, name) - sizes[name] for name in into})
-        source = StoredSource(
-            source=file.name, sha256=file.tally.sha256, graph=None if graph is None else graph.value,
-            graphs=tuple(sorted(met)), triples=sizes.total() - before, skipped=file.skipped,
-            first_skipped=file.first_skipped, recipe=recipe_of(options), prefixes=prefixes_of(file, options),
-        )  # fmt: skip
-        stored.append(source)
-    recipe = [[source.sha256, source.graph or ""] for source in stored]
-    return OxigraphGraph(
-        store,
-        name=name or ", ".join(file.name for file in files),
-        fingerprint=hashlib.sha256(json.dumps([recipe, recipe_of(options)]).encode()).hexdigest(),
-        sources=sources_of_files(files, {source.source: source.graphs for source in stored}) if several else {},
-        stored=stored,
-    )
-
-
-def _noting(found: Iterator[ox.Quad], graphs: set[object]) -> Iterator[ox.Quad]:
-    """The quads, with the graphs they are in put into a set."""
-    for quad in found:
-        graphs.add(quad.graph_name)
-        yield quad
-
-
-def _size(store: ox.Store, graph: Any) -> int:
-    """How many triples a graph has; the length of the store would take in those of every other file."""
-    return sum(1 for _ in store.quads_for_pattern(None, None, None, graph))
 
 
 def _store_hash(store: ox.Store) -> str:

@@ -14,12 +14,16 @@ from datetime import UTC, datetime
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointTimeoutError, KgsparqlError
 from kgsparql.evidence import Source
+from kgsparql.exchanges import Exchanges
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
+from kgsparql.graphs.manners import MAX_WAIT_S
 from kgsparql.graphs.named_graphs import NamedGraphs, Seen, is_about_the_query
+from kgsparql.graphs.probing import Probe
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.sparql_request import Address, Form, Reply, Sender, Sent
 from kgsparql.query import Query
+from kgsparql.recording import Recording
 from kgsparql.terms import Literal
 
 __all__ = ["EndpointGraph"]
@@ -34,16 +38,19 @@ class EndpointGraph:
 
     Queries are to see the union of the default graph and the named graphs. Whether they do is found out before the
     first of them, with at most three small queries; an endpoint that can be asked for the union is, and for one that
-    cannot, ``notes`` says what is not seen. An endpoint that fails just then is looked at again.
+    cannot, ``notes`` says what is not seen. An endpoint that fails just then is looked at again. One that nobody
+    described is asked once what it says of itself, too.
 
     Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``NO_PROXY``.
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
     :param profile: how it is to be asked.
-    :param timeout_s: for one query, from its name server to the last byte.
+    :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
+        ends with the question's time, or after two minutes.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line a person should read, once.
+    :param exchanges: a recording keeps all that is asked, or tells it again; a cache keeps what public endpoints reply.
     :raises InputError: for what is not the URL of an endpoint.
 
     >>> EndpointGraph("https://me:secret@example.org/sparql").name
@@ -62,12 +69,15 @@ class EndpointGraph:
         timeout_s: float = 30.0,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
+        exchanges: Exchanges | None = None,
     ) -> None:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
-        self.profile = profile
+        self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording))
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
+        self._note = note
+        self._exchanges = exchanges
         self._usage: Usage | None = None
         self._found = _Found()
         self._named_graphs = NamedGraphs(self.name, self.url, note)
@@ -81,6 +91,11 @@ class EndpointGraph:
         view = copy.copy(self)
         view._usage = usage  # noqa: SLF001 - its own
         return view
+
+    @property
+    def profile(self) -> EndpointProfile:
+        """What is known of the endpoint; of one that nobody described, more after its first query."""
+        return self.probe.profile
 
     @property
     def chunk_size(self) -> int:
@@ -104,24 +119,34 @@ class EndpointGraph:
 
     def _fingerprint(self) -> str:
         try:
-            (counted,) = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
-            what = counted["count"].value if isinstance(counted["count"], Literal) else ""
+            counted = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
+            count = counted[0].get("count") if counted.complete and len(counted) else None
+            what = count.value if isinstance(count, Literal) else self._today()
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
-            what = datetime.now(UTC).date().isoformat()
+            what = self._today()
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
+
+    def _today(self) -> str:
+        """The date; in a replay that of the recording."""
+        told = {"date": datetime.now(UTC).date().isoformat()}
+        if isinstance(self._exchanges, Recording):
+            told = self._exchanges.settled("date", {"endpoint": self.url}, told)
+        return told["date"]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know: named graphs that queries do not see."""
-        with self._time_of_question(self.timeout_s, None) as (within, cancel):
-            found = self._seen(within, cancel).note
+        with self._time_of_question(self.timeout_s + MAX_WAIT_S, None) as (within, cancel):
+            found = self._seen(self.timeout_s, within, cancel).note
         return (found,) if found else ()
 
     @property
     def may_repeat_triples(self) -> bool:
         """Whether there are named graphs, so that one triple may be in several and counts must be of distinct ones."""
+        if self.profile.has_named_graphs is not None:
+            return self.profile.has_named_graphs
         if self._found.has_named_graphs is None:
             self._found.has_named_graphs = len(self.select(Query.load("info_graphs").limit(1))) > 0
         return self._found.has_named_graphs
@@ -145,7 +170,7 @@ class EndpointGraph:
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> Solutions:
-        """As :meth:`select`, over sooner: after ``timeout_s``, if that is less than the graph's, or at ``cancel``.
+        """As :meth:`select`, over ``timeout_s`` from now, waiting for a turn included, or at ``cancel``.
 
         :raises CancelledError: if ``cancel`` is set before the reply is there.
         """
@@ -176,17 +201,23 @@ class EndpointGraph:
     ) -> tuple[Reply, Sent]:
         """What the endpoint replies to a query that is known to be one, over the union of its graphs.
 
-        :param timeout_s: instead of the graph's own.
+        :param timeout_s: instead of the graph's own, and for waiting, too.
         :raises UnreachableError: if there is no whole reply in time; its status may be any.
         :raises CancelledError: if ``cancel`` is set meanwhile.
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
         own_s = self.timeout_s if timeout_s is None else timeout_s
-        with self._time_of_question(own_s, cancel) as (within, stop):
-            deadline = time.monotonic() + within
-            parameters = self._seen(within, stop).parameters
-            left_s, query = max(0.001, deadline - time.monotonic()), Query(name, text)
-            return self._sent(query, form, timeout_s=within, left_s=left_s, parameters=parameters, cancel=stop)
+        return self._within(Query(name, text), form, own_s, timeout_s, cancel)
+
+    def _within(
+        self, query: Query, form: Form, own_s: float, all_s: float | None, cancel: threading.Event | None
+    ) -> tuple[Reply, Sent]:
+        """A query with its time on its own, and the time for all: looking round, waiting, and trying again."""
+        with self._time_of_question(own_s + MAX_WAIT_S if all_s is None else all_s, cancel) as (within, stop):
+            deadline, own_s = time.monotonic() + within, min(own_s, within)
+            parameters = self._seen(own_s, within, stop).parameters
+            left_s = max(0.001, deadline - time.monotonic())
+            return self._sent(query, form, timeout_s=own_s, left_s=left_s, parameters=parameters, cancel=stop)
 
     @contextmanager
     def _time_of_question(
@@ -200,15 +231,17 @@ class EndpointGraph:
         left_s = self._usage.seconds_left
         try:
             yield timeout_s if left_s is None else max(0.001, min(timeout_s, left_s)), cancel or self._usage.cancel
-        except EndpointTimeoutError:
-            self._usage.check()  # what was over may have been the time of the question
+        except EndpointTimeoutError as error:
+            # What was over may have been the time of the question.
+            self._usage.check(error.message if "waited_s" in error.detail else "")
             raise
 
     def _asked(
         self, query: Query, form: Form, timeout_s: float | None, cancel: threading.Event | None
     ) -> tuple[Reply, Sent]:
-        within = self.timeout_s if timeout_s is None else max(0.001, min(timeout_s, self.timeout_s))
-        return self.send(query.text, form, name=query.name, timeout_s=within, cancel=cancel)
+        all_s = None if timeout_s is None else max(0.001, timeout_s)
+        own_s = self.timeout_s if all_s is None else min(all_s, self.timeout_s)
+        return self._within(query, form, own_s, all_s, cancel)
 
     def _sent(
         self,
@@ -220,20 +253,40 @@ class EndpointGraph:
         parameters: Mapping[str, str],
         cancel: threading.Event | None,
     ) -> tuple[Reply, Sent]:
-        sent = Sent(self.url, query.name, query.text, timeout_s, (self._address.password, *self._address.keys))
+        secrets = (self._address.password, *self._address.keys)
+        sent = Sent(self.url, query.name, query.text, timeout_s, secrets, self.profile)
         sender = self._found.sender
         if sender is None:
             sender = self._found.sender = self._new_sender()
         return sender.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
 
     def _new_sender(self) -> Sender:
-        """What brings queries to the endpoint, each wrapped in the next: the connection, manners, a recording."""
+        """What brings queries to the endpoint, each wrapped in the next: the connection, manners, what is kept."""
+        from kgsparql.graphs.recorded import CachedSender, RecordedSender
+
+        if isinstance(self._exchanges, Recording):
+            return RecordedSender(self._polite, self._exchanges)
+        if self._exchanges is None:
+            return self._polite()
+        return CachedSender(self._polite(), self._exchanges, self._note)
+
+    def _polite(self) -> Sender:
+        from kgsparql.graphs.polite_client import PoliteClient
         from kgsparql.graphs.sparql_http import Client
 
-        return Client(self._address, max_bytes=self._max_bytes)
+        client = Client(self._address, max_bytes=self._max_bytes)
+        return PoliteClient(client, note=self._note)
 
-    def _seen(self, timeout_s: float, cancel: threading.Event | None) -> Seen:
-        return self._named_graphs.seen(self._select, timeout_s, cancel)
+    def _seen(self, own_s: float, all_s: float, cancel: threading.Event | None) -> Seen:
+        self.probe.run(self._description, own_s, cancel)
+        if self.profile.has_union:
+            return Seen()
+        return self._named_graphs.seen(self._select, min(own_s, all_s), all_s, cancel)
+
+    def _description(self, timeout_s: float, cancel: threading.Event | None) -> Reply:
+        asked = Query("service_description", "")
+        options = {"timeout_s": timeout_s, "left_s": timeout_s}
+        return self._sent(asked, "DESCRIPTION", **options, parameters={}, cancel=cancel)[0]
 
     def _select(
         self,

@@ -202,7 +202,7 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
-            hint = f"an unknown scheme: {scheme}; an endpoint has http or https" if separator else "check the path"
+            hint = f"an unknown scheme: {scheme}; an endpoint has http or https" if separator else _not_there(name)
             raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
         if not path.is_file():
             raise InputError(
@@ -211,6 +211,14 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
     return [RdfFile(name, path)]
+
+
+def _not_there(name: str) -> str:
+    """What to do about a file that is not there; what is written as the name of an endpoint may be meant as one."""
+    from kgsparql.graphs.endpoint_catalogue import could_be_alias, known_endpoints  # which reads files of its own
+
+    known = f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(name) else ""
+    return f"check the path{known}"
 
 
 def has_rdf_suffix(path: Path) -> bool:

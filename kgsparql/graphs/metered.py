@@ -11,6 +11,7 @@ from kgsparql.errors import CancelledError, EndpointTimeoutError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.evidence import Source
 from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions
+from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.noise import Noise
 from kgsparql.query import Query
 from kgsparql.terms import Triple
@@ -45,6 +46,18 @@ class MeteredGraph:
         """The same graph, still counted, without limits."""
         return replace(self, limited=False)
 
+    @property
+    def members(self) -> tuple[MeteredGraph, ...]:
+        """The graphs that this is made of, counted with it; itself alone if it is a single one."""
+        if not isinstance(self.graph, FederatedGraph):
+            return (self,)
+        return tuple(replace(self, graph=member) for member in self.graph.each_member)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Of several graphs, those that failed, a line each."""
+        return self.graph.failures if isinstance(self.graph, FederatedGraph) else ()
+
     def will_ask_again(self, solutions: Solutions) -> None:
         """The reader need not be told of this result: what is missing is asked for in parts."""
         if not solutions.complete and solutions.reason in self.cut_short:
@@ -76,7 +89,7 @@ class MeteredGraph:
             if self.limited:  # what was over may have been the time of the question
                 self.usage.check(error.message if "waited_s" in error.detail else "")
             raise
-        if not solutions.complete:
+        if not solutions.complete and (solutions.reason or not solutions.failed):
             self.cut_short.append(solutions.reason)
         if not self.limited:
             self.usage.owed_query(len(solutions))

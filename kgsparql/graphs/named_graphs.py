@@ -82,57 +82,65 @@ class NamedGraphs:
     _noted: set[str] = field(default_factory=set)
     _looking: threading.Lock = field(default_factory=threading.Lock)
 
-    def seen(self, select: Select, timeout_s: float, cancel: threading.Event | None) -> Seen:
+    def seen(self, select: Select, timeout_s: float, left_s: float, cancel: threading.Event | None) -> Seen:
         """What queries see; looked for once, if that leads to something.
 
+        :param timeout_s: for one query.
+        :param left_s: for all, waiting for a turn included.
         :raises EndpointTimeoutError: if it takes too long, another thread's looking included.
         :raises CancelledError: if ``cancel`` is set meanwhile.
         :raises UnreachableError: if the endpoint is not there.
         """
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + left_s
         while (known := self._known) is None:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                from kgsparql.graphs.sparql_failures import timed_out
-
-                raise timed_out(Sent(self.url, "named_graph_triples", "", timeout_s))
+                raise self._timed_out(timeout_s)
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while an endpoint was asked")
             if self._looking.acquire(timeout=min(_POLL_S, left_s)):
                 try:
-                    return self._known or self._looked(select, min(left_s, _LOOK_S), cancel)
+                    return self._known or self._looked(select, min(timeout_s, _LOOK_S), left_s, cancel)
                 finally:
                     self._looking.release()
         return known
+
+    def _timed_out(self, timeout_s: float, said: str = "") -> EndpointTimeoutError:
+        from kgsparql.graphs.sparql_failures import timed_out
+
+        return timed_out(Sent(self.url, "named_graph_triples", "", timeout_s), said=said)
 
     @property
     def _known(self) -> Seen | None:
         return self._seen if time.monotonic() < self._until else None
 
-    def _looked(self, select: Select, timeout_s: float, cancel: threading.Event | None) -> Seen:
-        seen = self._look(select, timeout_s, cancel)
+    def _looked(self, select: Select, timeout_s: float, left_s: float, cancel: threading.Event | None) -> Seen:
+        seen = self._look(select, min(timeout_s, left_s), left_s, cancel)
         self._seen, self._until = seen, time.monotonic() + seen.lasts_s
         if seen.note and seen.note not in self._noted and self.note is not None:
             self._noted.add(seen.note)
             self.note(seen.note)
         return seen
 
-    def _look(self, select: Select, timeout_s: float, cancel: threading.Event | None) -> Seen:
+    def _look(self, select: Select, timeout_s: float, left_s: float, cancel: threading.Event | None) -> Seen:
         """Take some triples of named graphs, and see whether the default graph shows them too."""
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + left_s
 
-        def asked(query: Query, parameters: Mapping[str, str]) -> Solutions:
+        def asked(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
             left_s = max(0.001, deadline - time.monotonic())
-            return select(query, parameters, timeout_s=timeout_s, left_s=left_s, cancel=cancel)
+            found = select(query, parameters, timeout_s=min(timeout_s, left_s), left_s=left_s, cancel=cancel)
+            if not found.complete and len(found) < enough:  # which says nothing about what is not there
+                raise self._timed_out(timeout_s, found.reason)
+            return found
 
         try:
-            sample = asked(Query.load("named_graph_triples").limit(_SAMPLE), {})
+            sample = asked(Query.load("named_graph_triples").limit(_SAMPLE), {}, 1)
             triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
             if not triples:
                 return Seen()
             shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
             for parameters in ({}, _UNION):
-                if len({tuple(s.values()) for s in asked(shown, parameters)}) == len(triples):
+                if len({tuple(s.values()) for s in asked(shown, parameters, len(triples))}) == len(triples):
                     return Seen(parameters)
             graphs = sorted(str(s["graph"]) for s in sample)
         except KeyError as error:

@@ -1,4 +1,4 @@
-"""What went wrong at an endpoint, said in one line: connections that fail, and replies that are no results."""
+"""What went wrong at an endpoint, said in one line: connections that fail, and what can be read in its words."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ from urllib3.exceptions import (
 )
 
 from kgsparql.errors import (
-    AuthenticationError,
     EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
-    QueryError,
-    QuerySyntaxError,
-    RateLimitError,
 )
-from kgsparql.graphs.sparql_request import Reply, Sent
+from kgsparql.graphs.contact import CONTACT_VARIABLE
+from kgsparql.graphs.sparql_request import Sent
 from kgsparql.redaction import redacted
 from kgsparql.terms import printable
 
-__all__ = ["excerpt", "of_status", "of_transport", "ran_out_of_time", "timed_out"]
+__all__ = ["CONTACT_HINT", "excerpt", "of_transport", "ran_out_of_time", "timed_out", "trace_in", "wants_contact"]
 
 SHOWN = 200
 """Characters of a server's own words that an error repeats."""
 _READ = 8192
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_SYNTAX = re.compile(r"syntax|pars(e|ing|er)\b|expect|lexical|malformed|encountered|undeclared", re.IGNORECASE)
-_TIME = re.compile(r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b|execution time.{0,40}exceed|"
+    r"deadline.{0,20}(?:expired|exceeded|passed)",
+    re.IGNORECASE,
+)
+_AGENT = re.compile(r"user.?agent", re.IGNORECASE)
+_TRACE = re.compile(rb"\b(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_TRACE_WITHIN = 2**17
+CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
 
 
 def of_transport(error: BaseException, sent: Sent, *, is_connected: bool, has_headers: bool) -> KgsparqlError:
@@ -52,7 +56,9 @@ def of_transport(error: BaseException, sent: Sent, *, is_connected: bool, has_he
             hint="the server may have run out of time: ask for less at once", **sent.detail(),
         )  # fmt: skip
     message, hint = _no_connection(error)
-    return EndpointError(f"{sent.url}: {message}", hint=hint, **sent.detail())
+    may_pass = isinstance(error, NewConnectionError | ConnectTimeoutError)
+    may_pass = may_pass and not isinstance(error, NameResolutionError | SSLError)
+    return EndpointError(f"{sent.url}: {message}", hint=hint, **sent.detail(unsent=may_pass, connected=is_connected))
 
 
 def _no_connection(error: BaseException) -> tuple[str, str]:
@@ -79,42 +85,6 @@ def _reason(error: BaseException) -> str:
     return printable(str(words), SHOWN)
 
 
-def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
-    """The error that a status says, with the server's words; ``None`` for a reply that should hold results."""
-    status = reply.status
-    if status in {200, 206}:
-        return None
-    said = excerpt(reply.body, sent)
-    words = f": {said}" if said else ""
-    detail = sent.detail(status=status, said=said)
-    if status == 400:
-        kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
-        return kind(f"{sent.what}: {said or 'refused by the endpoint (400)'}", **detail)
-    if status in {401, 403}:
-        hint = (
-            "put USER:PASSWORD@ before the host in the URL"
-            if status == 401
-            else "ask its operator, or is it another URL?"
-        )
-        return AuthenticationError(f"{sent.url}: access refused ({status}){words}", hint=hint, **detail)
-    if status == 429:
-        wait = reply.headers.get("retry-after", "")
-        later = f"wait {printable(wait, 40)} s" if wait.isdecimal() else "wait a while"
-        return RateLimitError(f"{sent.url}: too many requests (429){words}", hint=later, **detail)
-    if status in {408, 504} or (status >= 500 and ran_out_of_time(said)):
-        return timed_out(sent, said=said, status=status)
-    hints = {
-        404: "is this the URL of the endpoint itself? often it ends in /sparql or /query",
-        405: "is this the URL of the endpoint itself? it takes no POST",
-        406: "it has no results in JSON or XML",
-        413: "ask for less at once",
-        414: "is this the URL of the endpoint itself? it takes no POST",
-        501: "is this the URL of the endpoint itself? it takes no POST",
-    }
-    hint = hints.get(status, "try again later" if status >= 500 else "is this the URL of the endpoint itself?")
-    return EndpointError(f"{sent.url}: status {status}{words}", hint=hint, **detail)
-
-
 def timed_out(sent: Sent, *, said: str = "", status: int | None = None) -> EndpointTimeoutError:
     """A query that was not done in time, by our clock or by the server's."""
     if not said and status is None:
@@ -132,6 +102,26 @@ def ran_out_of_time(words: str) -> bool:
     (True, False)
     """
     return _TIME.search(words) is not None
+
+
+def wants_contact(words: str) -> bool:
+    """Whether a server's words are about who asks.
+
+    >>> wants_contact("Please set a user-agent."), wants_contact("no such page")
+    (True, False)
+    """
+    return _AGENT.search(words) is not None
+
+
+def trace_in(body: bytes) -> bytes:
+    """What a body ends with from the name of an exception on; empty without one.
+
+    >>> trace_in(b'{"head": java.util.concurrent.TimeoutException: late')
+    b'java.util.concurrent.TimeoutException: late'
+    """
+    tail = body[-_TRACE_WITHIN:]
+    found = _TRACE.search(tail)
+    return tail[found.start() :] if found else b""
 
 
 def excerpt(body: bytes, sent: Sent) -> str:

@@ -9,12 +9,14 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.redaction import is_secret_name, unreadable_url
 from kgsparql.terms import printable
 
 __all__ = ["Address", "Form", "Reply", "Sender", "Sent", "is_address"]
 
-Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
+Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
+"""Of a query, or, for a request without one, the description of the service."""
 
 
 def is_address(source: object) -> bool:
@@ -85,7 +87,9 @@ class Address:
 class Sent:
     """A request, as errors tell of it.
 
+    :param timeout_s: for the request, from its name server to the last byte of the reply.
     :param secrets: what a server may say back to us and nobody may see.
+    :param profile: what is known of the endpoint now.
     """
 
     url: str
@@ -93,6 +97,7 @@ class Sent:
     text: str
     timeout_s: float
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    profile: EndpointProfile = field(default=UNKNOWN, repr=False)
 
     @property
     def what(self) -> str:
@@ -132,7 +137,8 @@ class Sender(Protocol):
         """The reply to a query.
 
         :param parameters: sent beside the query.
-        :param left_s: until the deadline; what looking round took may be gone from ``sent.timeout_s``.
+        :param left_s: until the deadline of all there is to do, waiting for a turn and trying again included. It may be
+            more than ``sent.timeout_s``, or less: what looking round took may be gone from it.
         :raises UnreachableError: if there is no whole reply in time.
         :raises CancelledError: if ``cancel`` is set meanwhile.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, TypeVar
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
@@ -13,20 +14,29 @@ import pyoxigraph as ox
 
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
 from kgsparql.graph import Solution, Solutions
-from kgsparql.graphs.sparql_failures import excerpt, of_status, ran_out_of_time, timed_out
+from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.graphs.sparql_failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
+from kgsparql.graphs.sparql_repair import MOST_BYTES, repaired
 from kgsparql.graphs.sparql_request import Form, Reply, Sent
+from kgsparql.graphs.sparql_statuses import of_status
 from kgsparql.terms import Triple, printable
 
-__all__ = ["boolean", "is_whole", "read", "solutions", "triples"]
+__all__ = ["boolean", "mended", "read", "solutions", "triples", "why_cut"]
 
 MAX_DEPTH = 100
 """Triples inside triples that are read; from some thousands on, reading them ends the process."""
 _MOST_QUOTED = 10_000
-_MOST_FOR_JSON = 2**20
+_USUAL_CAP = 10_000
+"""Of solutions; an endpoint that nobody described may be one that gives no more, without a word."""
+MAX_SOLUTIONS = 1_000_000
+"""Of one reply; nobody can read more."""
+_LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _STEP = {ord("{"): 1, ord("}"): -1}
+_NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*"|<bnode>)nodeID://')
+"""Virtuoso calls blank nodes so, which is no name of one. A quote or a tag inside a literal would be escaped."""
 _Read = TypeVar("_Read")
 
 
@@ -35,8 +45,26 @@ def solutions(reply: Reply, sent: Sent) -> Solutions:
 
     :raises KgsparqlError: as :func:`read`.
     """
-    names, found = read(reply, sent, "SELECT", _all)
-    return Solutions(names, found, is_whole(reply))
+    try:
+        names, found = read(reply, sent, "SELECT", _all)
+        invalid = 0
+    except EndpointReplyError as error:
+        mended_reply, invalid = mended(reply, error)
+        names, found = read(mended_reply, sent, "SELECT", _all)
+    reason = why_cut(reply, sent, len(found) + invalid, invalid)
+    is_cut = bool(_cut_by_endpoint(reply, sent, len(found) + invalid))
+    return Solutions(names, found, not reason, reason=reason, invalid=0 if is_cut else invalid)
+
+
+def mended(reply: Reply, error: EndpointReplyError) -> tuple[Reply, int]:
+    """A reply to a SELECT that could not be read, without the solutions that cannot be, and how many these are.
+
+    :raises EndpointReplyError: the same, if that is not what is wrong with it.
+    """
+    found = repaired(reply.body.removeprefix(_BOM).strip()) if error.code == "E_FORMAT" else None
+    if found is None:
+        raise error
+    return replace(reply, body=found[0]), found[1]
 
 
 def boolean(reply: Reply, sent: Sent) -> bool:
@@ -47,9 +75,34 @@ def boolean(reply: Reply, sent: Sent) -> bool:
     return read(reply, sent, "ASK", bool)
 
 
-def is_whole(reply: Reply) -> bool:
-    """Whether the server says nothing of a result that it cut: status 206, or Virtuoso's headers."""
-    return reply.status == 200 and not any(name.lower() == "x-sql-state" for name in reply.headers)
+def why_cut(reply: Reply, sent: Sent, number: int, invalid: int = 0) -> str:
+    """Why a result is not complete, in a clause; empty if nothing says that it is not.
+
+    A status or a header, Virtuoso's above all; a number of solutions that is just what the endpoint gives at most; and
+    none at all after so long that the endpoint may have run out of time.
+
+    :param number: of solutions, or triples.
+    :param invalid: those of them that could not be read.
+    """
+    left_out = "solutions" if invalid > 1 else "solution"
+    broken = f"{invalid:,} {left_out} with invalid terms left out" if invalid else ""
+    return ", and ".join(filter(None, (_cut_by_endpoint(reply, sent, number), broken)))
+
+
+def _cut_by_endpoint(reply: Reply, sent: Sent, number: int) -> str:
+    said = {name.lower(): value for name, value in reply.headers.items() if name.lower().startswith("x-sql-")}
+    if said:
+        words = printable(excerpt((said.get("x-sql-message") or said.get("x-sql-state", "")).encode(), sent), 80)
+        return f"the endpoint stopped early ({words})" if words else "the endpoint stopped early"
+    if reply.status != 200:
+        return f"the endpoint sent a part of the result ({reply.status})"
+    profile, limit = sent.profile, _LIMIT.search(sent.text)
+    most = profile.max_solutions or (_USUAL_CAP if profile.name == UNKNOWN.name else None)
+    if number and number == most and not (limit and int(limit[1]) == number):
+        return f"the endpoint stopped at {number:,} solutions"
+    if not number and profile.silent_timeout_s is not None and reply.seconds >= profile.silent_timeout_s:
+        return f"the endpoint found nothing in {profile.silent_timeout_s:g} s, and may have run out of time"
+    return ""
 
 
 def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -> _Read:
@@ -65,7 +118,7 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
     failure = of_status(reply, sent)
     if failure is not None:
         raise failure
-    body = reply.body.removeprefix(_BOM).strip()
+    body = _NODE_ID.sub(rb"\1", reply.body.removeprefix(_BOM).strip())
     format_ = _format(body, reply, sent)
     _refuse_deep(body, format_, sent)
     if format_ == ox.QueryResultsFormat.XML:
@@ -77,6 +130,11 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
             raise _broken(body, sent)
         _refuse_other_form(found, form, sent)
         return reader(found)
+    except _TooMany:
+        raise EndpointReplyError(
+            f"{sent.url}: more than {MAX_SOLUTIONS:,} solutions of {sent.what}", code="E_LIMIT",
+            hint="ask for less at once", **sent.detail(limit="solutions"),
+        ) from None  # fmt: skip
     except (SyntaxError, ValueError, OSError) as error:
         if isinstance(error, KgsparqlError):
             raise
@@ -86,10 +144,16 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
     raise _unreadable(body, format_, sent, why)
 
 
+class _TooMany(Exception):  # noqa: N818 - never leaves this module
+    """More solutions than anybody reads."""
+
+
 def _all(found: ox.QuerySolutions) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
     names = tuple(variable.value for variable in found.variables)
-    solutions = []
+    solutions: list[Solution] = []
     for solution in found:
+        if len(solutions) >= MAX_SOLUTIONS:
+            raise _TooMany
         terms = zip(names, solution, strict=True)
         solutions.append({name: term for name, term in terms if term is not None})
     return names, tuple(solutions)
@@ -124,7 +188,7 @@ def triples(reply: Reply, sent: Sent) -> Iterator[Triple]:
         for quad in ox.parse(body, format_):
             yield quad.triple
     except (SyntaxError, ValueError, OSError) as error:
-        end = excerpt(body[-400:], sent)
+        end = excerpt(trace_in(body) or body[-400:], sent)
         if ran_out_of_time(end):
             raise timed_out(sent, said=end) from error
         raise EndpointReplyError(
@@ -156,15 +220,16 @@ def _format(body: bytes, reply: Reply, sent: Sent) -> ox.QueryResultsFormat:
 
 def _not_sparql(body: bytes, sent: Sent) -> EndpointReplyError:
     said = excerpt(body, sent)
+    where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
     return EndpointReplyError(
         f"{sent.url}: the reply is not SPARQL results: {said or 'no text'}",
-        hint="is this the URL of the endpoint itself? often it ends in /sparql or /query", **sent.detail(said=said),
+        hint=CONTACT_HINT if wants_contact(said) else where, **sent.detail(said=said),
     )  # fmt: skip
 
 
 def _broken(body: bytes, sent: Sent) -> KgsparqlError:
     """A document that ends too early, or has something else in it or after it."""
-    end = excerpt(body[-400:], sent)
+    end = excerpt(trace_in(body) or body[-400:], sent)
     if ran_out_of_time(end):
         return timed_out(sent, said=end)
     return EndpointReplyError(
@@ -187,7 +252,7 @@ def _unreadable(body: bytes, format_: ox.QueryResultsFormat, sent: Sent, why: st
 
 def _is_json(body: bytes) -> bool:
     """Whether it is one whole JSON document; a big one that cannot be read is taken for one that breaks off."""
-    if len(body) > _MOST_FOR_JSON:
+    if len(body) > MOST_BYTES:
         return False
     try:
         json.loads(body)

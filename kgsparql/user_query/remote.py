@@ -6,7 +6,7 @@ import threading
 import time
 from functools import partial
 
-from kgsparql.errors import QuerySyntaxError
+from kgsparql.errors import EndpointReplyError, QuerySyntaxError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.user_query.checking import CheckedQuery
 from kgsparql.user_query.lines import Lines, written
@@ -34,20 +34,26 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
-    from kgsparql.graphs.sparql_results import boolean, is_whole, read, triples
+    from kgsparql.graphs.sparql_results import boolean, mended, read, triples, why_cut
 
     began = time.monotonic()
     reply, sent = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
     header = 1 if query.form == "SELECT" else 0
-    lines, complete = Lines(max_rows + header, max_bytes), is_whole(reply)
+    lines, complete, invalid = Lines(max_rows + header, max_bytes), True, 0
     try:
         if query.form == "ASK":
             lines.content += b"true" if boolean(reply, sent) else b"false"
             lines.lines = 1
         elif query.form == "SELECT":
-            complete = read(reply, sent, "SELECT", partial(written, lines=lines)) and complete
+            try:
+                complete = read(reply, sent, "SELECT", partial(written, lines=lines))
+            except EndpointReplyError as error:
+                (reply, invalid), lines = mended(reply, error), Lines(max_rows + header, max_bytes)
+                complete = read(reply, sent, "SELECT", partial(written, lines=lines))
         else:
-            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent)) and complete
+            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent))
     except QuerySyntaxError as error:
         raise syntax_error(str(error.detail.get("said", error.message)), query) from error
-    return QueryResult(query.form, bytes(lines.content), lines.lines - header, complete, time.monotonic() - began)
+    number, seconds = lines.lines - header, time.monotonic() - began
+    why = why_cut(reply, sent, number + invalid, invalid)
+    return QueryResult(query.form, bytes(lines.content), number, complete and not why, seconds, why)

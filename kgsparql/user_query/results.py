@@ -46,6 +46,7 @@ class QueryResult:
     :param rows: how many solutions or triples there are in it.
     :param complete: ``False`` when a limit cut it.
     :param seconds: how long the engine worked.
+    :param reason: why it is not complete, in a clause, where that was not our own limit.
     """
 
     form: Form
@@ -53,6 +54,7 @@ class QueryResult:
     rows: int
     complete: bool = True
     seconds: float = 0.0
+    reason: str = ""
 
     @property
     def cut(self) -> Cut | None:
@@ -82,7 +84,7 @@ class QueryResult:
                 {name: term for name, term in zip(names, solution, strict=True) if term is not None}
                 for solution in results
             )
-            return Solutions(names, found, self.complete)
+            return Solutions(names, found, self.complete, reason=self.reason)
 
         return _translated(read)
 

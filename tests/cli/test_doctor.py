@@ -403,7 +403,7 @@ def test_an_endpoint_is_asked(doctor: Doctor, tmp_path: Path) -> None:
         code, found = doctor("-k", url.removesuffix("query"))
         assert (code, states(found)["endpoint"]) == (5, "fail")
         code, found = doctor("-k", url, "-k", NOBEL)
-        assert (code, states(found)["endpoint"]) == (2, "fail")
+        assert (code, states(found)["endpoint"], states(found)["file"]) == (0, "ok", "ok")
 
 
 def test_E01_an_endpoint_that_is_down_is_one_line_and_exit_5(doctor: Doctor, tmp_path: Path) -> None:

@@ -48,6 +48,11 @@ class Request:
         """Whether this is the query with which a graph finds out what it sees."""
         return "named graphs" in self.query
 
+    @property
+    def asks_for_description(self) -> bool:
+        """Whether this is a request without a query, for what the server says of itself."""
+        return self.line.startswith("GET ") and "query=" not in self.line and not self.query
+
 
 Behaviour = Callable[[socket.socket, Request], None]
 
@@ -57,13 +62,16 @@ class FaultServer:
 
     :param looking: whether the queries by which a graph finds out about its named graphs get the behaviour too; else
         they are told that there are none.
+    :param describe: what requests for a description of the service get; ``None`` for 404. They are in ``probes``.
     """
 
-    def __init__(self, behaviour: Behaviour, *, looking: bool = False) -> None:
+    def __init__(self, behaviour: Behaviour, *, looking: bool = False, describe: Behaviour | None = None) -> None:
         self.requests: list[Request] = []
+        self.probes: list[Request] = []
         self.connections = 0
         self._behaviour = behaviour
         self._looking = looking
+        self._describe = describe or results(b"", status="404 Not Found")
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -110,6 +118,10 @@ class FaultServer:
     def _serve(self, sock: socket.socket) -> None:
         with sock, suppress(OSError):
             while (request := self._received(sock)) is not None:
+                if request.asks_for_description:
+                    self.probes.append(request)
+                    self._describe(sock, request)
+                    continue
                 self.requests.append(request)
                 if request.looks_round and not self._looking:
                     sock.sendall(reply(NOTHING))

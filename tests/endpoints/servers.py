@@ -3,18 +3,73 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pyoxigraph
+import pytest
 
-__all__ = ["free_port", "oxigraph_serve", "store_of"]
+__all__ = ["ALL_ENGINES", "VIRTUOSO_GRAPH", "Virtuoso", "free_port", "oxigraph_serve", "rdflib_endpoint", "store_of", "virtuoso"]
 
 OXIGRAPH = Path(sys.executable).with_name("oxigraph")
+ROOT = Path(__file__).parents[2]
+ALL_ENGINES = "KGSPARQL_ALL_ENGINES"
+"""Set to 1 where an engine that is not installed is a failure, as in CI; elsewhere its tests are skipped."""
+
+VIRTUOSO_GRAPH = "http://example.org/default-graph"
+"""Virtuoso has no default graph of its own: what is in none is put here."""
+_VIRTUOSO = """
+[Database]
+DatabaseFile = {directory}/virtuoso.db
+ErrorLogFile = {directory}/virtuoso.log
+LockFile = {directory}/virtuoso.lck
+TransactionFile = {directory}/virtuoso.trx
+xa_persistent_file = {directory}/virtuoso.pxa
+FileExtend = 200
+TempStorage = TempDatabase
+[TempDatabase]
+DatabaseFile = {directory}/virtuoso-temp.db
+TransactionFile = {directory}/virtuoso-temp.trx
+[Parameters]
+ServerPort = 127.0.0.1:{sql_port}
+DisableUnixSocket = 1
+DirsAllowed = {directory}
+CheckpointInterval = 0
+CaseMode = 2
+NumberOfBuffers = 40000
+MaxDirtyBuffers = 30000
+ThreadsPerQuery = 2
+AsyncQueueMaxThreads = 2
+[HTTPServer]
+ServerPort = 127.0.0.1:{port}
+ServerRoot = {directory}
+ServerThreads = 10
+MaxKeepAlives = 10
+KeepAliveTimeout = 10
+[SPARQL]
+ResultSetMaxRows = {max_rows}
+MaxQueryExecutionTime = 60
+MaxQueryCostEstimationTime = 0
+"""
+_FILL = """
+log_enable(2, 1);
+DELETE FROM DB.DBA.RDF_QUAD;
+DELETE FROM DB.DBA.load_list;
+ld_dir('{directory}', '{name}', '{graph}');
+rdf_loader_run();
+SELECT CASE WHEN COUNT(*) = 1 AND MIN(ll_state) = 2 AND MAX(ll_error) IS NULL THEN 'filled' ELSE MAX(ll_error) END
+  FROM DB.DBA.load_list;
+{more}
+"""
+_TEXT_INDEX = "DB.DBA.RDF_OBJ_FT_RULE_ADD(null, null, 'all');\nDB.DBA.VT_INC_INDEX_DB_DBA_RDF_OBJ();\n"
 
 
 def free_port() -> int:
@@ -46,8 +101,102 @@ def oxigraph_serve(store: Path, *options: str, port: int | None = None) -> Itera
         process.wait()
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 20
+class Virtuoso:
+    """A Virtuoso server that holds the quads of one file after the other.
+
+    It starts in some seconds and is filled in milliseconds, so tests share one. The triples about itself that it comes
+    with are deleted: what it holds is what it was given.
+    """
+
+    def __init__(self, directory: Path, *, max_rows: int = 10_000) -> None:
+        self.directory = directory.resolve()
+        self.port, self._sql_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}/sparql"
+        self._max_rows = max_rows
+        self._filled = 0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Virtuoso]:
+        """This server, as long as the ``with`` lasts."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        settings = self.directory / "virtuoso.ini"
+        settings.write_text(
+            _VIRTUOSO.format(
+                directory=self.directory, port=self.port, sql_port=self._sql_port, max_rows=self._max_rows
+            ),
+            encoding="utf-8",
+        )
+        command = [_installed("virtuoso-t"), "+configfile", settings, "+foreground"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            _wait_for(self.port, process, within_s=60)
+            _wait_for(self._sql_port, process)
+            yield self
+        finally:
+            process.kill()  # nothing of it is kept
+            process.wait()
+
+    def fill(self, data: Path, *, text_index: bool = False) -> str:
+        """Drop everything, load a file in any RDF format, and return the URL.
+
+        :param text_index: so that literals can be searched with ``bif:contains``.
+        """
+        self._filled += 1
+        quads = self.directory / f"data-{self._filled}.nq"
+        with quads.open("wb") as output:
+            pyoxigraph.serialize(pyoxigraph.parse(path=str(data)), output, pyoxigraph.RdfFormat.N_QUADS)
+        said = self._sql(
+            _FILL.format(directory=self.directory, name=quads.name, graph=VIRTUOSO_GRAPH, more=_TEXT_INDEX * text_index)
+        )
+        quads.unlink()
+        if "filled" not in said or "*** Error" in said:
+            raise RuntimeError(f"Virtuoso did not load {data}: {said[-2000:]}")
+        return self.url
+
+    def _sql(self, text: str) -> str:
+        command = [_installed("isql-vt"), f"127.0.0.1:{self._sql_port}", "dba", "dba", "ERRORS=STDOUT"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=True)
+        return done.stdout
+
+
+@contextlib.contextmanager
+def virtuoso(data: Path, directory: Path, **options: int) -> Iterator[str]:
+    """The URL of a Virtuoso server of its own over a file, as long as the ``with`` lasts."""
+    with Virtuoso(directory, **options).running() as server:
+        yield server.fill(data)
+
+
+@contextlib.contextmanager
+def rdflib_endpoint(data: Path) -> Iterator[str]:
+    """The URL of rdflib-endpoint over a file, in a process of its own, as long as the ``with`` lasts."""
+    if importlib.util.find_spec("rdflib_endpoint") is None:
+        _missing("rdflib-endpoint is not installed: pip install rdflib-endpoint uvicorn")
+    port = free_port()
+    command = [sys.executable, "-W", "ignore", "-m", "tests.endpoints.rdflib_server", str(data), str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port, process, within_s=60)
+        yield f"http://127.0.0.1:{port}/sparql"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _installed(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        _missing(f"{program} is not installed: apt-get install virtuoso-opensource-7 virtuoso-opensource-7-bin")
+    return found
+
+
+def _missing(why: str) -> NoReturn:
+    if os.environ.get(ALL_ENGINES) == "1":
+        pytest.fail(f"{why} ({ALL_ENGINES}=1 says that every engine is there)")
+    pytest.skip(why)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], *, within_s: float = 20) -> None:
+    deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"the server ended with {process.returncode}")

@@ -166,24 +166,25 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     assert run("find", "Curie", "-k", nobel_url, "--embedder", "none").stdout
 
 
-def test_an_endpoint_with_too_many_labels_says_how_to_ask_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def known_as(url: str, limit: str) -> KnowledgeBase:
         monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / limit))
         return kgsparql.open(url, embedder="none")
 
     with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
         monkeypatch.setattr("kgsparql.label_reading.REMOTE_ROWS", 100)
-        with pytest.raises(LimitError) as caught:
-            known_as(url, "rows").ask("Where was Marie Curie born?")
-        assert "-e IRI" in caught.value.hint
-        assert "labels" in caught.value.message
-        answer = known_as(url, "rows").ask("Where was Marie Curie born?", entities=[D + "Marie_Curie"])
-        assert answer.evidence
+        answer = known_as(url, "rows").ask("Where was Marie Curie born?")
+        assert [found.label for found in answer.answers][:1] == ["Warsaw"]
+        done = run("index", "-k", url, "--embedder", "none")
+        assert done.exit_code == 2
+        assert "cannot all be read" in done.stderr
+        assert "--class" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
         known.graph._max_bytes = 20_000  # type: ignore[attr-defined]
-        with pytest.raises(LimitError, match="too large"):
-            known.index  # noqa: B018
+        assert known.index.is_partial
 
 
 def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,8 +196,10 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
         body = count if is_count else b'{"head":{"vars":["predicate","triples","graph"]},"results":{"bindings":[]}}'
         sock.sendall(reply(body, headers=[] if is_count else ["X-SQL-State: S1TAT"]))
 
-    with FaultServer(behave) as server, pytest.raises(LimitError, match="gives only"):
-        kgsparql.open(server.url, embedder="none").ask("Who?")
+    with FaultServer(behave) as server:
+        assert kgsparql.open(server.url, embedder="none").index.is_partial
+        with pytest.raises(LimitError, match="gives only"):
+            kgsparql.open(server.url, embedder="none").build_index()
     assert not list(tmp_path.rglob("*.lance"))
 
 

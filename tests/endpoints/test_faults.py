@@ -280,7 +280,7 @@ def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:
         ("405 Method Not Allowed", EndpointError, "takes no POST"),
         ("406 Not Acceptable", EndpointError, "JSON or XML"),
         ("414 URI Too Long", EndpointError, "414"),
-        ("429 Too Many Requests", RateLimitError, "wait 7 s"),
+        ("429 Too Many Requests", RateLimitError, "wait 5 min"),
         ("500 Internal Server Error", EndpointError, "500"),
         ("503 Service Unavailable", EndpointError, "503"),
         ("504 Gateway Timeout", EndpointTimeoutError, "too long"),
@@ -290,7 +290,8 @@ def test_E14_each_status_is_an_error_with_the_words_of_the_server(
     status: str, kind: type[KgsparqlError], says: str
 ) -> None:
     said = b"<html><body>no such <b>thing</b></body></html>"
-    error = failure(results(said, status=status, type="text/html", headers=["Retry-After: 7"]))
+    headers = [] if status.startswith("405") else ["Retry-After: 300"]  # with which it would be another "too many"
+    error = failure(results(said, status=status, type="text/html", headers=headers))
     assert type(error) is kind
     assert says in f"{error.message} {error.hint}"
     assert error.detail["status"] == int(status[:3])
@@ -423,7 +424,7 @@ def test_E19_terms_are_those_of_the_reply() -> None:
         (b"s,n\r\nhttp://e.org/a,1\r\n", "text/csv"),
         (b'<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>', "application/xml"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]><sparql/>', XML),
-        (SELECT_JSON.replace(b"http://e.org/a", b"http://e.org/a b"), JSON),
+        (SELECT_JSON.replace(b"http://e.org/a", b"http://e.org/a b").replace(b'"bnode"', b'"node"'), JSON),
     ],
 )
 def test_E19_other_forms_are_refused(body: bytes, kind: str) -> None:

@@ -325,7 +325,7 @@ def test_L31_an_endpoint_that_cannot_say_is_asked_all_the_same(failing: str) -> 
 
 
 def test_L31_a_failure_that_passes_is_not_remembered() -> None:
-    failures = [b"HTTP/1.1 503 Restarting\r\nContent-Length: 0\r\n\r\n"]
+    failures = [b"HTTP/1.1 500 Restarting\r\nContent-Length: 0\r\n\r\n"]
     said: list[str] = []
 
     def behave(sock: Any, request: Request) -> None:

@@ -85,7 +85,7 @@ def test_verification_asks_in_batches_of_200() -> None:
         Evidence([item(*triples)]), metered(OxigraphGraph(store, name="t", fingerprint="0"), events=events)
     )
     assert checked.found == 401
-    assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify"] * 3 + ["named_graphs"] * 3
+    assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify_texts"] * 3 + ["named_graphs_texts"] * 3
 
 
 def test_a_budget_of_queries_is_kept_and_unlimited_work_is_still_counted(

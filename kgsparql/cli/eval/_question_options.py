@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Question
     from kgsparql.evaluation.runs.running import Method, Plan
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.snapshots import Snapshot
 
 __all__ = ["QuestionOptions"]
 
@@ -62,7 +63,7 @@ class QuestionOptions:
         """Model calls for each question that the options around a method take."""
         return self.augment + (self.rerank is not None)
 
-    def asking(self, model: ModelOptions, limits: LimitOptions) -> Asking:
+    def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> Asking:
         """What is the same for all questions; the model, if there is one, is to be closed.
 
         :raises OptionError: for an oracle beside a model.
@@ -74,7 +75,7 @@ class QuestionOptions:
         return Asking(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
             complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
-            model=model.opened(seed=self.seed),
+            model=model.opened(seed=self.seed, snapshot=snapshot),
         )  # fmt: skip
 
     def plan(

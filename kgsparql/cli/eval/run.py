@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._preset_option import PresetOption, methods_with
+from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,
@@ -43,6 +44,7 @@ def run(
     model: ModelOptions,
     limits: LimitOptions,
     asked: QuestionOptions,
+    snapshots: SnapshotOptions,
     dataset: DatasetArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")],
     retriever: Annotated[
@@ -75,14 +77,18 @@ def run(
 
     names, options = methods_with(preset, retriever, options_of(option))
     check_options(options)
-    asking = asked.asking(model, limits)
     check_directory(output, resume=resume)
     loaded = opened_dataset(dataset, columns, language=c.languages(asked.lang)[0], quiet=graph.quiet)
     graph = graph_of(graph, loaded)
-    with (
-        asking.model or nullcontext(),
-        graph.opened(languages=c.languages(asked.lang), embedder=asked.embedder) as knowledge,
-    ):
+    with ExitStack() as stack:
+        snapshot = stack.enter_context(
+            snapshots.opened(graph.say, "eval", dataset=loaded.name, methods=names, limit=asked.limit)
+        )
+        asking = asked.asking(model, limits, snapshot)
+        stack.enter_context(asking.model or nullcontext())
+        languages = c.languages(asked.lang)
+        opened = graph.opened(languages=languages, embedder=asked.embedder, snapshot=snapshot, fresh=model.fresh)
+        knowledge = stack.enter_context(opened)
         chosen = asked.oracle or asking.model is not None
         methods, notes = load_methods(names, options, knowledge, model=asking.model is not None, chosen=chosen)
         for note in (*notes, "" if chosen or model.no_model else HOW_TO_ADD):

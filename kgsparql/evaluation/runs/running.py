@@ -5,7 +5,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -185,7 +186,7 @@ def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequ
             try:
                 one = _ask(knowledge, plan, method, question)
                 with counting:  # whoever waits for it stops the run: nobody begins another question meanwhile
-                    if row.is_too_long(one[1]):
+                    if row.is_too_long(one[1]) and knowledge.snapshot is None:  # else it is another row that counts
                         stop.set()
                     ended.put(one)
             except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
@@ -196,8 +197,8 @@ def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequ
     for thread in threads:
         thread.start()
     try:
-        for _ in questions:
-            yield _raised(ended.get())
+        came = (_raised(ended.get()) for _ in questions)
+        yield from came if knowledge.snapshot is None else _in_order(came, questions)
     except BaseException:
         plan.asking.cancel.set()
         raise
@@ -206,6 +207,16 @@ def _asked(knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequ
         until = time.monotonic() + _OUT_S
         for thread in threads:  # what they use, such as the model, may be closed next
             thread.join(max(0.0, until - time.monotonic()))
+
+
+def _in_order(came: Iterable[_Asked], questions: Sequence[Question]) -> Iterator[_Asked]:
+    """The same in the order of the questions: threads that are faster or slower must not show in a snapshot."""
+    waiting: dict[str, _Asked] = {}
+    left = deque(question.id for question in questions)
+    for one in came:
+        waiting[one[0].id] = one
+        while left and left[0] in waiting:
+            yield waiting.pop(left.popleft())
 
 
 def _raised(one: _Asked | BaseException) -> _Asked:
@@ -229,7 +240,7 @@ def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Questio
             question=question.id,
             method=method.label,
             degrees=_degrees(knowledge, answer),
-            model_seconds=_model_seconds(events),
+            model_seconds=_clocked(knowledge, method, question, "model", _model_seconds(events)),
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)},
             links=method.links,
         )
@@ -238,7 +249,7 @@ def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Questio
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
-        seconds = time.monotonic() - began
+        seconds = _clocked(knowledge, method, question, "whole", time.monotonic() - began)
         record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
         return question, record, _kept(events), known
 
@@ -263,6 +274,12 @@ def _degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
     for count in predicates(knowledge.graph, degrees, skip=()).items:
         degrees[count.entity] += count.count
     return degrees
+
+
+def _clocked(knowledge: KnowledgeBase, method: Method, question: Question, what: str, seconds: float) -> float:
+    """What a clock said; of a run that is replayed, what it said then."""
+    named = {"run": method.label, "question": question.id, "text": question.text, "what": what}
+    return float(knowledge.measured(named, {"seconds": seconds})["seconds"])
 
 
 def _model_seconds(events: Iterable[Event]) -> float:

@@ -1,0 +1,75 @@
+"""The options with which a command records what it is told by endpoints and models, or is replayed; written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgsparql.errors import OptionError
+
+if TYPE_CHECKING:
+    from kgsparql.snapshots import Snapshot
+
+__all__ = ["SnapshotOptions"]
+
+_PANEL = "Snapshots"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotOptions:
+    """Where to record, or what to replay; each field is an option of the command line."""
+
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="DIR", help="Keep whatever endpoints and models reply, for --replay.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay", metavar="DIR", help="Ask nobody: the replies are those that were recorded.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
+
+    @contextmanager
+    def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
+        """The snapshot, as long as the ``with`` lasts; ``None`` if neither is wanted.
+
+        :param command: that is recorded, and what it was ``asked``, for whoever reads the manifest.
+        :raises OptionError: for both at once.
+        :raises InputError: if there is no snapshot to be replayed.
+        """
+        if self.record is not None and self.replay is not None:
+            raise OptionError("--record together with --replay", hint="leave out one of them")
+        directory = self.record or self.replay
+        if directory is None:
+            yield None
+            return
+        from kgsparql.snapshots import Snapshot
+
+        about = {"command": command, "asked": {name: _said(value) for name, value in asked.items()}}
+        with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
+            yield snapshot
+
+
+def _said(value: Any) -> Any:
+    """A value without credentials and keys."""
+    from kgsparql.graphs.sparql_request import Address, is_address
+    from kgsparql.redaction import redacted
+
+    if isinstance(value, Mapping):
+        return {name: _said(own) for name, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(one) for one in value]
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = str(value)
+    return redacted(Address.parse(text).url if is_address(text) else text)

@@ -1,0 +1,371 @@
+"""The labels of an endpoint that are too many to be read: looked up for each question, in a few queries."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.embedding import Embedder
+from kgsparql.errors import EndpointError, QueryError
+from kgsparql.exploration.asking import ask_all
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.profiles import TextSearch
+from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikidata_search
+from kgsparql.kept_labels import SeenLabels
+from kgsparql.label_rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.label_search import MemoryLabels, Vocabulary
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.spellings import Spellings
+from kgsparql.terms import IRI, Literal, Term, normalised
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, LABELS, PREDICATE_LABEL_LINKS
+from kgsparql.words import stem, words
+
+__all__ = ["EndpointLabels"]
+
+FOUND_EACH = 50
+"""Labels of one text search: of a word that more have, some other word has to tell which is meant."""
+MAX_ENTITIES = 300
+"""Entities of which more is asked, for one text."""
+MAX_NAMES = 10
+"""Names that Wikidata's search is asked for: each is a request that it sends on."""
+MAX_TEXTS = 2_000
+"""Texts whose labels are remembered, in a process that lives long."""
+ASSUMED_LABELS = 10_000
+"""Labels that a graph is taken to have, at least, when a word is judged by how few of those found have it."""
+COMMON = 0.02
+"""Share of them that have a word of which more labels were found than are read."""
+
+_Search: TypeAlias = tuple[str, ...]
+
+
+class EndpointLabels:
+    """Labels that stay where they are; those that a text may name are asked for when it is read.
+
+    Every way a name may be written is looked up exactly, which any engine answers from its index, and searched for
+    where the engine has a text search. Nothing is asked twice.
+
+    :param text_search: the engine's own; ``none`` for exact labels only.
+    :param label_predicates: the best first; those that kgsparql knows, if there are none.
+    :param embedder: compares what was found with the question by meaning.
+    :param known: labels of earlier answers.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        *,
+        text_search: TextSearch = "none",
+        label_predicates: Sequence[IRI] = (),
+        embedder: Embedder | None = None,
+        known: SeenLabels | None = None,
+    ) -> None:
+        self._graph = graph
+        self._known = known
+        self._kind = text_search
+        self._labels = tuple(label_predicates) or LABELS
+        self._embedder = embedder
+        self._seen = _Seen()
+
+    @property
+    def has_vectors(self) -> bool:
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    def asking(self, graph: KnowledgeGraph) -> EndpointLabels:
+        """The same for one question, which is asked the same whatever was asked before it."""
+        return EndpointLabels(
+            graph, text_search=self._kind, label_predicates=self._labels, embedder=self._embedder, known=self._known
+        )  # fmt: skip
+
+    def about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+        """The labels that a text may name."""
+        with self._seen.lock:
+            return self._about(text, languages)
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """What failed, and which links rest on an earlier answer."""
+        told = self._known.notes(linked) if self._known else ()
+        return (*told, self._seen.trouble) if self._seen.trouble else told
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """As :meth:`LabelSearch.vocabulary`."""
+        return self._for(wanted).vocabulary(wanted)
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
+        return [row for key in sorted(set(keys)) for row in self.about(key, ()).exact([key])]
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
+        return self._for(wanted).with_words(wanted, limit=limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
+        return self.about(key, ()).like(key, limit=limit)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`, for what was never asked about: there is nothing to compare with."""
+        return FoundLabels((), self._seen.vectors, self._embedder).nearest(vectors, limit=limit)
+
+    def _for(self, wanted: Iterable[str]) -> FoundLabels:
+        return self.about(" ".join(wanted), ())
+
+    def _about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+        asked = (text, languages)
+        if asked not in self._seen.texts:
+            self._seen.make_room()
+            spellings = Spellings(text, languages)
+            tags = tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
+            names = self._exact(spellings.exact, tags)
+            common: set[str] = set()
+            searched = self._searched(spellings, tags, common)
+            names += [name for name in searched if name not in names]
+            if not names:
+                names = self._by_own_predicates(spellings.exact, tags)
+            names += self._known_before(spellings.exact, names)
+            rows = self._rows(names)
+            names_too = {normalised(name) for name in spellings.names}
+            small = spellings.small_words if any(row.key in names_too for row in rows) else ()
+            self._seen.texts[asked] = FoundLabels(rows, self._seen.vectors, self._embedder, common, small)
+        return self._seen.texts[asked]
+
+    def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[_Name]:
+        missing = [text for text in spellings if (text, tuple(tags)) not in self._seen.exact]
+        query = Query.load("search_exact").bind(predicate=(*self._labels, *ALTERNATIVE_LABELS))
+        found = self._looked_up(query, missing, tags)
+        for text in missing:
+            self._seen.exact[text, tuple(tags)] = found.get(text, [])
+        return [name for text in spellings for name in self._seen.exact[text, tuple(tags)]]
+
+    def _by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[_Name]:
+        """What predicates of the graph's own call so, as in :func:`kgsparql.exploration.by_label`."""
+        found = self._looked_up(Query.load("by_name"), spellings, tags)
+        return [name for text in spellings for name in found.get(text, ())]
+
+    def _known_before(self, spellings: Sequence[str], names: Sequence[_Name]) -> list[_Name]:
+        """What earlier answers called exactly so, and the endpoint did not find."""
+        if self._known is None:
+            return []
+        rows = self._known.beside({name.iri for name in names}, {normalised(text) for text in spellings})
+        return [_Name(row.iri, row.text, row.role, row.language) for row in rows]
+
+    def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> dict[str, list[_Name]]:
+        literals = [Literal(text, language=tag) if tag else Literal(text) for text in texts for tag in tags]
+
+        def query_of(chunk: Sequence[Term], bound: int) -> Query:
+            return query.bind(label=chunk).limit(bound + 1)
+
+        asked = ask_all(self._graph, query_of, literals, key_of=lambda solution: solution["label"])
+        found: dict[str, list[_Name]] = defaultdict(list)
+        for name in self._names([*asked.solutions, *(s for some in asked.over.values() for s in some)]):
+            found[name.text].append(name)
+        return found
+
+    def _names(self, solutions: Iterable[Solution]) -> list[_Name]:
+        found: dict[_Name, None] = {}
+        for solution in solutions:
+            entity, label = solution.get("entity"), solution.get("label")
+            if isinstance(entity, IRI) and isinstance(label, Literal):
+                role: Role = "alternative" if solution.get("predicate") in ALTERNATIVE_LABELS else "label"
+                found[_Name(entity.value, label.value, role, (label.language or "").lower())] = None
+        return list(found)
+
+    def _searched(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[_Name]:
+        """What the text search of the endpoint finds; one that fails is said once, and not tried again."""
+        if self._kind == "none" or self._seen.trouble:
+            return []
+        try:
+            if self._kind == "wikibase:mwapi":
+                return self._on_wikidata(spellings.names[:MAX_NAMES], tags)
+            return self._by_words(spellings.searches[:MAX_SEARCHES], tags, common)
+        except (QueryError, EndpointError) as error:
+            self._seen.trouble = f"the text search of {self._graph.name} failed, so labels are found only if they are \
+written as in the question: {error.message}"
+            return []
+
+    def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[_Name]:
+        missing = [search for search in searches if search not in self._seen.searched]
+        if missing:
+            predicates = (*self._labels, *ALTERNATIVE_LABELS)
+            query = label_search(self._kind, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
+            names = self._names(self._graph.select(query)) if not query.empty else []
+            for search in missing:
+                wanted = {word for text in search for word in words(normalised(text))}
+                self._seen.searched[search] = [name for name in names if wanted <= set(words(normalised(name.text)))]
+        for search in searches:
+            if len(search) == 1 and len(self._seen.searched[search]) >= FOUND_EACH:
+                common.update(words(normalised(search[0])))
+        return [name for search in searches for name in self._seen.searched[search]]
+
+    def _on_wikidata(self, names: Sequence[str], tags: Sequence[str]) -> list[_Name]:
+        missing = [name for name in names if (name,) not in self._seen.searched]
+        languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
+        found = self._graph.select(wikidata_search(missing, languages=languages)) if missing else ()
+        entities: dict[str, list[IRI]] = defaultdict(list)
+        for solution in found:
+            searched, entity = solution.get("words"), solution.get("entity")
+            if isinstance(searched, Literal) and isinstance(entity, IRI):
+                entities[searched.value].append(entity)
+        named = self._named([entity for some in entities.values() for entity in some], tags)
+        for name in missing:
+            self._seen.searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
+        return [row for name in names for row in self._seen.searched[name,]]
+
+    def _named(self, entities: Sequence[IRI], tags: Sequence[str]) -> Mapping[str, list[_Name]]:
+        languages = [Literal(tag) for tag in tags]
+        query = Query.load("search_names").bind(
+            predicate=(*self._labels, *ALTERNATIVE_LABELS), language=languages
+        )  # fmt: skip
+
+        def query_of(chunk: Sequence[Term], bound: int) -> Query:
+            return query.bind(entity=chunk).limit(bound + 1)
+
+        asked = ask_all(self._graph, query_of, entities, key_of=lambda solution: solution["entity"])
+        found: dict[str, list[_Name]] = defaultdict(list)
+        for name in self._names([*asked.solutions, *(s for some in asked.over.values() for s in some)]):
+            found[name.iri].append(name)
+        return found
+
+    def _rows(self, names: Sequence[_Name]) -> list[LabelRow]:
+        """The names with what their entities are and how well they are connected."""
+        entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
+        self._learn_kinds([iri for iri in entities if iri not in self._seen.kinds])
+        self._learn_degrees(_rivals_first(names, entities))
+        known = set(entities)
+        made = (
+            label_row(
+                name.iri, name.text, role=name.role, language=name.language, kind=self._seen.kinds[name.iri],
+                degree=self._seen.degrees.get(name.iri, 1),
+            )
+            for name in names
+            if name.iri in known
+        )  # fmt: skip
+        return sorted({row for found in made if found is not None for row in with_short(found)})
+
+    def _learn_kinds(self, entities: Sequence[str]) -> None:
+        size = max(1, self._graph.chunk_size)
+        for at in range(0, len(entities), size):
+            chunk = entities[at : at + size]
+            query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=PREDICATE_LABEL_LINKS)
+            found: dict[str, Kind] = {}
+            for solution in self._graph.select(query):
+                iri = getattr(solution["entity"], "value", "")
+                if "predicate" in solution or iri not in found:
+                    found[iri] = "predicate" if "predicate" in solution else "class"
+            self._seen.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
+
+    def _learn_degrees(self, entities: Sequence[str]) -> None:
+        missing = [iri for iri in entities if iri not in self._seen.degrees][: None if self._is_wikidata else MAX_ARMS]
+        if not missing:
+            return
+        if self._is_wikidata:
+            query = Query.load("search_sitelinks").bind(entity=list(map(IRI, missing))).limit(2 * len(missing))
+        else:
+            query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
+        self._seen.degrees.update(dict.fromkeys(missing, 1))
+        for solution in self._graph.select(query):
+            count = solution.get("triples")
+            if isinstance(count, Literal) and count.value.isdecimal():
+                self._seen.degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
+
+    @property
+    def _is_wikidata(self) -> bool:
+        return self._kind == "wikibase:mwapi"
+
+
+class FoundLabels(MemoryLabels):
+    """What was found for one text.
+
+    :param vectors: those that were made, by text; more are added when they are wanted.
+    :param common: words that more labels have than were read.
+    :param small: words that are taken for those of classes and predicates, whose labels are not all at hand.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[LabelRow],
+        vectors: dict[str, NDArray[np.float32]],
+        embedder: Embedder | None = None,
+        common: Collection[str] = (),
+        small: Collection[str] = (),
+    ) -> None:
+        super().__init__(rows)
+        self._small = small
+        self._vectors = vectors
+        self._embedder = embedder
+        self._common = common
+
+    @property
+    def has_vectors(self) -> bool:  # type: ignore[override]
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        found = Vocabulary.of(self.rows)
+        labels = max(found.labels, ASSUMED_LABELS)
+        counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
+        stems = found.type_stems | {stem(word) for word in self._small}
+        return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`; texts get their vectors here."""
+        by_text: dict[str, list[LabelRow]] = defaultdict(list)
+        for row in self.rows:
+            by_text[row.text].append(row)
+        texts = sorted(by_text)
+        missing = [text for text in texts if text not in self._vectors]
+        if missing and self._embedder is not None:
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+        if not texts:
+            return [[] for _ in vectors]
+        matrix = np.stack([self._vectors[text] for text in texts])
+        found = []
+        for cosines in vectors @ matrix.T:
+            best = np.argsort(-cosines.round(6), kind="stable")[:limit]
+            found.append([(row, float(cosines[i])) for i in best for row in by_text[texts[i]]])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    iri: str
+    text: str
+    role: Role
+    language: str
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was asked and found, for all questions: an endpoint is asked for nothing twice."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = field(default_factory=dict)
+    exact: dict[tuple[str, tuple[str, ...]], list[_Name]] = field(default_factory=dict)
+    searched: dict[_Search, list[_Name]] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    degrees: dict[str, int] = field(default_factory=dict)
+    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    trouble: str = ""
+
+    def make_room(self) -> None:
+        """Forget everything, when it is much."""
+        if len(self.texts) >= MAX_TEXTS:
+            for kept in (self.texts, self.exact, self.searched, self.kinds, self.degrees, self.vectors):
+                kept.clear()
+
+
+def _rivals_first(names: Sequence[_Name], entities: Sequence[str]) -> list[str]:
+    """The entities, those first that have a name which others have, too."""
+    having: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        having[normalised(name.text)].add(name.iri)
+    rivals = {iri for some in having.values() if len(some) > 1 for iri in some}
+    return sorted(entities, key=lambda iri: iri not in rivals)

@@ -1,0 +1,258 @@
+"""Several graphs asked as one: every query goes to each, and joins are found across them."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from kgsparql.budget import Usage
+from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.evidence import Source
+from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions
+from kgsparql.graphs.federated_queries import Asking
+from kgsparql.graphs.members import Call, Failure, is_survivable, left_s
+from kgsparql.graphs.merging import local_triple, merged
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Triple
+
+__all__ = ["FederatedGraph"]
+
+_T = TypeVar("_T")
+
+
+class FederatedGraph:
+    """Graphs of any kind as one. Its solutions are those of the members, each once, in the order of the members.
+
+    Counts are added: a triple that two members hold counts twice. A join, such as a walk of several steps, is also
+    found where its triples are in different members; a blank node is only ever joined within its own.
+
+    A member that fails does not take away what the others say: the solutions are then not complete, ``failures`` says
+    why, and the member is not asked again. That is for :meth:`afresh` to forget.
+
+    :param members: at least two, with different names.
+    :ivar used: whether any member has a triple with one of some predicates, as far as that was asked.
+    :raises InputError: for fewer.
+    """
+
+    def __init__(self, members: Sequence[OpenedGraph], *, name: str | None = None) -> None:
+        if len(members) < 2:
+            raise InputError("a federation needs several graphs", hint="open a single graph by itself")
+        self.members = tuple(members)
+        self.name = name or ", ".join(member.name for member in members)
+        self.prefixes: dict[str, str] = {}
+        for member in reversed(members):
+            self.prefixes.update(member.prefixes)
+        self._failed: dict[int, Failure] = {}
+        self.used: dict[tuple[IRI, ...], bool] = {}
+
+    def within(self, usage: Usage) -> FederatedGraph:
+        """The same graphs for one question: whatever they are asked ends with the question's time."""
+        view = self.afresh()
+        view.members = tuple(m.within(usage) if hasattr(m, "within") else m for m in self.members)
+        return view
+
+    def afresh(self) -> FederatedGraph:
+        """The same graphs, none of which has failed yet."""
+        view = copy.copy(self)
+        view._failed = {}  # noqa: SLF001 - its own
+        return view
+
+    def remembering(self, view: FederatedGraph) -> FederatedGraph:
+        """The same graphs, of which another view has met the failures; what fails here, fails there."""
+        other = self.afresh()
+        other._failed = view._failed  # noqa: SLF001 - its own
+        return other
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The members that failed."""
+        return tuple(self.members[at].name for at in sorted(self._failed))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The members that failed, and how, a line each."""
+        return tuple(
+            f"{self.members[at].name} did not reply to every query, so what it holds may be missing: "
+            f"{failure.error.message}"
+            for at, failure in sorted(self._failed.items())
+        )
+
+    @property
+    def each_member(self) -> tuple[Member, ...]:
+        """The members one by one; what is wrong with one of them is remembered here."""
+        return tuple(Member(self, at) for at in range(len(self.members)))
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold: what the least able member takes."""
+        return min(member.chunk_size for member in self.members)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the members hold."""
+        prints = "\n".join(member.fingerprint for member in self.members)
+        return hashlib.sha256(prints.encode()).hexdigest()
+
+    @property
+    def stored(self) -> tuple[Any, ...]:
+        """The files of all members."""
+        return tuple(source for member in self.members for source in member.stored)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of any answer should know of each member."""
+        told = self.each(lambda member, _: member.notes)
+        return tuple(dict.fromkeys(note for notes in told.values() for note in notes))
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Whether counts must be of distinct triples; they are added all the same."""
+        return any(self.each(lambda member, _: member.may_repeat_triples).values())
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether some queries go over a network."""
+        return any(member.is_remote for member in self.members)
+
+    def source(self, named_graph: str | None) -> Source:
+        """How to cite a named graph of nobody knows which member; each member cites its own."""
+        return Source(self.name, named_graph)
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
+        """Where a triple with a blank node is found; ``None`` if the member that it came from cannot be asked."""
+        at, own = local_triple(triple)
+        asked = [self.members[at]] if at is not None and at < len(self.members) else self.members
+        found = [member.sources_of(own) if isinstance(member, BlankNodeLookup) else None for member in asked]
+        known = [sources for sources in found if sources is not None]
+        if not known or (None in found and not any(known)):
+            return None
+        return tuple(dict.fromkeys(source for sources in known for source in sources))
+
+    def select(self, query: Query) -> Solutions:
+        """As :meth:`KnowledgeGraph.select`, with the errors of the members if all of them fail."""
+        return self.select_within(query)
+
+    def ask(self, query: Query) -> bool:
+        """Whether it holds in any member."""
+        return self.ask_within(query)
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """As :meth:`select`, with the limits of :meth:`Interruptible.select_within` for all that it takes together."""
+        if query.empty:
+            return Solutions()
+        asking = Asking(self, None if timeout_s is None else time.monotonic() + timeout_s, cancel)
+        arms = query.arms or (query,)
+        choosy = [arm for arm in arms if arm.join is not None and arm.join.classless]
+        plain = [arm for arm in arms if arm not in choosy]
+        parts = []
+        if not choosy:
+            parts.append(asking.select(query))
+        elif plain:
+            parts.append(asking.select(Query.union(plain)))
+        if choosy:
+            parts.append(asking.without_classes(choosy))
+        joins = [arm.join for arm in arms if arm.join is not None and asking.may_be_across(arm.join)]
+        if joins:
+            parts += asking.across(joins)
+        return parts[0] if len(parts) == 1 else merged(parts, query.counts)
+
+    def ask_within(
+        self,
+        query: Query,
+        *,
+        timeout_s: float | None = None,
+        cancel: threading.Event | None = None,
+        only: int | None = None,
+    ) -> bool:
+        """As :meth:`ask`, with the limits of :meth:`select_within`; of one member, if ``only`` is its place."""
+        if query.empty:
+            return False
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+
+        def asked(member: OpenedGraph, stop: threading.Event | None) -> bool:
+            if isinstance(member, Interruptible):
+                return member.ask_within(query, timeout_s=left_s(deadline), cancel=stop)
+            return member.ask(query)
+
+        return any(self.each(asked, cancel, deadline, only=only).values())
+
+    def each(
+        self,
+        ask: Callable[[OpenedGraph, threading.Event | None], _T],
+        cancel: threading.Event | None = None,
+        deadline: float | None = None,
+        *,
+        only: int | None = None,
+    ) -> dict[int, _T]:
+        """What each member replies, by its place, those that fail left out; remote members are asked side by side.
+
+        :raises KgsparqlError: what was wrong with the first of them, if all fail.
+        """
+        calls = {
+            at: Call(ask, member, cancel)
+            for at, member in enumerate(self.members)
+            if only in {None, at} and (at not in self._failed or not self._failed[at].is_final)
+        }
+        for call in calls.values():
+            if call.member.is_remote:
+                call.start()
+        for call in calls.values():
+            if not call.member.is_remote:
+                call.run()
+        replies: dict[int, _T] = {}
+        for at, call in calls.items():
+            error = call.wait()
+            if error is None:
+                replies[at] = call.result[0]
+            elif not isinstance(error, KgsparqlError) or not is_survivable(error, deadline):
+                raise error
+            else:
+                self._failed[at] = Failure(error, self._failed[at].strikes + 1 if at in self._failed else 1)
+        if not replies:
+            raise next(failure.error for at, failure in sorted(self._failed.items()) if only in {None, at})
+        return replies
+
+
+class Member:
+    """One member of a federation by itself, with the errors and the names of blank nodes that it has there."""
+
+    def __init__(self, graph: FederatedGraph, at: int) -> None:
+        self._graph, self._at = graph, at
+        self.name = graph.members[at].name
+        self.chunk_size = graph.members[at].chunk_size
+
+    def select(self, query: Query) -> Solutions:
+        """As :meth:`KnowledgeGraph.select`."""
+        return self.select_within(query)
+
+    def ask(self, query: Query) -> bool:
+        """As :meth:`KnowledgeGraph.ask`."""
+        return self.ask_within(query)
+
+    def source(self, named_graph: str | None) -> Source:
+        """As :meth:`KnowledgeGraph.source`."""
+        return self._graph.members[self._at].source(named_graph)
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """As :meth:`Interruptible.select_within`."""
+        if query.empty:
+            return Solutions()
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        (found,) = Asking(self._graph, deadline, cancel).each(query, only=self._at)
+        return found
+
+    def ask_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> bool:
+        """As :meth:`Interruptible.ask_within`."""
+        return (
+            False if query.empty else self._graph.ask_within(query, timeout_s=timeout_s, cancel=cancel, only=self._at)
+        )

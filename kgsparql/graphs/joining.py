@@ -1,0 +1,229 @@
+"""Joins of triples that are in different graphs: one pattern after the other, each asked of every graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kgsparql.graph import Solution, Solutions
+from kgsparql.graphs.lookups import BOUND, Lookup, Lookups, Reached
+from kgsparql.paths import Direction
+from kgsparql.patterns import Join, Pattern
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Literal, Term
+
+__all__ = ["joined"]
+
+MAX_ROWS = 100_000
+"""Ways that are kept after a pattern; more are a cut."""
+
+Row: TypeAlias = dict[str, Term]
+State: TypeAlias = tuple[list[Row], tuple[Pattern, ...]]
+
+
+def joined(
+    joins: Sequence[Join], select: Callable[[Query], Solutions], chunk_size: int
+) -> tuple[list[Solution], list[Solutions], bool]:
+    """The solutions of joins, found pattern by pattern; one query for the next pattern of all of them.
+
+    A term is looked up in every graph, so that the triples of one solution may be in different ones. A blank node has
+    no name in a later query: what lies behind it is asked for together with the way to it, within one graph. What lies
+    within one graph as a whole is not asked for here.
+
+    :param select: asks every graph.
+    :return: what was found, the replies that say that there is more, and whether that is all there is.
+    """
+    lookups = Lookups(select, chunk_size)
+    searches = [_Search(join, lookups) for join in joins]
+    running = [search.run() for search in searches]
+    while running:
+        asked = [(search, wanted) for search in running if (wanted := next(search, None)) is not None]
+        lookups.fetch(lookup for _, wanted in asked for lookup in wanted)
+        running = [search for search, _ in asked]
+    solutions = [solution for search in searches for solution in search.solutions]
+    return solutions, lookups.incomplete, all(search.complete for search in searches)
+
+
+@dataclass(slots=True)
+class _Search:
+    """One join on its way: rows of what the variables are, and the patterns that are still to be joined with them."""
+
+    join: Join
+    lookups: Lookups
+    complete: bool = True
+    _found: dict[tuple[Term, ...], Solution] = field(default_factory=dict)
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """What was found, at most as many as the join's limit."""
+        return list(self._found.values())[: self.join.limit]
+
+    def run(self) -> Iterator[Sequence[Lookup]]:
+        """Go all the way; yields what must be looked up before it can go on."""
+        states: list[State] = [([{}], self.join.patterns)]
+        while states:
+            rows, todo = states.pop()
+            while rows and todo:
+                pattern, reached = todo[0], None
+                for beside, wanted in self._ways(rows, todo):
+                    yield wanted
+                    tried = self.lookups.reached(wanted)
+                    if reached is None or tried.complete:
+                        pattern, reached = beside, tried
+                    if tried.complete:
+                        break
+                if reached is None:
+                    break  # nothing that is known has a name
+                if not reached.complete:
+                    reached = self._between(rows, pattern) or reached
+                self.complete = self.complete and reached.complete
+                rest = tuple(other for other in todo if other is not pattern)
+                grown = self._grown(rows, pattern, reached)
+                states += self._behind(rows, grown, pattern, rest)
+                rows, todo = self._kept(grown, rest), rest
+            if not todo:
+                self._take(rows)
+
+    def _ways(self, rows: Sequence[Row], todo: Sequence[Pattern]) -> list[tuple[Pattern, Sequence[Lookup]]]:
+        """What may be looked up next, the fewest terms first: patterns beside what is known, from either end."""
+        bound = set(rows[0])
+        ways: list[tuple[int, int, Pattern, Sequence[Lookup]]] = []
+        for at, pattern in enumerate(todo):
+            if bound and not pattern.variables & bound:
+                continue
+            ends: tuple[tuple[str, Direction], ...] = ((pattern.subject, "forward"), (pattern.object, "inverse"))
+            for name, way in ends:
+                terms = self._terms(name, rows)
+                if terms is not None:
+                    wanted = self._lookups(pattern, terms, way)
+                    ways.append((len(wanted), at, pattern, wanted))
+        return [(pattern, wanted) for _, _, pattern, wanted in sorted(ways, key=lambda way: way[:2])]
+
+    def _terms(self, name: str, rows: Sequence[Row]) -> list[Term] | None:
+        """What a variable may be, as far as that has a name; ``None`` if anything."""
+        if name in rows[0]:
+            known = dict.fromkeys(row[name] for row in rows)
+        elif name in self.join.values:
+            known = dict.fromkeys(self.join.values[name])
+        else:
+            return None
+        return [term for term in known if isinstance(term, IRI | Literal)]
+
+    def _lookups(self, pattern: Pattern, terms: Sequence[Term], way: Direction) -> list[Lookup]:
+        values, predicate = self.join.values, pattern.predicate
+        near = [term for term in terms if way == "inverse" or isinstance(term, IRI)]
+        if isinstance(predicate, IRI):
+            return [Lookup(term, predicate, way) for term in near]
+        some = [p for p in values.get(predicate, ()) if isinstance(p, IRI)]
+        if some and predicate not in self.join.skipped:
+            return [Lookup(term, p, way) for term in near for p in some]
+        return [Lookup(term, None, way, frozenset(some)) for term in near]
+
+    def _between(self, rows: Sequence[Row], pattern: Pattern) -> Reached | None:
+        """The triples between what is known at both ends, where one has too many triples for all to be looked at."""
+        subjects, objects = self._terms(pattern.subject, rows), self._terms(pattern.object, rows)
+        if subjects is None or objects is None:
+            return None
+        return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
+
+    def _grown(self, rows: Sequence[Row], pattern: Pattern, reached: Reached) -> list[Row]:
+        """The rows that go on with a triple that was reached."""
+        places = (pattern.subject, pattern.predicate, pattern.object)
+        found = [
+            {name: term for name, term in zip(places, triple, strict=True) if isinstance(name, str)}
+            for triple in reached.triples
+            if all(self._allows(name, term) for name, term in zip(places, triple, strict=True))
+        ]
+        return self._together(rows, found)
+
+    def _together(self, rows: Sequence[Row], found: Sequence[Mapping[str, Term]]) -> list[Row]:
+        """The rows joined with what was found."""
+        if not found:
+            return []
+        shared = [name for name in found[0] if name in rows[0]]
+        index: dict[tuple[Term, ...], list[Mapping[str, Term]]] = {}
+        for named in found:
+            index.setdefault(tuple(named[name] for name in shared), []).append(named)
+        pairs = ((row, named) for row in rows for named in index.get(tuple(row[name] for name in shared), ()))
+        return [row for one, other in pairs if self._is_apart(row := {**one, **other})]
+
+    def _allows(self, name: str | IRI, term: Term) -> bool:
+        join = self.join
+        if isinstance(name, IRI):
+            return name == term
+        if name in (join.others if isinstance(term, Literal) else join.literals):
+            return False
+        if name in join.ranges and not _is_in(term, join.values.get(join.ranges[name], ())):
+            return False
+        return name not in join.values or (term in join.values[name]) != (name in join.skipped)
+
+    def _is_apart(self, row: Mapping[str, Term]) -> bool:
+        return all(a not in row or b not in row or row[a] != row[b] for a, b in self.join.apart)
+
+    def _kept(self, rows: Sequence[Row], rest: Sequence[Pattern]) -> list[Row]:
+        """What is still needed of each row, once; none with a blank node that would have to be looked up."""
+        ahead = frozenset[str]().union(*(pattern.variables for pattern in rest))
+        needed = {*ahead, *(name for name, _ in self.join.head)}
+        needed.update(name for pair in self.join.apart if ahead.intersection(pair) for name in pair)
+        distinct: dict[tuple[Term, ...], Row] = {}
+        for row in rows:
+            kept = {name: term for name, term in row.items() if name in needed}
+            if not any(isinstance(kept.get(name), BlankNode) for name in ahead):
+                distinct.setdefault(tuple(kept.values()), kept)
+            if len(distinct) == MAX_ROWS:
+                self.complete = False
+                break
+        return list(distinct.values())
+
+    def _behind(
+        self, rows: Sequence[Row], grown: Sequence[Row], pattern: Pattern, rest: tuple[Pattern, ...]
+    ) -> list[State]:
+        """The rows that go on through blank nodes that a pattern led to, and the patterns that are then left."""
+        states: list[State] = []
+        part: tuple[Pattern, ...] = (pattern,)
+        blank: list[str] = []
+        while rest:
+            ahead = frozenset[str]().union(*(p.variables for p in rest))
+            met = {name for row in grown for name in ahead & row.keys() if isinstance(row[name], BlankNode)}
+            if not met:
+                break
+            blank.append(min(met))
+            beside = tuple(p for p in rest if blank[-1] in p.variables)
+            part, rest = part + beside, tuple(p for p in rest if p not in beside)
+            if len(part) == len(self.join.patterns):
+                break  # all within one graph
+            grown = self._together(rows, self._through(rows, part, blank))
+            states.append((self._kept(grown, rest), rest))
+        return [state for state in states if state[0]]
+
+    def _through(self, rows: Sequence[Row], part: tuple[Pattern, ...], blank: Sequence[str]) -> list[Solution]:
+        """The solutions of some patterns in one graph, with blank nodes between them."""
+        names = sorted(frozenset[str]().union(*(pattern.variables for pattern in part)))
+        values = {name: tuple(terms) for name in names if (terms := self._terms(name, rows)) is not None}
+        longest = max(values, key=lambda name: len(values[name]), default="")
+        join = Join(part, tuple((name, name) for name in names))
+        solutions: list[Solution] = []
+        size = self.lookups.chunk_size
+        for at in range(0, len(values.get(longest, ())), size):
+            chunk = {**values, longest: values[longest][at : at + size]}
+            asked = replace(join, values=MappingProxyType(chunk))
+            found = self.lookups.select(Query.through_blank(asked, blank, limit=BOUND + 1))
+            if not found.complete or len(found) > BOUND:
+                self.complete = False
+            solutions += found
+        return solutions
+
+    def _take(self, rows: Sequence[Row]) -> None:
+        walk: Row = {} if self.join.number is None else {"walk": Literal(self.join.number)}
+        for row in rows:
+            solution = {shown: row[name] for name, shown in self.join.head} | walk
+            self._found.setdefault(tuple(solution.values()), solution)
+
+
+def _is_in(term: Term, ranges: Sequence[Term]) -> bool:
+    """Whether a literal is in one of some languages, or in none, or no language is asked for."""
+    tag = (term.language or "").lower() if isinstance(term, Literal) else ""
+    wanted = [range_.value.lower() for range_ in ranges if isinstance(range_, Literal)]
+    return not (tag and wanted) or any(r in {"*", tag} or tag.startswith(f"{r}-") for r in wanted)

@@ -1,0 +1,154 @@
+"""The triples beside some terms: few bounded queries for all of them, each answer kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from kgsparql.graph import Solution, Solutions
+from kgsparql.paths import Direction
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Term
+
+__all__ = ["Lookup", "Lookups", "Reached"]
+
+BOUND = 10_000
+"""Triples of one query; of a term that has more, some are looked at, which is a cut."""
+
+FEW_PAIRS = 50_000
+"""Pairs of terms that are looked up one by one, where both have too many triples."""
+
+_AT_ONCE = 10
+"""Chunks that one query asks about, so that what is ordinary costs one query."""
+
+Found: TypeAlias = tuple[Term, Term, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The triples that have a term as subject, or as object when it is walked the inverse way.
+
+    :param predicate: of the triples; ``None`` for all but those in ``skip``.
+    """
+
+    term: Term
+    predicate: IRI | None
+    way: Direction
+    skip: frozenset[IRI] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Triples, and whether these are all that there are."""
+
+    triples: Sequence[Found]
+    complete: bool = True
+
+
+@dataclass(slots=True)
+class Lookups:
+    """What was looked up so far.
+
+    :param select: asks every graph.
+    :param incomplete: the replies that said, or made plain, that there is more.
+    """
+
+    select: Callable[[Query], Solutions]
+    chunk_size: int
+    incomplete: list[Solutions] = field(default_factory=list)
+    _known: dict[Lookup, dict[Found, None]] = field(default_factory=dict)
+    _cut: set[Lookup] = field(default_factory=set)
+
+    def reached(self, lookups: Iterable[Lookup]) -> Reached:
+        """What was found for some lookups that were fetched."""
+        wanted = list(lookups)
+        triples = dict.fromkeys(triple for lookup in wanted for triple in self._known[lookup])
+        return Reached(tuple(triples), complete=self._cut.isdisjoint(wanted))
+
+    def fetch(self, lookups: Iterable[Lookup]) -> None:
+        """Look up what is not known yet."""
+        groups: dict[tuple[Direction, bool, frozenset[IRI]], list[Lookup]] = {}
+        for lookup in dict.fromkeys(lookups):
+            if lookup not in self._known:
+                self._known[lookup] = {}
+                groups.setdefault((lookup.way, lookup.predicate is None, lookup.skip), []).append(lookup)
+        size = self.chunk_size
+        chunks = [group[at : at + size] for group in groups.values() for at in range(0, len(group), size)]
+        for at in range(0, len(chunks), _AT_ONCE):
+            self._fetch_chunks(chunks[at : at + _AT_ONCE])
+
+    def _fetch_chunks(self, chunks: Sequence[Sequence[Lookup]]) -> None:
+        if len(chunks) == 1:
+            self._fetch_chunk(chunks[0])
+            return
+        found = self.select(Query.union([_query(chunk) for chunk in chunks]))
+        if self._is_whole(found):
+            for chunk in chunks:
+                self._take(chunk, found)
+            return
+        for chunk in chunks:
+            self._fetch_chunk(chunk)
+
+    def _fetch_chunk(self, chunk: Sequence[Lookup]) -> None:
+        found = self.select(_query(chunk))
+        if self._is_whole(found) or len(chunk) == 1:
+            self._take(chunk, found)
+            if not self._is_whole(found):
+                self._cut.add(chunk[0])
+                self.incomplete.append(found)
+            return
+        half = len(chunk) // 2
+        self._fetch_chunk(chunk[:half])
+        self._fetch_chunk(chunk[half:])
+
+    def _is_whole(self, found: Solutions) -> bool:
+        """Whether asking about fewer terms could find no more; what did not reply at all will not reply to that."""
+        if found.failed:
+            self.incomplete.append(found)
+        return (found.complete or bool(found.failed)) and len(found) <= BOUND
+
+    def _take(self, chunk: Sequence[Lookup], found: Solutions) -> None:
+        by_term: dict[tuple[Term, Direction], list[Lookup]] = {}
+        for lookup in chunk:
+            by_term.setdefault((lookup.term, lookup.way), []).append(lookup)
+        for solution in found:
+            way, triple = _triple(solution)
+            for lookup in by_term.get((solution["entity"], way), ()):
+                wanted = triple[1] not in lookup.skip if lookup.predicate is None else triple[1] == lookup.predicate
+                if wanted:
+                    self._known[lookup][triple] = None
+
+    def between(self, subjects: Sequence[Term], objects: Sequence[Term]) -> Reached | None:
+        """The triples between two sets of terms; ``None`` if these make too many pairs to be looked up."""
+        if not subjects or not objects or len(subjects) * len(objects) > FEW_PAIRS:
+            return None
+        query, size = Query.load("between_pairs"), self.chunk_size
+        triples: dict[Found, None] = {}
+        complete = True
+        for i in range(0, len(subjects), size):
+            for j in range(0, len(objects), size):
+                asked = query.bind(subject=subjects[i : i + size], object=objects[j : j + size])
+                found = self.select(asked.limit(BOUND + 1))
+                triples.update(dict.fromkeys((s["subject"], s["predicate"], s["object"]) for s in found))
+                if not self._is_whole(found):
+                    complete = False
+                    self.incomplete.append(found)
+        return Reached(tuple(triples), complete)
+
+
+def _query(chunk: Sequence[Lookup]) -> Query:
+    """The query for lookups that go the same way."""
+    way, skip = chunk[0].way, sorted(chunk[0].skip, key=str)
+    if chunk[0].predicate is not None:
+        pairs = [(lookup.term, cast("IRI", lookup.predicate)) for lookup in chunk]
+        return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs).limit(BOUND + 1)
+    query = Query.load(f"neighbours_{way}").bind(entity=[lookup.term for lookup in chunk])
+    return (query.bind(predicate=skip) if skip else query).limit(BOUND + 1)
+
+
+def _triple(solution: Solution) -> tuple[Direction, Found]:
+    near, predicate = solution["entity"], solution["predicate"]
+    if "object" in solution:
+        return "forward", (near, predicate, solution["object"])
+    return "inverse", (solution["subject"], predicate, near)

@@ -1,0 +1,218 @@
+"""When an endpoint may be asked: how many queries at once, how often, and not while it wants to be left alone."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from weakref import WeakValueDictionary
+
+from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.retry_after import in_words
+from kgsparql.graphs.sparql_request import Sent
+
+__all__ = ["MAX_WAIT_S", "Manners", "Patience", "manners_of"]
+
+MAX_WAIT_S = 120.0
+"""That one query waits because the endpoint wants it, or because of what it may be asked in a minute."""
+MOST_FAILURES = 5
+"""In a row; then an endpoint is left alone for :data:`REST_S`."""
+REST_S = 60.0
+_MINUTE_S = 60.0
+_POLL_S = 0.05
+_RESERVE_S = 1.0
+"""Of query time must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """How long a query may wait, and has waited.
+
+    :param until: when all must be over, by the clock of the manners.
+    :param waited_s: for the endpoint, over all tries.
+    """
+
+    until: float
+    cancel: threading.Event | None = None
+    waited_s: float = 0.0
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Manners:
+    """Lets queries go to one endpoint, first come first served; for all threads and questions of this process.
+
+    :param clock: in seconds, never back.
+    :param wait: waits on a condition, at most so long.
+    """
+
+    seed: str = ""
+    clock: Callable[[], float] = time.monotonic
+    wait: Callable[[threading.Condition, float], object] = threading.Condition.wait
+    random: Random = field(init=False)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _line: deque[object] = field(default_factory=deque)
+    _running: int = 0
+    _left_behind: list[float] = field(default_factory=list)
+    _ended: float = -math.inf
+    _saved_s: float = math.inf
+    _counted: float = 0.0
+    _closed_until: float = -math.inf
+    _resting_until: float = -math.inf
+    _why: str = ""
+    _failures: int = 0
+    _errors: deque[float] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.random = Random(self.seed)  # noqa: S311 - so that threads do not come back together, no secret
+
+    def enter(self, sent: Sent, patience: Patience) -> None:
+        """Wait until the endpoint may be asked; :meth:`leave` must follow.
+
+        :raises RateLimitError: if it wants to be left alone for longer than this query may wait.
+        :raises EndpointTimeoutError: if there was no turn in time.
+        :raises EndpointError: if too many queries failed just before.
+        :raises CancelledError: if the question is stopped meanwhile.
+        """
+        ticket, began = object(), self.clock()
+        with self._changed:
+            self._line.append(ticket)
+            try:
+                while not self._may_go(ticket, sent, patience, began):
+                    pass
+                self._running += 1
+            finally:
+                with suppress(ValueError):
+                    self._line.remove(ticket)
+                self._changed.notify_all()
+
+    def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
+        """A query is over, and what was learned from it is told; the next may go.
+
+        :param closed_s: nobody is to ask for so long.
+        :param runs_on_s: the endpoint may work on it for so long still, though nobody waits for it any more.
+        """
+        with self._changed:
+            self._running -= 1
+            self._ended = self.clock()
+            self._saved_s -= took_s + runs_on_s
+            if closed_s is not None:
+                self._closed_until = max(self._closed_until, self._ended + closed_s)
+            if runs_on_s > 0:
+                self._left_behind.append(self._ended + runs_on_s)
+            self._changed.notify_all()
+
+    def succeeded(self) -> None:
+        """The endpoint did its part, or said what is wrong with a query."""
+        with self._changed:
+            self._failures = 0
+
+    def failed(self, why: str, profile: EndpointProfile, *, is_about_the_query: bool = False) -> None:
+        """Count a failure; too many in a row, or half of what a ban takes in a minute, end the asking for a while."""
+        with self._changed:
+            now = self.clock()
+            self._errors.append(now)
+            while self._errors[0] <= now - _MINUTE_S:
+                self._errors.popleft()
+            self._failures = 0 if is_about_the_query else self._failures + 1
+            most = profile.errors_per_minute
+            if most is not None and len(self._errors) >= max(1, most // 2):
+                self._rest(now, f"{len(self._errors)} queries failed within a minute, the last: {why}")
+            elif self._failures >= MOST_FAILURES:
+                self._rest(now, f"{self._failures} queries in a row failed, the last: {why}")
+
+    def _rest(self, now: float, why: str) -> None:
+        self._resting_until, self._why = now + REST_S, why
+
+    def _may_go(self, ticket: object, sent: Sent, patience: Patience, began: float) -> bool:
+        """Whether it is this one's turn; if not, some of the time until it is has gone by."""
+        now = self.clock()
+        if patience.cancel is not None and patience.cancel.is_set():
+            raise CancelledError("stopped while an endpoint was waited for")
+        if now < self._resting_until:
+            raise self._left_alone(sent, self._resting_until - now)
+        wanted_s, why = self._wanted(now, sent.profile)
+        left_s = patience.until - now
+        if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - patience.waited_s)):
+            raise _too_long(sent, wanted_s, why)
+        if left_s <= 0:
+            raise _no_turn(sent, now - began)
+        self._left_behind = [until for until in self._left_behind if until > now]
+        running = self._running + len(self._left_behind)
+        if self._line[0] is ticket and running < self._at_once(sent.profile) and wanted_s <= 0:
+            return True
+        step_s = min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S)
+        self.wait(self._changed, step_s)
+        if wanted_s > 0:
+            patience.waited_s += max(0.0, self.clock() - now)
+        return False
+
+    def _at_once(self, profile: EndpointProfile) -> int:
+        """After too many failures one query tries alone whether it is better."""
+        return 1 if self._failures >= MOST_FAILURES else max(1, profile.concurrency)
+
+    def _wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
+        """How long nobody is to ask, and why."""
+        closed_s = self._closed_until - now
+        share_s = self._until_saved(now, profile)
+        if closed_s > 0 and closed_s >= share_s:
+            return closed_s, "it wants to be left alone"
+        pause_s = self._ended + profile.pause_s - now
+        if share_s > 0 and share_s >= pause_s:
+            return share_s, "the time that its queries may take in a minute is used up"
+        return max(0.0, pause_s, closed_s), "there is a pause between queries"
+
+    def _until_saved(self, now: float, profile: EndpointProfile) -> float:
+        if profile.query_seconds is None:
+            return 0.0
+        most = profile.burst_seconds or profile.query_seconds
+        rate = profile.query_seconds / _MINUTE_S
+        self._saved_s = min(most, self._saved_s + (now - self._counted) * rate)
+        self._counted = now
+        return max(0.0, (min(_RESERVE_S, most) - self._saved_s) / rate)
+
+    def _left_alone(self, sent: Sent, seconds: float) -> EndpointError:
+        return EndpointError(
+            f"{sent.url}: not asked again for {in_words(seconds)}: {self._why}", hint=f"wait {in_words(seconds)}",
+            **sent.detail(retry_after_s=round(seconds, 3), is_resting=True),
+        )  # fmt: skip
+
+
+def _too_long(sent: Sent, seconds: float, why: str) -> RateLimitError:
+    return RateLimitError(
+        f"{sent.url}: not to be asked for another {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
+        **sent.detail(retry_after_s=round(seconds, 3)),
+    )  # fmt: skip
+
+
+def _no_turn(sent: Sent, waited_s: float) -> EndpointTimeoutError:
+    return EndpointTimeoutError(
+        f"{sent.url}: {sent.what} waited {in_words(waited_s)} and had no turn", hint="fewer questions at once",
+        **sent.detail(waited_s=round(waited_s, 3)),
+    )  # fmt: skip
+
+
+_known: WeakValueDictionary[str, Manners] = WeakValueDictionary()
+_kept: set[int] = set()
+_of_the_public: list[Manners] = []
+_knowing = threading.Lock()
+
+
+def manners_of(url: str, *, keep: bool = False) -> Manners:
+    """The manners at an endpoint, the same for whoever asks it in this process.
+
+    :param keep: also when nobody asks it any more: a public endpoint counts clients, not the graphs that they open.
+    """
+    with _knowing:
+        manners = _known.get(url)
+        if manners is None:
+            manners = _known[url] = Manners(seed=url)
+        if keep and id(manners) not in _kept:
+            _kept.add(id(manners))
+            _of_the_public.append(manners)
+        return manners

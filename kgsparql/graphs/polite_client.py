@@ -1,0 +1,157 @@
+"""Brings queries to an endpoint with manners: in turn, again only where that may help, and never where it harms."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from kgsparql.errors import EndpointTimeoutError, KgsparqlError, QueryError, RateLimitError, UnreachableError
+from kgsparql.graphs.contact import checked_contact
+from kgsparql.graphs.manners import MAX_WAIT_S, Manners, Patience, manners_of
+from kgsparql.graphs.retry_after import in_words, retry_after_s
+from kgsparql.graphs.sparql_failures import timed_out
+from kgsparql.graphs.sparql_request import Form, Reply, Sender, Sent
+from kgsparql.graphs.sparql_statuses import meaning_of, of_status
+
+__all__ = ["PoliteClient"]
+
+MAX_TRIES = 3
+PUBLIC_PAUSE_S = 60.0
+"""After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
+_FIRST_PAUSE_S = 0.25
+_RECONNECT_WITHIN_S = 3.0
+"""A connection that took longer to fail is not tried again: who is not there must be told so in time."""
+_PATIENT_S = 10.0
+"""A query that was given less says nothing about its endpoint when it is not done."""
+_TOLD_FROM_S = 3.0
+_Outcome: TypeAlias = Reply | UnreachableError
+
+
+@dataclass(slots=True)
+class PoliteClient:
+    """A sender that asks only when its endpoint may be asked, and again where nothing was sent or the server wants it.
+
+    :param note: called with a line before a wait that a person would notice.
+    :param manners: those of the endpoint in this process, if ``None``.
+    """
+
+    sender: Sender
+    note: Callable[[str], None] | None = None
+    manners: Manners | None = None
+    _own: Manners | None = field(default=None, init=False)
+
+    def send(
+        self,
+        sent: Sent,
+        form: Form,
+        *,
+        parameters: Mapping[str, str],
+        left_s: float,
+        cancel: threading.Event | None = None,
+    ) -> Reply:
+        """The reply to a query, whatever its status; the last one, where it was asked again.
+
+        :param left_s: until all is over: waiting, and every try. One try has ``sent.timeout_s`` at most.
+        :raises OptionError: if the endpoint wants to know who asks, and nobody says; then nothing is sent.
+        :raises RateLimitError: if it wants to be left alone for longer than there is time, or than two minutes.
+        :raises EndpointTimeoutError: if there was no turn, or no reply, in time.
+        :raises EndpointError: if it failed too often just before, or there is no connection.
+        :raises CancelledError: if ``cancel`` is set meanwhile.
+        """
+        checked_contact(sent.url, needed=sent.profile.needs_contact)
+        manners = self._manners(sent)
+        began = manners.clock()
+        patience = Patience(began + left_s, cancel)
+        tries = 0
+        while True:
+            tries += 1
+            manners.enter(sent, patience)
+            entered, outcome, pause_s = manners.clock(), None, None
+            try:
+                outcome = self._tried(manners, sent, form, parameters, patience)
+                pause_s = _pause_s(outcome, sent, tries, manners, took_s=manners.clock() - began)
+            finally:  # not before: whoever is next in line would ask while nobody is to
+                took_s = manners.clock() - entered
+                manners.leave(took_s, closed_s=pause_s, runs_on_s=_runs_on_s(outcome, sent, took_s))
+            if pause_s is None:
+                if isinstance(outcome, Reply):
+                    return outcome
+                raise outcome
+            self._tell(sent, pause_s, patience, manners)
+            if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock()):
+                raise _given_up(outcome, sent, pause_s, tries)
+
+    def _manners(self, sent: Sent) -> Manners:
+        if self.manners is not None:
+            return self.manners
+        if self._own is None or sent.profile.is_public:
+            self._own = manners_of(sent.url, keep=sent.profile.is_public)
+        return self._own
+
+    def _tried(
+        self, manners: Manners, sent: Sent, form: Form, parameters: Mapping[str, str], patience: Patience
+    ) -> _Outcome:
+        """One try, counted for what it was."""
+        began = manners.clock()
+        within_s = min(sent.timeout_s, patience.until - began)
+        try:
+            reply = self.sender.send(sent, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
+        except UnreachableError as error:
+            if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
+                manners.failed(error.message, sent.profile)
+            return error
+        failure = of_status(reply, sent)
+        if failure is None:
+            manners.succeeded()
+        elif not isinstance(failure, QueryError):
+            manners.failed(failure.message, sent.profile)
+        elif sent.profile.is_public:
+            manners.failed(failure.message, sent.profile, is_about_the_query=True)
+        else:
+            manners.succeeded()
+        return reply
+
+    def _tell(self, sent: Sent, pause_s: float, patience: Patience, manners: Manners) -> None:
+        is_waited = pause_s <= min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock())
+        if self.note is not None and pause_s >= _TOLD_FROM_S and is_waited:
+            self.note(f"{sent.url} wants to be left alone: waiting {in_words(pause_s)}")
+
+
+def _runs_on_s(outcome: _Outcome | None, sent: Sent, took_s: float) -> float:
+    """For how long a public endpoint may still work on a query that nobody waits for any more.
+
+    :param outcome: ``None`` if the question was stopped.
+    """
+    if isinstance(outcome, Reply) or not sent.profile.is_public or sent.profile.timeout_s is None:
+        return 0.0
+    is_left = outcome is None or (isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None)
+    return max(0.0, sent.profile.timeout_s - took_s) if is_left else 0.0
+
+
+def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, took_s: float) -> float | None:
+    """How long to wait before another try; ``None`` if there is to be none."""
+    backoff_s = _FIRST_PAUSE_S * 2 ** (tries - 1) * manners.random.uniform(0.75, 1.25)
+    if not isinstance(outcome, Reply):
+        may_pass = bool(outcome.detail.get("unsent")) and took_s < _RECONNECT_WITHIN_S
+        return backoff_s if may_pass and tries < MAX_TRIES else None
+    if meaning_of(outcome, sent) not in {"throttled", "overloaded"}:
+        return None
+    if outcome.status == 404:
+        return backoff_s if tries == 1 else None
+    asked_s = retry_after_s(outcome.headers)
+    if asked_s is not None:
+        return asked_s
+    return PUBLIC_PAUSE_S if sent.profile.is_public else backoff_s
+
+
+def _given_up(outcome: _Outcome, sent: Sent, pause_s: float, tries: int) -> KgsparqlError:
+    """The error of an endpoint that wants more time than there is."""
+    failure = of_status(outcome, sent) if isinstance(outcome, Reply) else outcome
+    if failure is None or not isinstance(failure, RateLimitError):
+        return failure or timed_out(sent)
+    times = f", after {tries} tries" if tries > 1 else ""
+    hint = f"wait {in_words(pause_s)}" if pause_s >= 1 else failure.hint
+    detail: dict[str, Any] = {**failure.detail, "retry_after_s": round(pause_s, 3)}
+    return RateLimitError(f"{failure.message}{times}", hint=hint, **detail)

@@ -1,0 +1,267 @@
+"""What an endpoint that nobody described says of itself, asked for once: its headers, and its service description."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyoxigraph as ox
+
+from kgsparql.errors import BudgetExceededError, CancelledError, DataError, KgsparqlError
+from kgsparql.graphs.endpoint_catalogue import KnownEndpoints, known_endpoints
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.sparql_request import Address, Reply
+from kgsparql.query import Query
+from kgsparql.resources import cache_directory
+from kgsparql.terms import Literal, printable
+
+__all__ = ["FOLDER", "KEPT_FOR", "Found", "Look", "Probe", "recalled", "remember"]
+
+FOLDER = "endpoints"
+"""In the cache directory: a file of JSON for each endpoint."""
+KEPT_FOR = timedelta(days=7)
+
+_PROBE_S = 5.0
+_AGAIN_S = 60.0
+"""After a look that led to nothing."""
+_POLL_S = 0.1
+_UNION = "http://www.w3.org/ns/sparql-service-description#UnionDefaultGraph"
+_VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
+_TURTLE = {"text/turtle", "application/n-triples"}
+
+Look = Callable[[float, threading.Event | None], Reply]
+"""Fetches the service description: given the seconds it may take, and what stops it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an endpoint says of itself.
+
+    :param at: when it was asked, ISO 8601.
+    :param engine: the name of the profile of its engine; empty if it cannot be told.
+    :param version: of the engine.
+    :param server: the header of that name.
+    :param is_described: whether there is a service description.
+    :param has_union: whether that says that the default graph is the union of all; ``None`` if it does not say it.
+    :param triples: how many there are, as its description in VoID says.
+    """
+
+    at: str
+    engine: str = ""
+    version: str = ""
+    server: str = ""
+    is_described: bool = False
+    has_union: bool | None = None
+    triples: int | None = None
+
+
+@dataclass(slots=True)
+class Probe:
+    """Finds out what engine an endpoint runs on, before its first query, if nobody said; any thread may ask.
+
+    A look that fails breaks nothing: the endpoint is asked as one of which nothing is known.
+
+    :param known: its profile.
+    :param keep: whether what is found is kept in the cache directory, and taken from there: not in a recording, which
+        is to have it itself, and never of an endpoint on this machine, which may be another tomorrow.
+    :param profile: that with what was found.
+    :param found: what was found; ``None`` before that, and where the profile says enough.
+    :param trouble: why nothing was found, or why it is not kept.
+    """
+
+    address: Address
+    known: EndpointProfile = UNKNOWN
+    keep: bool = True
+    profile: EndpointProfile = field(init=False)
+    found: Found | None = field(default=None, init=False)
+    trouble: str = field(default="", init=False)
+    _until: float = field(default=0.0, init=False)
+    _looking: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        self.profile = self.known
+        self.keep = self.keep and not _is_here(self.address)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is something to find out, and it may be tried now."""
+        says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
+        return not says_enough and self.found is None and time.monotonic() >= self._until
+
+    def run(self, look: Look, timeout_s: float, cancel: threading.Event | None) -> None:
+        """Find it out, with one request, unless it is known.
+
+        :param timeout_s: of the query that waits for this; half of it is left to that.
+        :raises CancelledError: if ``cancel`` is set meanwhile.
+        :raises EndpointError: if there is no connection.
+        """
+        deadline = time.monotonic() + min(_PROBE_S, timeout_s / 2)
+        while self.is_needed and (left_s := deadline - time.monotonic()) > 0:
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped while an endpoint was asked")
+            if self._looking.acquire(timeout=min(_POLL_S, left_s)):
+                try:
+                    if self.is_needed:
+                        self._run(look, left_s, cancel)
+                finally:
+                    self._looking.release()
+
+    def _run(self, look: Look, left_s: float, cancel: threading.Event | None) -> None:
+        self.trouble, known = "", known_endpoints()
+        found = recalled(self.address) if self.keep else None
+        if found is None:
+            try:
+                found = _said(look(left_s, cancel), self.address, known)
+            except (CancelledError, BudgetExceededError):
+                raise
+            except KgsparqlError as error:
+                if error.detail.get("connected") is False:
+                    raise  # nobody is there, for the query that comes next neither
+                self.trouble, self._until = error.message, time.monotonic() + _AGAIN_S
+                return
+            if self.keep:
+                try:
+                    remember(self.address, found)
+                except OSError as error:
+                    self.trouble = f"not kept: {error.strerror or error}"
+        self.profile, self.found = _with_engine(self.known, known.by_name(found.engine), found), found
+
+
+def recalled(address: Address, directory: Path | None = None) -> Found | None:
+    """What was found out about an endpoint in the last days; ``None`` for nothing, or nothing that can be read.
+
+    :param directory: the cache directory, if ``None``.
+    """
+    try:
+        kept = json.loads(_file(address, directory).read_text(encoding="utf-8"))
+        age = datetime.now(UTC) - datetime.fromisoformat(kept.pop("at"))
+        if kept.pop("url") != address.url or not timedelta(0) <= age < KEPT_FOR:
+            return None
+        return _checked({**kept, "at": (datetime.now(UTC) - age).isoformat(timespec="seconds")})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # it is found out again, and written anew
+
+
+def remember(address: Address, found: Found, directory: Path | None = None) -> None:
+    """Keep what was found out about an endpoint; whoever reads sees the old or the new.
+
+    :raises OSError: if it cannot be written.
+    """
+    target = _file(address, directory)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
+    try:
+        partial.write_text(json.dumps({"url": address.url, **asdict(found)}, indent=1), encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _file(address: Address, directory: Path | None) -> Path:
+    name = hashlib.sha256(address.url.encode()).hexdigest()[:32]
+    return (cache_directory() if directory is None else directory) / FOLDER / name
+
+
+def _checked(kept: Mapping[str, Any]) -> Found:
+    """What is kept, if it has the types that it should have.
+
+    :raises TypeError: if it has not.
+    """
+    found = Found(**kept)
+    texts = (found.engine, found.version, found.server)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(found.is_described, bool):
+        raise TypeError("kept otherwise")
+    if found.has_union not in {True, False, None} or not isinstance(found.triples, int | None):
+        raise TypeError("kept otherwise")
+    return found
+
+
+def _said(reply: Reply, address: Address, known: KnownEndpoints) -> Found:
+    """What the reply to a request without a query says of its server."""
+    headers = {name.lower(): value for name, value in reply.headers.items()}
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_rdf = reply.status == 200 and (kind in _TURTLE or kind == "application/rdf+xml")
+    text = reply.body.decode("utf-8", "replace") if is_rdf else ""
+    engine = known.engine(address.url, headers, text)
+    server = printable(headers.get("server", ""), 120)
+    described = _described(reply.body, address) if is_rdf and kind in _TURTLE else None
+    return Found(
+        at=datetime.now(UTC).isoformat(timespec="seconds"), engine=engine.name if engine else "",
+        version=_version(engine, headers), server=server, is_described=described is not None,
+        has_union=_has_union(described), triples=_triples(described),
+    )  # fmt: skip
+
+
+def _described(body: bytes, address: Address) -> OxigraphGraph | None:
+    store = ox.Store()
+    try:
+        store.bulk_load(body, ox.RdfFormat.TURTLE, base_iri=address.url)
+    except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError):
+        return None
+    graph = OxigraphGraph(store, name=address.url, fingerprint="")
+    return graph if len(store) else None
+
+
+def _has_union(graph: OxigraphGraph | None) -> bool | None:
+    if graph is None:
+        return None
+    features = {getattr(s["feature"], "value", "") for s in graph.select(Query.load("endpoint_features"))}
+    return True if _UNION in features else None
+
+
+def _triples(graph: OxigraphGraph | None) -> int | None:
+    if graph is None:
+        return None
+    with suppress(ValueError, DataError):
+        for solution in graph.select(Query.load("endpoint_triples").limit(1)):
+            count = solution["count"]
+            return int(count.value) if isinstance(count, Literal) else None
+    return None
+
+
+def _version(engine: EndpointProfile | None, headers: Mapping[str, str]) -> str:
+    """The version in the header that gave the engine away."""
+    for sign in engine.signs if engine else ():
+        name, _, value = sign.partition(":")
+        said = headers.get(name.lower(), "")
+        if value.strip() and said.lower().startswith(value.strip().lower()):
+            matched = _VERSION.search(said)
+            return printable(matched[1], 40) if matched else ""
+    return ""
+
+
+def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: Found) -> EndpointProfile:
+    """What is known of the endpoint, and for the rest, of its engine."""
+    profile = known
+    if engine is not None:
+        said = {f.name: getattr(known, f.name) for f in fields(known) if f.name not in {"name", "urls", "aliases"}}
+        own = {name: value for name, value in said.items() if value != getattr(UNKNOWN, name)}
+        profile = replace(engine, name=known.name, urls=known.urls, aliases=known.aliases, engine=engine.name)
+        if known.name == UNKNOWN.name:
+            profile = replace(profile, name=engine.name)
+        profile = replace(profile, signs=(), **{name: value for name, value in own.items() if name != "signs"})
+    if profile.has_union is None and found.has_union is not None:
+        profile = replace(profile, has_union=found.has_union)
+    return profile
+
+
+def _is_here(address: Address) -> bool:
+    host = address.origin[1].strip("[]").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,254 @@
+"""Endpoint profiles read from Turtle, with the place in the file of whatever is wrong with one."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyoxigraph as ox
+
+from kgsparql.errors import GraphLoadError
+from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.profile_values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
+from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode, Term, printable
+
+__all__ = ["ProfileFile", "read_profiles"]
+
+_FIRST = "http://www.w3.org/1999/02/22-rdf-syntax-ns#first"
+_EXAMPLE = "ontologies/endpoints.ttl of kgsparql has examples"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile:
+    """A Turtle file of profiles.
+
+    :param name: as errors say it.
+    :param data: what is in it, for one that is not the user's.
+    """
+
+    name: str
+    path: Path | None = None
+    data: bytes = b""
+
+    def graph(self) -> OxigraphGraph:
+        """What the file says.
+
+        :raises GraphLoadError: for what is not Turtle.
+        :raises InputError: if it cannot be read.
+        """
+        store = ox.Store()
+        if self.path is None:
+            store.bulk_load(self.data, ox.RdfFormat.TURTLE)
+        else:
+            options = ReadOptions(format="ttl", base=self.path.resolve().as_uri())
+            store.bulk_extend(quads(RdfFile(self.name, self.path), options, BlankNodes()))
+        return OxigraphGraph(store, name=self.name, fingerprint="")
+
+    def wrong(self, predicate: str, value: Term | None, message: str, hint: str = _EXAMPLE) -> GraphLoadError:
+        """The error for a triple that says something that no profile can say.
+
+        :param value: ``None``, or a blank node, for the first triple with the predicate.
+        """
+        line = self._line(predicate, value)
+        place = self.name if line is None else f"{self.name}:{line}"
+        return GraphLoadError(f"{place}: {message}", code="E_PROFILE", hint=hint, path=self.name, line=line)
+
+    def _line(self, predicate: str, value: Term | None) -> int | None:
+        """Where a triple is: the parser, given one line at a time, tells of each as soon as it has read it."""
+        if self.path is None:
+            return None
+        with raw_file(RdfFile(self.name, self.path)) as raw:
+            lines = _Lines(raw.read().removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True))
+        with suppress(SyntaxError, ValueError):  # it was parsed whole before
+            for quad in ox.parse(cast("IO[bytes]", lines), ox.RdfFormat.TURTLE, base_iri=self.path.resolve().as_uri()):
+                is_any = value is None or isinstance(value, BlankNode)
+                is_item = quad.predicate.value == _FIRST and not is_any
+                if (quad.predicate.value == predicate or is_item) and (is_any or quad.object == value):
+                    return lines.read_so_far
+        return None
+
+
+@dataclass(slots=True)
+class _Lines:
+    """A file that gives one line for each read."""
+
+    lines: list[bytes]
+    read_so_far: int = 0
+
+    def read(self, _size: int = -1) -> bytes:
+        if self.read_so_far == len(self.lines):
+            return b""
+        self.read_so_far += 1
+        return self.lines[self.read_so_far - 1]
+
+
+@dataclass(slots=True)
+class _Said:
+    """What files say of one profile: the values of fields, and the file that named the engine."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    engine: IRI | None = None
+    file: ProfileFile | None = None
+
+
+def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
+    """The profiles of some files, those of the first before those of the next, each in the order of its names.
+
+    Where two files speak of one IRI, the earlier's values come before the later's, property by property.
+
+    :raises GraphLoadError: for what is not Turtle, or says what no profile can say, with its line.
+    :raises InputError: for a file that cannot be read.
+    """
+    said: dict[tuple[object, Term], _Said] = {}
+    for file in files:
+        for node, found in _said(file).items():
+            # A blank node is known in its own file only.
+            known = said.setdefault((file if isinstance(node, BlankNode) else None, node), found)
+            if known is not found:
+                known.values = {**found.values, **known.values}
+                if known.engine is None:
+                    known.engine, known.file = found.engine, found.file
+    named: dict[Term, _Said] = {node: found for (_, node), found in said.items() if isinstance(node, IRI)}
+    return tuple(_profile(found, named) for found in said.values())
+
+
+def _said(file: ProfileFile) -> dict[Term, _Said]:
+    graph = file.graph()
+    values: dict[tuple[Term, str], list[Term]] = defaultdict(list)
+    for solution in graph.select(Query.load("endpoint_profiles")):
+        values[solution["profile"], _iri(solution["property"])].append(solution["value"])
+    if not values:
+        message = f"{file.name}: nothing in it is a kgs:EndpointProfile"
+        raise GraphLoadError(message, code="E_PROFILE", hint=_EXAMPLE, path=file.name)
+    lists = _lists(graph)
+    found: dict[Term, _Said] = {node: _Said() for node, _ in sorted(values, key=str)}
+    for (node, name), terms in values.items():
+        if name == ENGINE:
+            found[node].engine, found[node].file = _engine(file, terms), file
+        elif name in PROPERTIES:
+            prop = PROPERTIES[name]
+            terms = lists.get((node, name), terms) if prop.holds == "list" else terms  # noqa: PLW2901
+            found[node].values[prop.field] = _value(file, name, prop, terms)
+        elif name.startswith(KGS) and name != STATUS:
+            raise file.wrong(name, None, f"no property {_short(name)} of a profile", _nearest(name, PROPERTIES))
+    for node, statuses in _statuses(file, graph).items():
+        found[node].values["statuses"] = statuses
+    return found
+
+
+def _engine(file: ProfileFile, terms: Sequence[Term]) -> IRI:
+    if len(terms) > 1 or not isinstance(terms[0], IRI):
+        raise file.wrong(ENGINE, terms[-1], "kgs:engine: not the IRI of one profile")
+    return terms[0]
+
+
+def _lists(graph: OxigraphGraph) -> dict[tuple[Term, str], list[Term]]:
+    items: dict[tuple[Term, str], list[tuple[int, Term]]] = defaultdict(list)
+    for solution in graph.select(Query.load("endpoint_lists")):
+        position = int(getattr(solution["position"], "value", "0"))
+        items[solution["profile"], _iri(solution["property"])].append((position, solution["item"]))
+    return {of: [item for _, item in sorted(found, key=lambda pair: pair[0])] for of, found in items.items()}
+
+
+def _statuses(file: ProfileFile, graph: OxigraphGraph) -> dict[Term, tuple[StatusMeaning, ...]]:
+    said: dict[tuple[Term, Term], dict[str, list[Term]]] = defaultdict(lambda: defaultdict(list))
+    for solution in graph.select(Query.load("endpoint_statuses")):
+        said[solution["profile"], solution["meaning"]][_iri(solution["property"])].append(solution["value"])
+    found: dict[Term, list[StatusMeaning]] = defaultdict(list)
+    for (node, _), values in said.items():
+        fields: dict[str, Any] = {}
+        for name, terms in values.items():
+            if name in STATUS_PROPERTIES:
+                fields[STATUS_PROPERTIES[name].field] = _value(file, name, STATUS_PROPERTIES[name], terms)
+            elif name.startswith(KGS):
+                hint = _nearest(name, STATUS_PROPERTIES)
+                raise file.wrong(name, None, f"no property {_short(name)} of a status meaning", hint)
+        if not {"status", "means"} <= set(fields):
+            raise file.wrong(STATUS, None, "kgs:statusMeaning: needs kgs:httpStatus and kgs:means")
+        found[node].append(StatusMeaning(**fields))
+    return {node: tuple(sorted(meanings, key=lambda m: (m.status, m.says))) for node, meanings in found.items()}
+
+
+def _value(file: ProfileFile, name: str, prop: Property, terms: Sequence[Term]) -> Any:
+    """The value of a field: one, or several in an order that does not depend on the store's."""
+    read: list[Any] = []
+    # Of labels in several languages, the English one.
+    ordered = (
+        terms if prop.holds == "list" else sorted(terms, key=lambda t: (getattr(t, "language", None) != "en", str(t)))
+    )
+    for term in ordered:
+        try:
+            read.append(prop.read(term))
+        except ValueError as error:
+            shown = printable(str(getattr(term, "value", term)), 80)
+            raise file.wrong(name, term, f"{_short(name)} {shown!r}: not {error}") from None
+    if prop.holds == "one" and len(read) > 1:
+        shown = " and ".join(printable(str(value), 80) for value in read)
+        raise file.wrong(name, ordered[-1], f"{_short(name)} has one value, not {shown}")
+    return tuple(read) if prop.holds in {"several", "list"} else read[0]
+
+
+def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
+    """A profile with what its engine says, and the engine of that, where it says nothing itself."""
+    values: dict[str, Any] = dict(said.values)
+    engine = ""
+    for parent in _engines(said, named):
+        for prop in PROPERTIES.values():
+            if not prop.is_own and prop.field in parent.values:
+                values[prop.field] = _taken_over(values.get(prop.field), parent.values[prop.field], adds=prop.adds)
+        values["statuses"] = (*values.get("statuses", ()), *parent.values.get("statuses", ()))
+        if not engine and "endpoint" not in parent.values:
+            engine = parent.values.get("name", "")
+    at, aliases = values.pop("endpoint", None), values.get("aliases", ())
+    values["urls"] = tuple(dict.fromkeys((*([at] if at else []), *values.pop("also_at", ()))))
+    values["engine"] = engine if values["urls"] else ""
+    values.setdefault("name", next(iter((*aliases, *values["urls"])), "endpoint"))
+    values["avoid"] = frozenset(values.get("avoid", ()))
+    return EndpointProfile(**values)
+
+
+def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
+    if own is None:
+        return parents
+    return tuple(dict.fromkeys((*own, *parents))) if adds else own
+
+
+def _engines(said: _Said, named: dict[Term, _Said]) -> Iterator[_Said]:
+    """The engine, its engine, and so on."""
+    met = [said]
+    while (node := met[-1].engine) is not None:
+        file = met[-1].file or ProfileFile("")
+        if node not in named:
+            raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: no such profile", _known(named))
+        if named[node] in met:
+            raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: leads back to where it came from")
+        met.append(named[node])
+        yield met[-1]
+
+
+def _known(named: Iterable[Term]) -> str:
+    known = sorted(_short(node.value) for node in named if isinstance(node, IRI) and node.value.startswith(KGS))
+    return f"one of {', '.join(known)}, or one of your own"
+
+
+def _nearest(name: str, properties: Iterable[str]) -> str:
+    ours = sorted(_short(prop) for prop in (*properties, ENGINE, STATUS) if prop.startswith(KGS))
+    near = difflib.get_close_matches(_short(name), ours, n=1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(ours)}"
+
+
+def _short(name: str) -> str:
+    return f"kgs:{name.removeprefix(KGS)}" if name.startswith(KGS) else f"<{name}>"
+
+
+def _iri(term: Term) -> str:
+    return term.value if isinstance(term, IRI) else ""

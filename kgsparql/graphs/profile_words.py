@@ -1,0 +1,92 @@
+"""What is known of an endpoint, in words for people and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgsparql.graphs.endpoint import EndpointGraph
+from kgsparql.graphs.probing import Found
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+
+__all__ = ["endpoint_json", "limits", "what_it_is"]
+
+
+def what_it_is(profile: EndpointProfile, found: Found | None) -> str:
+    """The service and its engine, and when that was found out.
+
+    >>> what_it_is(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
+    'DBpedia, on Virtuoso'
+    >>> what_it_is(UNKNOWN, Found(at="2026-11-22T01:50:20+00:00", server="nginx"))
+    'an engine that does not say what it is (server: nginx), asked 2026-11-22'
+    """
+    version = f" {found.version}" if found and found.version else ""
+    if found is None:
+        if profile.name == UNKNOWN.name:
+            return "an engine that is not known yet"
+        return profile.name + (f", on {profile.engine}" if profile.engine != profile.name and profile.engine else "")
+    day = found.at[:10]
+    if not found.engine:
+        server = f" (server: {found.server})" if found.server else ""
+        name = "" if profile.name == UNKNOWN.name else f"{profile.name}, on "
+        return f"{name}an engine that does not say what it is{server}, asked {day}"
+    service = "" if profile.name == found.engine else f"{profile.name}, on "
+    return f"{service}{found.engine}{version}, found {day}"
+
+
+def limits(profile: EndpointProfile) -> list[str]:
+    """What limits queries there, or what we limit them to for its sake.
+
+    >>> limits(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
+    ['60 s a query', 'one query at a time', '200 terms a query', '10,000 solutions a query']
+    """
+    said = [f"{profile.timeout_s:g} s a query"] if profile.timeout_s is not None else []
+    if profile.query_seconds is not None:
+        saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
+        said.append(f"{profile.query_seconds:g} s of query time a minute{saved}")
+    at_once = "one query" if profile.concurrency == 1 else f"{profile.concurrency} queries"
+    said.append(f"{at_once} at a time")
+    if profile.pause_s:
+        said.append(f"{profile.pause_s:g} s between queries")
+    said.append(f"{profile.chunk_size:,} terms a query")
+    if profile.max_solutions is not None:
+        said.append(f"{profile.max_solutions:,} solutions a query")
+    if profile.errors_per_minute is not None:
+        said.append(f"a ban from {profile.errors_per_minute} errors a minute on")
+    return said
+
+
+def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
+    """What is known of an endpoint, and what it said of itself, as a JSON object; ``null`` is not known."""
+    profile, found = graph.profile, graph.probe.found
+    return {
+        "url": graph.url,
+        "summary": what_it_is(profile, found),
+        "said_of_limits": limits(profile),
+        "profile": None if profile.name == UNKNOWN.name else profile.name,
+        "engine": profile.engine or None,
+        "version": (found.version or None) if found else None,
+        "server": (found.server or None) if found else None,
+        "found": found.at if found else None,
+        "is_described": found.is_described if found else None,
+        "triples_as_described": found.triples if found else None,
+        "is_public": profile.is_public,
+        "needs_contact": profile.needs_contact,
+        "union_default_graph": profile.has_union,
+        "text_search": profile.text_search,
+        "limits": {
+            "timeout_s": profile.timeout_s,
+            "concurrency": profile.concurrency,
+            "pause_s": profile.pause_s,
+            "query_seconds_per_minute": profile.query_seconds,
+            "burst_seconds": profile.burst_seconds,
+            "errors_per_minute": profile.errors_per_minute,
+            "max_solutions": profile.max_solutions,
+            "chunk_size": profile.chunk_size,
+        },
+        "keep_s": profile.keep_s,
+        "label_predicates": [predicate.value for predicate in profile.label_predicates],
+        "noise": [predicate.value for predicate in profile.noise],
+        "external_ids": profile.external_ids,
+        "avoid": sorted(profile.avoid),
+        "elsewhere": list(profile.elsewhere),
+    }

@@ -1,0 +1,196 @@
+"""The connections to an endpoint, and one request on its way over them, over at a deadline.
+
+Every request runs on a thread of its own and its caller waits for that. A name server, a handshake and a body that
+drips cannot be interrupted where they wait; the caller can always go, and takes the connection down with it.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+import threading
+import time
+import urllib.request
+from contextlib import suppress
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from kgsparql.errors import CancelledError, EndpointError, InputError
+from kgsparql.graphs.sparql_failures import of_transport, timed_out
+from kgsparql.graphs.sparql_request import Address, Reply, Sent
+from kgsparql.redaction import unreadable_url
+from kgsparql.terms import printable
+
+__all__ = ["Exchange", "connections"]
+
+CONNECT_S = 3.0
+"""For a connection to one of the addresses that a host may have."""
+REACH_S = 8.0
+"""For the name, the connection and the handshake together."""
+_POLL_S = 0.05
+_PIECE = 2**16
+_CONNECTIONS = 8
+
+
+class Exchange:
+    """One request on its way: run on its own thread, waited for on another."""
+
+    def __init__(
+        self, pool: urllib3.HTTPConnectionPool, request: urllib.request.Request, deadline: float, max_bytes: int
+    ) -> None:
+        self._pool = pool
+        self._request = request
+        self._deadline = deadline
+        self._max_bytes = max_bytes
+        self._began = time.monotonic()
+        self._ended = threading.Event()
+        self._reply: Reply | None = None
+        self._error: BaseException | None = None
+        self.abandoned = False
+        self.connection: HTTPConnection | None = None
+        self.is_connected = False
+        self.is_fresh = False
+        self.has_headers = False
+
+    def run(self) -> None:
+        """Send and read; everything that happens is kept for who waits."""
+        _running.exchange = self
+        try:
+            try:
+                self._reply = self._sent()
+            except ProtocolError:
+                # A server may close a connection that was kept open just when we use it again.
+                if self.is_fresh or self.has_headers or self.abandoned:
+                    raise
+                self._reply = self._sent()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            self._error = error
+        finally:
+            self._ended.set()
+
+    def wait(self, sent: Sent, cancel: threading.Event | None) -> Reply | None:
+        """The reply when it is there; ``None`` for one that is too large."""
+        while not self._ended.wait(max(0.0, min(_POLL_S, self._deadline - time.monotonic()))):
+            now = time.monotonic()
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped while an endpoint was asked")
+            if now >= self._deadline:
+                raise timed_out(sent)
+            if not self.is_connected and now >= self._began + REACH_S:
+                raise EndpointError(
+                    f"{sent.url}: no connection within {REACH_S:g} s",
+                    hint="check the URL and the network", **sent.detail(),
+                )  # fmt: skip
+        if self._error is not None:
+            if not isinstance(self._error, HTTPError | HTTPException | OSError | UnicodeError):
+                raise self._error
+            raise of_transport(
+                self._error, sent, is_connected=self.is_connected, has_headers=self.has_headers
+            ) from self._error
+        return self._reply
+
+    def abandon(self) -> None:
+        """End it wherever it is: a thread that waits for bytes is woken by the end of its connection."""
+        self.abandoned = True
+        sock = getattr(self.connection, "sock", None)
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def _sent(self) -> Reply | None:
+        self.is_fresh = self.has_headers = False
+        left = max(0.001, self._deadline - time.monotonic())
+        target = urlsplit(self._request.full_url)
+        is_proxied = self._pool.proxy is not None and target.scheme == "http"  # of TLS a proxy sees only the host
+        origin = (target.scheme, target.netloc) if is_proxied else ("", "")
+        response = self._pool.urlopen(
+            self._request.get_method(),
+            urlunsplit((*origin, target.path or "/", target.query, "")),
+            body=self._request.data,  # type: ignore[arg-type]
+            headers={**dict(self._request.header_items()), "Accept-Encoding": "gzip"},
+            retries=False,
+            redirect=False,
+            assert_same_host=False,
+            timeout=urllib3.Timeout(connect=min(CONNECT_S, left), read=left),
+            preload_content=False,
+        )
+        self.has_headers = True
+        whole = False
+        try:
+            body = io.BytesIO()
+            for piece in response.stream(_PIECE, decode_content=True):
+                body.write(piece)
+                if body.tell() > self._max_bytes or self.abandoned:
+                    return None
+            whole = True
+            return Reply(response.status, response.headers, body.getvalue())
+        finally:
+            if whole:
+                response.release_conn()
+            else:
+                response.close()
+
+
+class _Running(threading.local):
+    """The exchange that the thread at hand works for."""
+
+    exchange: Exchange
+
+
+_running = _Running()
+
+
+class _Watched(HTTPConnection):
+    """A connection that tells its exchange about itself, so that it can be taken down."""
+
+    def connect(self) -> None:
+        exchange = _running.exchange
+        exchange.connection, exchange.is_fresh, exchange.is_connected = self, True, False
+        super().connect()
+        exchange.is_connected = True
+        if exchange.abandoned:
+            self.close()
+            raise ProtocolError("abandoned")
+
+    def request(self, *args: Any, **options: Any) -> None:
+        exchange = _running.exchange
+        exchange.connection = self
+        exchange.is_connected = self.sock is not None
+        super().request(*args, **options)
+
+
+class _WatchedTls(_Watched, HTTPSConnection):
+    pass
+
+
+class _HttpPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Watched
+
+
+class _HttpsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _WatchedTls
+
+
+def connections(address: Address) -> urllib3.HTTPConnectionPool:
+    """Connections to an endpoint, through the proxy that the environment names for it, if there is one."""
+    scheme, host, port = address.origin
+    classes: dict[str, type[urllib3.HTTPConnectionPool]] = {"http": _HttpPool, "https": _HttpsPool}
+    proxy = urllib.request.getproxies().get(scheme)
+    if not proxy or urllib.request.proxy_bypass(f"{host}:{port}"):
+        return classes[scheme](host, port, maxsize=_CONNECTIONS)
+    try:
+        user = urllib3.util.parse_url(proxy).auth
+        headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
+        manager = urllib3.ProxyManager(proxy, maxsize=_CONNECTIONS, proxy_headers=headers)
+    except (HTTPError, ValueError):
+        raise InputError(
+            f"{scheme.upper()}_PROXY: {printable(unreadable_url(proxy), 200)} is not the URL of a proxy",
+            hint="write it as http://host:port; NO_PROXY names hosts that need none",
+        ) from None
+    manager.pool_classes_by_scheme = classes
+    return manager.connection_from_host(host, port, scheme)

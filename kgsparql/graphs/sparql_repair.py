@@ -1,0 +1,100 @@
+"""Whole results in JSON that are not quite what the W3C says, made so: row by row, without those that cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+__all__ = ["MOST_BYTES", "repaired"]
+
+MOST_BYTES = 2**24
+"""Of a document that is read a second time, into some ten times as much memory."""
+
+
+def repaired(body: bytes) -> tuple[bytes, int] | None:
+    """The results of a SELECT that pyoxigraph can read, and how many solutions are not in them.
+
+    Tolerated are a missing head, variables that the head does not name, unbound ones that are null, any names of blank
+    nodes, empty language tags, and whatever is beside the results. A solution with a term that is none is left out.
+
+    :return: ``None`` for what is no whole document, for other results, and where no solution would be left.
+
+    >>> good, bad = ({"s": {"type": "uri", "value": iri}} for iri in ("http://e.org/a", "http://e.org/a b"))
+    >>> body, left_out = repaired(json.dumps({"results": {"bindings": [good, bad]}}).encode())
+    >>> left_out, body
+    (1, b'{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/a"}}]}}')
+    """
+    if len(body) > MOST_BYTES:
+        return None
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    results = document.get("results") if isinstance(document, dict) else None
+    rows = results.get("bindings") if isinstance(results, dict) else None
+    if not isinstance(rows, list):
+        return None
+    nodes: dict[str, str] = {}
+    try:
+        tidy = [_row(row, nodes) for row in rows]
+    except RecursionError:
+        return None
+    names = _names(document.get("head"), [row for row in tidy if row is not None])
+    if not _is_readable(names, []):
+        return None
+    kept = _readable(names, [row for row in tidy if row is not None])
+    return None if rows and not kept else (_written(names, kept), len(rows) - len(kept))
+
+
+def _names(head: Any, rows: Sequence[dict[str, Any]]) -> list[str]:
+    named = head.get("vars") if isinstance(head, dict) else None
+    first = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
+
+
+def _row(row: Any, nodes: dict[str, str]) -> dict[str, Any] | None:
+    if not isinstance(row, dict):
+        return None
+    return {name: _term(term, nodes) for name, term in row.items() if term is not None}
+
+
+def _term(term: Any, nodes: dict[str, str]) -> Any:
+    """A term with what servers do differently put right; what is still none is found out later."""
+    if not isinstance(term, dict):
+        return term
+    value = term.get("value")
+    if term.get("type") == "bnode" and isinstance(value, str):
+        return {"type": "bnode", "value": nodes.setdefault(value, f"b{len(nodes)}")}
+    if isinstance(value, dict):
+        return {**term, "value": {name: _term(part, nodes) for name, part in value.items()}}
+    if term.get("xml:lang") == "":
+        return {name: part for name, part in term.items() if name != "xml:lang"}
+    return term
+
+
+def _readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that can be read, found in halves: there are few of the others."""
+    if _is_readable(names, rows):
+        return list(rows)
+    if len(rows) < 2:
+        return []
+    half = len(rows) // 2
+    return [*_readable(names, rows[:half]), *_readable(names, rows[half:])]
+
+
+def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
+    try:
+        found = ox.parse_query_results(_written(names, rows), format=ox.QueryResultsFormat.JSON)
+        for _ in found if isinstance(found, ox.QuerySolutions) else ():
+            pass
+    except (SyntaxError, ValueError, OSError):
+        return False
+    return True
+
+
+def _written(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+    document = {"head": {"vars": list(names)}, "results": {"bindings": list(rows)}}
+    return json.dumps(document, separators=(",", ":")).encode()

@@ -1,0 +1,130 @@
+"""What an endpoint means by a status: the number says little without the body, and without knowing the engine."""
+
+from __future__ import annotations
+
+import re
+
+from kgsparql.errors import (
+    AuthenticationError,
+    EndpointError,
+    KgsparqlError,
+    QueryError,
+    QuerySyntaxError,
+    RateLimitError,
+)
+from kgsparql.graphs.profiles import Meaning
+from kgsparql.graphs.retry_after import in_words, retry_after_s
+from kgsparql.graphs.sparql_failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
+from kgsparql.graphs.sparql_request import Reply, Sent
+from kgsparql.terms import printable
+
+__all__ = ["meaning_of", "of_status"]
+
+_READ = 2**16
+_SYNTAX = re.compile(r"syntax|pars(e|ing|er)\b|expect|lexical|malformed|encountered|undeclared", re.IGNORECASE)
+_ESTIMATE = re.compile(r"estimated execution time", re.IGNORECASE)
+_NO_ENDPOINT = "is this the URL of the endpoint itself? it takes no POST"
+_OF_ENGINES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"transitive start not given", re.IGNORECASE),
+        "name one end of the path as an IRI, or write a fixed number of steps: p/p instead of p+",
+    ),
+    (re.compile(r"generated SQL.{0,40}exceed|10000 lines", re.IGNORECASE), "ask for less at once"),
+    (re.compile(r"Virtuoso (37000|42S22|42001) Error", re.IGNORECASE), "the endpoint cannot run this form of query"),
+)
+"""Words in a failure of a server that are about the query, and what to do about each."""
+
+
+def meaning_of(reply: Reply, sent: Sent) -> Meaning | None:
+    """What the status of a reply means, as the profile of the endpoint says, else as the words in the body do.
+
+    ``None`` for results, and for what is about the query or the URL.
+    """
+    status, words = reply.status, reply.body[:_READ].decode("utf-8", "replace").lower()
+    for meaning in sent.profile.statuses:
+        if meaning.status == status and meaning.says.lower() in words:
+            return meaning.means
+    # A server may repeat the whole query before it says what was wrong with it.
+    said = f"{excerpt(reply.body, sent)} {excerpt(trace_in(reply.body), sent)}"
+    is_late = (status == 429 or status >= 500) and ran_out_of_time(said)
+    if is_late or status in {408, 504} or (status == 400 and _ESTIMATE.search(said)):
+        return "out of time"
+    if status == 429 or (status == 405 and "retry-after" in reply.headers):
+        return "throttled"
+    if status in {401, 403}:
+        return "refused"
+    return "overloaded" if status in {502, 503} or (status == 404 and _is_virtuoso(reply, sent)) else None
+
+
+def _is_virtuoso(reply: Reply, sent: Sent) -> bool:
+    """Whether a 404 may be one of those that Virtuoso sends now and then for a query it has just answered."""
+    named = f"{reply.headers.get('server', '')} {sent.profile.engine} {sent.profile.name}"
+    return "virtuoso" in named.lower()
+
+
+def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
+    """The error that a status says, with the server's words; ``None`` for a reply that should hold results."""
+    if reply.status in {200, 206}:
+        return None
+    said = excerpt(reply.body, sent)
+    match meaning_of(reply, sent):
+        case "out of time":
+            return timed_out(sent, said=said, status=reply.status)
+        case "throttled":
+            return _throttled(reply, sent, said)
+        case "refused":
+            return _refused(reply, sent, said)
+        case _:
+            return _about_the_query(reply, sent, said) or _failed(reply, sent, said)
+
+
+def _throttled(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+    wait_s = retry_after_s(reply.headers)
+    later = f"wait {in_words(wait_s)}" if wait_s is not None else "wait a while"
+    detail = sent.detail(status=reply.status, said=said, retry_after_s=wait_s)
+    return RateLimitError(f"{sent.url}: too many requests ({reply.status}){_words(said)}", hint=later, **detail)
+
+
+def _refused(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+    if wants_contact(said):
+        hint = CONTACT_HINT
+    elif reply.status == 401:
+        hint = "put USER:PASSWORD@ before the host in the URL"
+    else:
+        hint = "ask its operator, or is it another URL?"
+    message = f"{sent.url}: access refused ({reply.status}){_words(said)}"
+    return AuthenticationError(message, hint=hint, **sent.detail(status=reply.status, said=said))
+
+
+def _about_the_query(reply: Reply, sent: Sent, said: str) -> KgsparqlError | None:
+    """The error of a query that this endpoint cannot run, whatever status it gives that."""
+    detail = sent.detail(status=reply.status, said=said)
+    for words, hint in _OF_ENGINES if reply.status == 400 or reply.status >= 500 else ():
+        if words.search(said):
+            kind = QuerySyntaxError if "syntax error" in said.lower() else QueryError
+            return kind(f"{sent.what}: {said}", hint=hint, **detail)
+    if reply.status == 400:
+        kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
+        return kind(f"{sent.what}: {said or 'refused by the endpoint (400)'}", **detail)
+    return None
+
+
+def _failed(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+    status, wait_s = reply.status, retry_after_s(reply.headers)
+    hints = {
+        404: "is this the URL of the endpoint itself? often it ends in /sparql or /query",
+        405: _NO_ENDPOINT,
+        406: "it has no results in JSON or XML",
+        413: "ask for less at once",
+        414: _NO_ENDPOINT,
+        501: _NO_ENDPOINT,
+    }
+    hint = hints.get(status, "try again later" if status >= 500 else "is this the URL of the endpoint itself?")
+    if status >= 500 and wait_s is not None:
+        hint = f"wait {in_words(wait_s)}"
+    message = f"{sent.url}: status {status}{_words(said)}"
+    return EndpointError(message, hint=hint, **sent.detail(status=status, said=said))
+
+
+def _words(said: str) -> str:
+    return f": {printable(said, 200)}" if said else ""

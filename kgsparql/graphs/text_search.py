@@ -1,0 +1,75 @@
+"""The text searches that SPARQL engines have beside SPARQL: a query for each, and the words each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kgsparql.graphs.profiles import TextSearch
+from kgsparql.query import MAX_ARMS, Query
+from kgsparql.terms import IRI, Literal
+
+__all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikidata_search"]
+
+MAX_SEARCHES = MAX_ARMS
+"""Searches in one query."""
+
+_FILES: dict[TextSearch, str] = {
+    "bif:contains": "text_search/bif_contains",
+    "graphdb": "text_search/graphdb",
+    "jena": "text_search/jena",
+    "qlever": "text_search/qlever",
+}
+
+
+def label_search(
+    kind: TextSearch,
+    searches: Iterable[Sequence[str]],
+    *,
+    predicates: Sequence[IRI],
+    languages: Sequence[str],
+    limit: int,
+) -> Query:
+    """A query for the labels that have all words of one of the searches: ``?entity``, ``?predicate``, ``?label``.
+
+    :param kind: any but ``none`` and ``wikibase:mwapi``.
+    :param searches: at most :data:`MAX_SEARCHES`; those without a letter or digit are left out.
+    :param languages: tags, the empty one for literals without.
+    :param limit: labels of each search.
+    """
+    tags = [Literal(tag) for tag in languages]
+    one = Query.load(_FILES[kind]).bind(predicate=predicates, language=tags).limit(limit)
+    literals = dict.fromkeys(search_words(kind, words) for words in searches)
+    return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
+
+
+def wikidata_search(names: Iterable[str], *, languages: Sequence[str]) -> Query:
+    """A query for the items that Wikidata's own search finds for some names: ``?words``, ``?entity``.
+
+    :param languages: whose labels and aliases are searched; what is in no language is in all of them.
+    """
+    query = Query.load("text_search/mwapi")
+    words = dict.fromkeys(Literal(name) for name in names if name.strip())
+    return query.bind(words=list(words), language=[Literal(tag) for tag in languages])
+
+
+def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
+    """Words as an engine's text search takes them, all of which a label is to have; ``None`` if no word is left.
+
+    What an engine reads there is a small language with operators, wildcards and fields: only letters and digits get in.
+
+    >>> print(search_words("bif:contains", ["Curie's", 'x" OR *']))
+    "'curie' AND 's' AND 'x' AND 'or'"
+    >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
+    "not AND curie AND 2" "marie curie"
+    """
+    told = [word for text in words for word in _plain(text)]
+    if not told:
+        return None
+    if kind == "bif:contains":
+        return Literal(" AND ".join(f"'{word}'" for word in told))
+    return Literal(" ".join(told) if kind == "qlever" else " AND ".join(told))
+
+
+def _plain(text: str) -> list[str]:
+    """The runs of letters and digits, in small letters: no operator is written so."""
+    return "".join(char if char.isalnum() else " " for char in text.lower()).split()

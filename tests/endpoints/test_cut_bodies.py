@@ -1,0 +1,213 @@
+"""A result that was cut, at whatever byte, is never taken for a whole one: in every format, of every form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pyoxigraph
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyoxigraph import QueryResultsFormat
+
+from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.sparql_request import Reply, Sent
+from kgsparql.graphs.sparql_results import boolean, solutions
+from kgsparql.query import Query
+from tests.endpoints.faults import JSON, XML
+from tests.endpoints.proxy import Proxy, Response, changed, first, packed
+
+TSV, CSV = "text/tab-separated-values", "text/csv; charset=utf-8"
+SENT = Sent("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?o }", 30.0)
+SELECT = "SELECT ?s ?o WHERE { ?s ?p ?o } LIMIT 12"
+EMPTY = "SELECT ?s ?o WHERE { ?s <urn:nobody> ?o }"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+Reader = Callable[[Reply, Sent], object]
+
+
+def refused(reader: Reader, body: bytes, kind: str | None) -> KgsparqlError:
+    """The error with which a body is refused."""
+    with pytest.raises(KgsparqlError) as caught:
+        reader(Reply(200, {"content-type": kind} if kind else {}, body), SENT)
+    return caught.value
+
+
+def every_cut(body: bytes) -> Iterator[bytes]:
+    """The body without its last bytes, of which at least one means something."""
+    return (body[:at] for at in range(len(body.rstrip())))
+
+
+def refused_at_every_byte(reader: Reader, body: bytes, kind: str | None) -> None:
+    for cut in every_cut(body):
+        error = refused(reader, cut, kind)
+        assert isinstance(error, EndpointReplyError | EndpointError), (len(cut), error)
+
+
+# -- Replies of a real engine -------------------------------------------------------------------------------------
+
+
+def replied(url: str, query: str, accept: str) -> tuple[bytes, str]:
+    """What the engine says, and what it calls that."""
+    where = urlsplit(url)
+    connection = HTTPConnection(where.hostname or "", where.port, timeout=20)
+    headers = {"Accept": accept, "Content-Type": "application/x-www-form-urlencoded"}
+    connection.request("POST", where.path, urlencode({"query": query}), headers)
+    reply = connection.getresponse()
+    body = reply.read()
+    connection.close()
+    assert reply.status == 200
+    return body, reply.headers["content-type"]
+
+
+@pytest.mark.parametrize("accept", [JSON, XML])
+@pytest.mark.parametrize("query", [SELECT, EMPTY], ids=["some", "none"])
+def test_E06_solutions_of_the_engine(nobel_url: str, query: str, accept: str) -> None:
+    body, kind = replied(nobel_url, query, accept)
+    assert len(solutions(Reply(200, {"content-type": kind}, body), SENT)) == (12 if query == SELECT else 0)
+    refused_at_every_byte(solutions, body, kind)
+
+
+@pytest.mark.parametrize("accept", [JSON, XML])
+@pytest.mark.parametrize("query", ["ASK { ?s ?p ?o }", "ASK { ?s <urn:nobody> ?o }"], ids=["true", "false"])
+def test_E06_true_or_false_of_the_engine(nobel_url: str, query: str, accept: str) -> None:
+    body, kind = replied(nobel_url, query, accept)
+    assert boolean(Reply(200, {"content-type": kind}, body), SENT) is ("nobody" not in query)
+    refused_at_every_byte(boolean, body, kind)
+    refused_at_every_byte(boolean, body, None)
+
+
+@pytest.mark.parametrize("accept", [TSV, CSV])
+@pytest.mark.parametrize(("reader", "query"), [(solutions, SELECT), (solutions, EMPTY), (boolean, "ASK { ?s ?p ?o }")])
+def test_E06_tables_do_not_say_where_they_end_so_even_whole_ones_are_refused(
+    nobel_url: str, accept: str, reader: Reader, query: str
+) -> None:
+    body, kind = replied(nobel_url, query, accept)
+    for said in (kind, None, JSON, XML):
+        assert refused(reader, body, said).code in {"E_FORMAT", "E_ENDPOINT_NOT_SPARQL"}
+        refused_at_every_byte(reader, body, said)
+
+
+@pytest.mark.parametrize("accept", [JSON, XML])
+def test_E06_a_packed_reply_cut_on_its_way_is_refused_or_whole(nobel_url: str, accept: str) -> None:
+    """The last bytes of gzip are a checksum: without them all of the results may be there."""
+    query = Query("some", SELECT)
+    with Proxy(nobel_url, first(then=changed(packed, accept=accept), only=SELECT)) as proxy:
+        graph = EndpointGraph(proxy.url)
+        whole = graph.select(query)
+        size = len(packed(Response(200, "", {}, replied(nobel_url, SELECT, accept)[0])).body)
+        refusals = 0
+        for at in range(0, size, 7):
+            cut = changed(lambda r, at=at: replace(packed(r), body=packed(r).body[:at]), accept=accept)
+            proxy.plan = first(then=cut, only=SELECT)
+            try:
+                assert graph.select(query) == whole
+            except KgsparqlError:
+                refusals += 1
+            if at % 5 == 4:  # in between all is well, so that the endpoint is not left alone
+                proxy.plan = None
+                assert graph.select(query) == whole
+        assert refusals >= size // 7 - 2
+
+
+# -- Replies with any terms ---------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12) | st.sampled_from(
+    ['}]}}', '"', "\\", '{"head":{"vars":[]},"results":{"bindings":[]}}', "</sparql>", "<boolean>true</boolean>", "\n"]
+)  # fmt: skip
+iris = st.lists(st.sampled_from(["a", "b", "/", "é", "%20", "'"]), min_size=1, max_size=6).map(
+    lambda parts: pyoxigraph.NamedNode(f"urn:x:{''.join(parts)}")
+)
+literals = st.one_of(
+    texts.map(pyoxigraph.Literal),
+    texts.map(lambda text: pyoxigraph.Literal(text, language="en")),
+    st.integers(-5, 5).map(pyoxigraph.Literal),
+)
+triples = st.lists(st.tuples(iris, iris | literals), max_size=4)
+
+
+AFTER = [b"", b"\n", b"java.lang.Error\n\tat x.Y(Z.java:1)", b'"}]}}', b"<!-- -->"]
+
+
+def results_of(pairs: list[tuple[Any, Any]], query: str = SELECT) -> Any:
+    store = pyoxigraph.Store()
+    predicate = pyoxigraph.NamedNode("urn:p")
+    store.extend(pyoxigraph.Quad(subject, predicate, term) for subject, term in pairs)
+    return store.query(query)
+
+
+@settings(max_examples=20, deadline=None)
+@given(triples, st.sampled_from([(QueryResultsFormat.JSON, JSON), (QueryResultsFormat.XML, XML)]), st.booleans())
+def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[Any, str], says: bool) -> None:
+    body: bytes = results_of(pairs).serialize(format=form[0])
+    kind = form[1] if says else None
+    try:
+        whole = solutions(Reply(200, {"content-type": kind} if kind else {}, body), SENT)
+    except EndpointReplyError:
+        assert form[1] == XML  # characters that XML cannot hold: the whole is refused too
+    else:
+        assert len(whole) == len(set(pairs))
+        assert whole.complete
+    refused_at_every_byte(solutions, body, kind)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    triples,
+    st.integers(0, 10**6),
+    st.sampled_from([b"", b"\n", b"java.lang.Error\n\tat x.Y(Z.java:1)", b'"}]}}', b"<!-- -->"]),
+)
+def test_E07_a_cut_with_something_after_it(pairs: list[tuple[Any, Any]], at: int, after: bytes) -> None:
+    body: bytes = results_of(pairs).serialize(format=QueryResultsFormat.JSON)
+    cut = body[: at % len(body)] + after
+    try:
+        document = json.loads(cut)
+    except ValueError:
+        refused(solutions, cut, JSON)
+    else:  # what came after closed it, and nobody could tell
+        assert set(document) >= {"head"}
+
+
+@pytest.mark.parametrize("bad", ["http://example.org/a b", "no iri", "", "http://[", "urn:x:<>"])
+def test_E20_a_cut_is_refused_where_rows_are_dropped_too(bad: str) -> None:
+    """Reading on past a bad term may not become reading on past the end."""
+    rows = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(5)]
+    rows[2]["s"]["value"] = bad
+    body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
+    found = solutions(Reply(200, {"content-type": JSON}, body), SENT)
+    assert [s["s"].value for s in found] == ["urn:x:0", "urn:x:1", "urn:x:3", "urn:x:4"]  # type: ignore[union-attr]
+    assert not found.complete
+    refused_at_every_byte(solutions, body, JSON)
+
+
+@pytest.mark.parametrize("rows", [1_000, 30_000])
+def test_E20_a_big_result_with_one_bad_iri_loses_one_row(rows: int) -> None:
+    made = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(rows)]
+    made[rows // 3]["s"]["value"] = "http://example.org/a b"
+    body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": made}}).encode()
+    found = solutions(Reply(200, {"content-type": JSON}, body), SENT)
+    assert (len(found), found.complete, found.invalid) == (rows - 1, False, 1)
+    for lost in (1, 2, 3, len(body) // 2):
+        refused(solutions, body[:-lost], JSON)
+
+
+@pytest.mark.parametrize("bad", ["http://example.org/a b", "no iri"])
+def test_E20_so_it_is_in_xml(bad: str) -> None:
+    rows = "".join(f"<result><binding name='s'><uri>{iri}</uri></binding></result>" for iri in ("urn:1", bad, "urn:2"))
+    body = (
+        f"<?xml version='1.0'?><sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='s'/></head>"
+        f"<results>{rows}</results></sparql>"
+    ).encode()
+    try:
+        found = solutions(Reply(200, {"content-type": XML}, body), SENT)
+    except EndpointReplyError as error:
+        assert error.code == "E_FORMAT"  # noqa: PT017 - a reader may refuse the whole
+    else:
+        assert [str(s["s"]) for s in found] == ["<urn:1>", "<urn:2>"]
+        assert not found.complete
+    refused_at_every_byte(solutions, body, XML)

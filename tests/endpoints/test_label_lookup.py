@@ -1,0 +1,433 @@
+"""Entities found on endpoints whose labels are not all read: exact labels, the engine's text search, slices, memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.endpoint_labels import EndpointLabels
+from kgsparql.errors import CancelledError, EndpointReplyError, InputError, LimitError, NotFoundError
+from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.profiles import EndpointProfile, TextSearch
+from kgsparql.kept_labels import KeptLabels, Page
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.label_index import LabelIndex
+from kgsparql.label_rows import label_rows
+from kgsparql.label_search import MemoryLabels
+from kgsparql.label_slices import read_slice
+from kgsparql.linking import Linker
+from kgsparql.query import Query
+from kgsparql.terms import IRI
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.conftest import FIXTURES
+from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
+from tests.unit.hashed_embedder import HashedEmbedder
+
+NOBEL = FIXTURES / "nobel.ttl"
+QALD = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata_qald10"
+D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
+NOBEL_QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
+PUBLIC = EndpointProfile(is_public=True)
+
+
+class Counting:
+    """A graph that counts what it is asked."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self.graph = graph
+        self.asked: list[Query] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph, name)
+
+    def select(self, query: Query) -> Solutions:
+        if not query.empty:
+            self.asked.append(query)
+        return self.graph.select(query)
+
+
+def lookup(graph: KnowledgeGraph, kind: TextSearch = "none", **options: Any) -> Linker:
+    return Linker(LabelIndex(EndpointLabels(graph, text_search=kind, **options)), options.get("embedder"))
+
+
+def whole(graph: KnowledgeGraph) -> Linker:
+    return Linker(LabelIndex(MemoryLabels(label_rows(graph))))
+
+
+def found_by(linker: Linker, questions: Sequence[dict[str, Any]]) -> tuple[float, int]:
+    """The share of the topic entities that are linked, and how many others are."""
+    hits = topics = others = 0
+    for question in questions:
+        gold = {entity["iri"] for entity in question["topic_entities"]}
+        links = {link.term.value for link in linker.link(question["question"])}
+        hits, topics, others = hits + len(gold & links), topics + len(gold), others + len(links - gold)
+    return hits / topics, others
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def virtuoso_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with Virtuoso(tmp_path_factory.mktemp("virtuoso")).running() as server:
+        yield server.fill(NOBEL, text_index=True)
+
+
+# -- Exact labels -------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_found_in_few_queries_however_it_is_written(nobel_url: str) -> None:
+    for asked in ("Where was Marie Curie born?", "where was marie curie born?", "WHERE WAS MARIE CURIE BORN"):
+        graph = Counting(EndpointGraph(nobel_url))
+        (link, *_) = lookup(graph).link(asked)
+        assert (link.term, link.matched) == (IRI(D + "Marie_Curie"), "exact")
+        assert len(graph.asked) <= 4
+    assert {query.name for query in graph.asked} == {"search_exact", "search_kinds", "search_degrees"}
+
+
+def test_nothing_is_asked_twice_for_one_question(nobel_url: str) -> None:
+    graph = Counting(EndpointGraph(nobel_url))
+    linker = lookup(graph)
+    links = linker.link("Where was Marie Curie born?")
+    before = len(graph.asked)
+    assert linker.link("Where was Marie Curie born?") == links
+    linker.link("Marie Curie")
+    assert [query.name for query in graph.asked[before:]] == []
+    assert linker.asking(graph).link("Where was Marie Curie born?") == links
+    assert len(graph.asked) == 2 * before
+
+
+def test_classes_and_predicates_are_no_entities(nobel_url: str) -> None:
+    rows = EndpointLabels(EndpointGraph(nobel_url)).about("person, place of birth, Paris", ("en",)).rows
+    kinds = {row.text: row.kind for row in rows}
+    assert kinds["person"] == "class"
+    assert kinds["place of birth"] == "predicate"
+    assert kinds["Paris"] == "entity"
+
+
+def test_the_better_connected_namesake_is_linked(tmp_path: Path) -> None:
+    data = tmp_path / "namesakes.nt"
+    lines = [f'<http://e.org/{name}> <{LABEL}> "Paris"@mul .' for name in ("a", "b")]
+    lines += [f"<http://e.org/x{i}> <http://e.org/in> <http://e.org/b> ." for i in range(5)]
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        (link,) = lookup(EndpointGraph(url)).link("Where is Paris?")
+        assert link.term.value == "http://e.org/b"
+        assert [other.term.value for other in link.candidates] == ["http://e.org/a"]
+
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+def test_labels_in_mul_without_language_and_in_english_are_found_the_best_language_first(tmp_path: Path) -> None:
+    data = tmp_path / "languages.nt"
+    names = {
+        "german": '"Rom"@de',
+        "mul": '"Kyoto"@mul',
+        "plain": '"Oslo"',
+        "english": '"Rome"@en',
+        "french": '"Nizza"@fr',
+    }
+    lines = [f"<http://e.org/{name}> <{LABEL}> {label} ." for name, label in names.items()]
+    lines += [f'<http://e.org/both> <{LABEL}> "Rom"@en .']
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        linker = Linker(LabelIndex(EndpointLabels(EndpointGraph(url))), languages=("de",))
+        first = {text: [link.term.value for link in linker.link(f"Wo liegt {text}?")] for text in
+                 ("Rom", "Kyoto", "Oslo", "Rome", "Nizza")}  # fmt: skip
+    assert first == {
+        "Rom": ["http://e.org/german"], "Kyoto": ["http://e.org/mul"], "Oslo": ["http://e.org/plain"],
+        "Rome": ["http://e.org/english"], "Nizza": [],
+    }  # fmt: skip
+
+
+def test_predicates_of_the_graphs_own_are_looked_up_where_nothing_else_is_found(tmp_path: Path) -> None:
+    data = tmp_path / "own.nt"
+    data.write_text('<http://e.org/a> <http://e.org/v#name> "Ada" .\n', encoding="utf-8")
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        (link,) = lookup(EndpointGraph(url)).link("Who is Ada?")
+    assert link.term.value == "http://e.org/a"
+
+
+def test_what_was_found_is_compared_by_meaning(nobel_url: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    search = EndpointLabels(EndpointGraph(nobel_url), embedder=HashedEmbedder(log=log)).about("Is Paris big?", ("en",))
+    assert search.has_vectors
+    ((row, cosine), *_) = search.nearest(HashedEmbedder().embed(["Paris"]), limit=1)[0]
+    assert (row.text, round(cosine, 4)) == ("Paris", 1.0)
+    search.nearest(HashedEmbedder().embed(["Paris"]), limit=1)
+    assert log.read_text("utf-8").splitlines().count("Paris") == 1
+
+
+@pytest.mark.skipif(not QALD.is_dir(), reason="needs ../shared/data")
+@pytest.mark.slow
+def test_exact_labels_link_real_questions_nearly_as_well_as_all_labels(tmp_path: Path) -> None:
+    questions = [json.loads(line) for line in (QALD / "questions.jsonl").read_text("utf-8").splitlines()]
+    data = tmp_path / "graph.nt"
+    data.write_bytes(gzip.decompress((QALD / "graph.nt.gz").read_bytes()))
+    every = found_by(whole(open_graph(str(data))), questions)
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        exact = found_by(lookup(EndpointGraph(url)), questions)
+    print(f"QALD-10 topic entities linked, and others: whole index {every}, exact labels {exact}")  # noqa: T201 - the figures are what this is for
+    assert every[0] > 0.8
+    assert exact[0] > every[0] - 0.05
+    assert exact[1] <= every[1] + 10
+
+
+# -- Text search --------------------------------------------------------------------------------------------------
+
+
+def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:
+    every = found_by(whole(open_graph(str(NOBEL))), NOBEL_QUESTIONS)
+    graph = Counting(EndpointGraph(virtuoso_url))
+    searched = found_by(lookup(graph, "bif:contains"), NOBEL_QUESTIONS)
+    exact = found_by(lookup(EndpointGraph(virtuoso_url)), NOBEL_QUESTIONS)
+    print(f"Nobel topic entities linked, and others: whole index {every}, bif:contains {searched}, exact {exact}")  # noqa: T201 - the figures are what this is for
+    assert searched[0] >= every[0]
+    assert searched[1] <= every[1] + 2
+    assert exact[0] >= every[0] - 0.1
+    assert len(graph.asked) <= 6 * len(NOBEL_QUESTIONS)
+
+
+def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url: str) -> None:
+    asked = "Who was the 1903 Nobel Prize in Physics given to?"
+    (link, *_) = lookup(EndpointGraph(virtuoso_url), "bif:contains").link(asked)
+    assert link.term.value.endswith("prize/1903-physics")
+    assert link.matched == "text"
+    assert not [link for link in lookup(EndpointGraph(virtuoso_url)).link(asked) if "1903" in link.term.value]
+
+
+@pytest.mark.parametrize(
+    "asked", ["Who is O'Brien \"x' OR *\"?", "Marie' OR 'a*' } # Curie", "\\ ' AND NOT 'x'", "東京?"]
+)
+def test_T1_whatever_a_question_says_virtuoso_understands_the_search(virtuoso_url: str, asked: str) -> None:
+    linker = lookup(EndpointGraph(virtuoso_url), "bif:contains")
+    linker.link(asked)
+    assert linker.notes(()) == ()
+
+
+def test_a_text_search_that_is_not_there_is_said_and_exact_labels_are_found(nobel_url: str) -> None:
+    linker = lookup(EndpointGraph(nobel_url), "wikibase:mwapi")
+    (link, *_) = linker.link("Where was Marie Curie born?")
+    assert link.term.value == D + "Marie_Curie"
+    (note,) = linker.notes((link,))
+    assert "text search" in note
+    assert nobel_url.split("/query", maxsplit=1)[0] in note
+
+
+def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
+    """Replies of a small server to the queries of a search of Wikidata, which it reads."""
+    item = "http://www.wikidata.org/entity/"
+
+    def solutions(query: str) -> list[dict[str, Any]]:
+        iri = lambda name: {"type": "uri", "value": item + name}  # noqa: E731
+        if "wikibase:mwapi" in query:
+            assert re.search(r'bd:serviceParam wikibase:endpoint "www.wikidata.org"', query)
+            assert re.search(r'wikibase:api "EntitySearch"', query)
+            assert 'VALUES ?language { "en" }' in query
+            words = re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"VALUES \?words \{(.*)\}", query)[1])  # type: ignore[index]
+            seen.extend(words)
+            found = {"Douglas Adams": ["Q42", "Q28421831"]}
+            return [
+                {"words": {"type": "literal", "value": w}, "entity": iri(q)} for w in words for q in found.get(w, ())
+            ]
+        if "wikibase:sitelinks" in query:
+            count = {"type": "literal", "value": "120", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}
+            return [{"entity": iri("Q42"), "triples": count}]
+        if "VALUES ?entity" in query and "?label" in query:
+            names = [("Q42", LABEL, "Douglas Adams", "mul"), ("Q28421831", LABEL, "Douglas Adams", "en"),
+                     ("Q42", "http://www.w3.org/2004/02/skos/core#altLabel", "Douglas Noel Adams", "en")]  # fmt: skip
+            return [
+                {"entity": iri(q), "predicate": {"type": "uri", "value": p},
+                 "label": {"type": "literal", "value": text, "xml:lang": tag}}
+                for q, p, text, tag in names
+            ]  # fmt: skip
+        return []
+
+    def behave(sock: Any, request: Request) -> None:
+        assert "wikibase:label" not in request.query
+        found = solutions(request.query)
+        head = sorted({name for solution in found for name in solution})
+        sock.sendall(reply(json.dumps({"head": {"vars": head}, "results": {"bindings": found}}).encode()))
+
+    return behave
+
+
+def test_wikidatas_own_search_finds_items_by_name(nobel_url: str) -> None:
+    seen: list[str] = []
+    with FaultServer(wikidata(seen)) as server:
+        linker = lookup(EndpointGraph(server.url, profile=PUBLIC), "wikibase:mwapi")
+        (link,) = linker.link("When was Douglas Adams born?")
+        assert linker.notes((link,)) == ()
+    assert seen == ["Douglas Adams"]
+    assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English
+    assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
+
+
+# -- When ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
+    nobel_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not kgsparql.open(nobel_url, embedder="none").index.is_partial
+    known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
+    assert known.index.is_partial
+    answer = known.ask("Where was Marie Curie born?")
+    assert [found.label for found in answer.answers][:1] == ["Warsaw"]
+    with pytest.raises(LimitError, match="public"):
+        known.build_index()
+
+
+def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.label_reading.REMOTE_ROWS", 100)
+    assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").index.is_partial
+    graph = Counting(EndpointGraph(nobel_url))
+    assert KnowledgeBase(graph, embedder="none").index.is_partial  # type: ignore[arg-type]
+    assert [query.name for query in graph.asked] == []
+
+
+# -- Slices -------------------------------------------------------------------------------------------------------
+
+SCIENTIST = IRI(ONTOLOGY + "Scientist")
+
+
+def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
+    nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.label_slices.PAGE", 10)
+    kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
+    stop, graph = threading.Event(), Counting(EndpointGraph(nobel_url))
+
+    def progress(what: str, done: int, of: int | None) -> None:
+        if done >= 20:
+            stop.set()
+
+    with pytest.raises(CancelledError, match="stopped"):
+        read_slice(graph, [SCIENTIST], kept, limit=45, progress=progress, cancel=stop)
+    assert kept.pages()[SCIENTIST.value].entities == 20
+    half = {row.iri for row in kept.paged()}
+    graph.asked.clear()
+    assert read_slice(graph, [SCIENTIST], kept, limit=45) == 45
+    pages = [query for query in graph.asked if query.name == "slice_entities"]
+    assert [int(query.text.rsplit(" ", 1)[1]) for query in pages] == [10, 10, 5]
+    assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
+
+    once = KeptLabels(tmp_path / "b" / "labels.sqlite")
+    monkeypatch.setattr("kgsparql.label_slices.PAGE", 1_000)
+    assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
+    assert once.paged() == kept.paged()
+    assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45
+    assert once.pages()[SCIENTIST.value].whole
+    graph.asked.clear()
+    read_slice(graph, [SCIENTIST], once, limit=10_000)
+    assert graph.asked == []
+
+
+def test_a_page_that_fails_leaves_those_before_it(
+    nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.label_slices.PAGE", 10)
+    kept = KeptLabels(tmp_path / "labels.sqlite")
+
+    class Failing(Counting):
+        def select(self, query: Query) -> Solutions:
+            if len(self.asked) == 5:
+                raise EndpointReplyError("it broke off")
+            return super().select(query)
+
+    with pytest.raises(EndpointReplyError):
+        read_slice(Failing(EndpointGraph(nobel_url)), [SCIENTIST], kept, limit=50)
+    assert kept.pages()[SCIENTIST.value] == Page(kept.pages()[SCIENTIST.value].last, 20, whole=False)
+    assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], kept, limit=50) == 50
+    assert len({row.iri for row in kept.paged()}) == 50
+
+
+def test_a_class_without_instances_is_said(nobel_url: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no instances"):
+        read_slice(
+            EndpointGraph(nobel_url), [IRI(ONTOLOGY + "Nothing")], KeptLabels(tmp_path / "labels.sqlite"), limit=5
+        )
+
+
+def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(run: Run, nobel_url: str) -> None:
+    known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
+    built = known.build_slice([ONTOLOGY + "Scientist", "writer"], limit=1_000)
+    assert built.rows > 50
+    assert built.embedder == "hashed"
+    assert built.directory is not None
+    manifest = json.loads((built.directory / "kgsparql-index.json").read_text("utf-8"))
+    assert manifest["slice"][ONTOLOGY + "Scientist"]["whole"]
+    again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
+    assert (again.index.rows, again.index.is_partial) == (built.rows, True)
+    # A typing error is found by the slice, an exact label that is not in it by the endpoint.
+    assert [link.term.value for link in again.linker.link("Who is Albert Einstien?")] == [D + "Albert_Einstein"]
+    assert [link.term.value for link in again.linker.link("Where is Warsaw?")] == [D + "Warsaw"]
+    nothing = again.ask("Where is Xyzzyburg?")
+    assert nothing.status == "no_entity"
+    assert any(
+        "labels of some entities are indexed" in note and ONTOLOGY + "Scientist" in note for note in nothing.notes
+    )
+
+
+def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
+    done = run("index", "-k", nobel_url, "--class", ONTOLOGY + "Scientist", "--limit", "30", "--embedder", "none")
+    assert done.exit_code == 0, done.stderr
+    assert "indexed" in done.stderr
+    more = run("index", "-k", nobel_url, "--class", ONTOLOGY + "Scientist", "--limit", "40", "--embedder", "none")
+    assert more.exit_code == 0, more.stderr
+    assert run("index", "-k", str(NOBEL), "--class", ONTOLOGY + "Scientist").exit_code == 2
+    assert run("index", "-k", nobel_url, "--class", ONTOLOGY + "Nothing").exit_code == 3
+
+
+def test_files_have_no_slices() -> None:
+    with pytest.raises(InputError, match="not an endpoint"):
+        kgsparql.open(NOBEL, embedder="none").build_slice([ONTOLOGY + "Scientist"], limit=5)
+
+
+# -- Labels of earlier answers ------------------------------------------------------------------------------------
+
+
+def test_labels_of_answers_are_known_to_the_next_process_and_not_to_this_one(nobel_url: str, tmp_path: Path) -> None:
+    def opened() -> KnowledgeBase:
+        return KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
+
+    first = opened()
+    first.ask("Where was Marie Curie born?")
+    (kept,) = tmp_path.rglob("labels.sqlite")
+    seen = KeptLabels(kept)
+    assert {row.iri for row in seen.seen(["warsaw"], up_to=seen.newest())} == {D + "Warsaw"}
+    # What the endpoint finds itself is not said to be from elsewhere.
+    assert not any("earlier answers" in note for note in opened().ask("Where is Warsaw?").notes)
+
+
+def test_a_link_that_rests_on_an_earlier_answer_says_so(nobel_url: str, tmp_path: Path) -> None:
+    def opened() -> KnowledgeBase:
+        return KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
+
+    question = "Where was MaRiE CuRiE born?"  # no spelling that is tried is the graph's
+    before = opened()
+    assert not before.linker.link(question)
+    before.ask("Who was the spouse of Pierre Curie?")
+    assert not before.linker.link(question)  # what one process links does not change
+    answer = opened().ask(question)
+    assert [link.term.value for link in answer.linked] == [D + "Marie_Curie"]
+    assert any("labels of earlier answers" in note for note in answer.notes)
+
+
+def test_an_endpoint_that_is_indexed_whole_remembers_nothing(nobel_url: str, tmp_path: Path) -> None:
+    kgsparql.open(nobel_url, embedder="none").ask("Where was Marie Curie born?")
+    assert not list(tmp_path.rglob("labels.sqlite"))

@@ -1,0 +1,225 @@
+"""What public endpoints reply is used again for a while: whole results, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgsparql.errors import KgsparqlError
+from kgsparql.exchanges import EXCHANGES, Exchanges
+from kgsparql.graphs import EndpointGraph, open_graph, recorded
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.query import Query
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
+
+PUBLIC = EndpointProfile(
+    name="a public service", engine="some engine", is_public=True, keep_s=3600.0, has_union=True, has_named_graphs=False
+)
+SOME = Query("some", "SELECT ?s ?n WHERE { ?s ?p ?n }")
+IS = Query("is", "ASK { ?s ?p ?o }")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / EXCHANGES
+
+
+def graph_at(url: str, exchanges: Exchanges | None, profile: EndpointProfile = PUBLIC) -> EndpointGraph:
+    return EndpointGraph(url, profile=profile, exchanges=exchanges)
+
+
+def asked(url: str, file: Path, profile: EndpointProfile = PUBLIC, *, query: Query = SOME, **options: Any) -> object:
+    """What a query comes to in another run: solutions, or the code of an error."""
+    with Exchanges(file, **options) as exchanges:
+        graph = graph_at(url, exchanges, profile)
+        try:
+            return graph.ask(query) if query is IS else graph.select(query)
+        except KgsparqlError as error:
+            return error.code
+
+
+def test_a_result_is_used_again_by_another_run(file: Path) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        first = asked(server.url, file)
+        assert asked(server.url, file) == first
+        assert len(server.asked) == 1
+    assert asked(server.url, file) == first, "nobody is there any more"
+    assert asked(server.url, file, mode="write") == "E_ENDPOINT_DOWN", "who wants it fresh asks"
+
+
+def test_an_ask_is_used_again_too(file: Path) -> None:
+    with FaultServer(results(ASK_JSON)) as server:
+        assert [asked(server.url, file, query=IS) for _ in range(3)] == [True] * 3
+        assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "profile", [replace(PUBLIC, is_public=False), replace(PUBLIC, keep_s=0.0)], ids=["private", "not to be kept"]
+)
+def test_of_other_endpoints_nothing_is_kept(file: Path, profile: EndpointProfile) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        for _ in range(2):
+            asked(server.url, file, profile)
+        assert len(server.asked) == 2
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("where", ["http://me:secret1@{}", "http://{}?apikey=secret1"])
+def test_what_needs_a_password_is_not_kept(file: Path, where: str) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        for _ in range(2):
+            asked(where.format(server.url.removeprefix("http://")), file)
+        assert len(server.asked) == 2
+    assert not file.exists()
+
+
+BAD: dict[str, bytes] = {
+    "cut": reply(SELECT_JSON[:-20]),
+    "E09 206": reply(SELECT_JSON, status="206 Partial Content"),
+    "E09 SQL state": reply(SELECT_JSON, headers=["X-SQL-State: S1TAT"]),
+    "E04 a page": reply(b"<html>come back later</html>", type="text/html"),
+    "E14 forbidden": reply(b"no", status="403 Forbidden", type="text/plain"),
+    "an ASK's": reply(ASK_JSON),
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_only_whole_results_are_kept(file: Path, bad: bytes) -> None:
+    replies = iter([bad])
+
+    def behave(sock: Any, request: Any) -> None:
+        sock.sendall(next(replies, reply(SELECT_JSON)))
+
+    with FaultServer(behave) as server:
+        first = asked(server.url, file)
+        second = asked(server.url, file)
+        assert second != first
+        assert asked(server.url, file) == second
+        assert len(server.asked) == 2
+
+
+def aged(file: Path, seconds: float) -> None:
+    """Make everything in the store older."""
+    made = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE exchange SET made = ?", (made,))
+
+
+def test_a_result_is_used_for_as_long_as_the_profile_says(file: Path) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        asked(server.url, file)
+        aged(file, 3000)
+        asked(server.url, file)
+        assert len(server.asked) == 1
+        aged(file, 4000)
+        asked(server.url, file)
+        assert len(server.asked) == 2
+        asked(server.url, file)
+        assert len(server.asked) == 2, "the new one has taken its place"
+
+
+def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Exchanges(file) as kept:
+        kept.put("model", {"n": 0}, {"text": "x" * 900_000})
+        for n in range(20):
+            kept.put("query", {"n": n}, {"text": "x" * 10_000})
+        aged(file, 30 * 24 * 3600.0)
+        for n in range(20, 40):
+            kept.put("query", {"n": n}, {"text": "x" * 10_000})
+        assert kept.prune("query", at_most_s=recorded.MOST_S, most_bytes=105_000) == 30
+        counts = {kind.kind: kind.count for kind in kept.summary()}
+        assert counts == {"model": 1, "query": 10}, "another kind is none of its business"
+        assert kept.known("query", {"n": 39}) is not None
+        assert kept.known("query", {"n": 29}) is None
+    monkeypatch.setattr(recorded, "MOST_BYTES", 0)
+    with FaultServer(results(SELECT_JSON)) as server:
+        asked(server.url, file)
+    with Exchanges(file) as kept:
+        assert {kind.kind: kind.count for kind in kept.summary()} == {"model": 1, "query": 1}
+
+
+def test_a_large_reply_is_not_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "MOST_REPLY_BYTES", 100)
+    with FaultServer(results(SELECT_JSON)) as server:
+        for _ in range(2):
+            asked(server.url, file)
+        assert len(server.asked) == 2
+
+
+def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"this is no database " * 300)
+    told: list[str] = []
+    with FaultServer(results(SELECT_JSON)) as server, Exchanges(tmp_path / "file") as exchanges:
+        graph = EndpointGraph(server.url, profile=PUBLIC, exchanges=exchanges, note=told.append)
+        assert len(graph.select(SOME)) == len(graph.select(SOME)) == 2
+        assert len(server.asked) == 2
+    assert len([line for line in told if "results are not kept" in line]) == 1
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from kgsparql.exchanges import Exchanges
+from tests.endpoints.test_result_cache import SOME, graph_at
+with Exchanges(Path(sys.argv[2])) as kept:
+    graph = graph_at(sys.argv[1], kept)
+    for number in range(1, 30):
+        assert len(graph.select(SOME.__class__("some", SOME.text + " LIMIT %d" % number))) == 2
+"""
+
+
+def test_processes_at_once_share_what_is_kept(file: Path) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        command = [sys.executable, "-c", PROCESS, server.url, str(file)]
+        running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        ends = [process.communicate(timeout=120)[1] for process in running]
+    assert ends == ["", "", ""]
+    with Exchanges(file) as kept:
+        assert [(kind.kind, kind.count) for kind in kept.summary()] == [("query", 29)]
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """A cache directory with a reply of a public endpoint in it."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+    def keep(url: str) -> None:
+        asked(url, tmp_path / "cache" / EXCHANGES)
+
+    return keep
+
+
+def test_the_cache_lists_and_clears_it(run: Run, known: Callable[[str], None]) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        known(server.url)
+    found = json.loads(run("cache", "-f", "json").stdout)["kinds"]
+    assert [(kind["kind"], kind["count"], kind["what"]) for kind in found] == [
+        ("query", 1, "replies of public endpoints")
+    ]
+    assert found[0]["bytes"] > len(SELECT_JSON)
+    assert found[0]["oldest"]
+    assert "query: 1 removed" in run("cache", "--clear", "query").stdout
+    assert json.loads(run("cache", "-f", "json").stdout)["kinds"] == []
+
+
+def test_an_opened_graph_keeps_replies_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    with FaultServer(results(SELECT_JSON)) as server:
+        for options, count in (({}, 1), ({}, 1), ({"fresh": True}, 2), ({}, 2), ({"cache": False}, 3)):
+            graph = open_graph(server.url, **options)  # type: ignore[arg-type]
+            assert isinstance(graph, EndpointGraph)
+            graph.probe.known = graph.probe.profile = PUBLIC
+            graph.select(SOME)
+            assert len(server.asked) == count, options

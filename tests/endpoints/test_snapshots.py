@@ -1,0 +1,406 @@
+"""Runs that are recorded and run again with nobody to ask: the same bytes, and not one socket."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+import kgsparql
+from kgsparql.budget import Budget
+from kgsparql.errors import (
+    BudgetExceededError,
+    EndpointError,
+    KgsparqlError,
+    OptionError,
+    RateLimitError,
+    ReplayMissError,
+    SnapshotError,
+)
+from kgsparql.exchanges import Exchanges
+from kgsparql.graphs import EndpointGraph
+from kgsparql.query import Query
+from kgsparql.snapshots import Snapshot
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.conftest import FIXTURES, ROOT
+from tests.endpoints.faults import SELECT_JSON, FaultServer, reply, results
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.model_server import ModelServer, Status
+from tests.scripted import Player
+
+NOBEL = FIXTURES / "nobel.ttl"
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+SOME = Query("some", "SELECT ?s ?n WHERE { ?s ?p ?n }")
+
+OFFLINE = """
+import socket, sys
+def watch(event, arguments):
+    if event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.bind", "socket.sendto"}:
+        raise RuntimeError(f"{event} {arguments}")
+    if event == "socket.__new__" and arguments[1] in {socket.AF_INET, socket.AF_INET6}:
+        raise RuntimeError(f"{event} {arguments}")
+sys.addaudithook(watch)
+from kgsparql.__main__ import main
+sys.argv = ["kgsparql", *sys.argv[1:]]
+main()
+"""
+
+
+def offline(*arguments: object, cache: Path) -> subprocess.CompletedProcess[bytes]:
+    """A command in a process that ends where it opens a socket of the internet, or asks for a name."""
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    environment.pop("OPENAI_API_KEY", None)
+    command = [sys.executable, "-c", OFFLINE, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=240)
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache directory that nothing is in yet."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@contextlib.contextmanager
+def served(tmp_path: Path) -> Iterator[str]:
+    store = tmp_path / "store"
+    with oxigraph_serve(store if store.is_dir() else store_of(NOBEL, store)) as url:
+        yield url
+
+
+def test_the_guard_of_these_tests_sees_a_socket(tmp_path: Path, cache: Path) -> None:
+    done = offline("ask", FEYNMAN, "-k", "http://127.0.0.1:9/sparql", "--embedder", "none", cache=cache)
+    assert done.returncode != 0
+    assert b"socket." in done.stderr
+
+
+@pytest.mark.parametrize("method", ["mindmap", "think_on_graph"])
+def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-a-test")
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url, ModelServer(Player()) as server:
+        asked = ["ask", FEYNMAN, "-k", url, "-r", method, "-m", "m", "--base-url", server.url, "-f", "json"]
+        asked += ["--embedder", f"{server.url}#small", "--prices", "1,2"]
+        recorded = run(*asked, "--record", snapshot)
+        assert recorded.exit_code == 0, recorded.stderr
+        assert {request.path for request in server.requests} == {"/v1/chat/completions", "/v1/embeddings"}
+    usage = json.loads(recorded.stdout)["usage"]
+    assert usage["seconds"] > 0
+    assert usage["model_calls"] > 0
+    for is_cold in (False, True):
+        if is_cold:
+            shutil.rmtree(snapshot / "cache")
+        replayed = offline(*asked, "--replay", snapshot, cache=tmp_path / f"other {is_cold}")
+        assert replayed.returncode == 0, replayed.stderr.decode()
+        assert replayed.stdout == recorded.stdout_bytes
+    other = offline(*asked, "--replay", snapshot, "-O", "max_hops=1", cache=cache)
+    assert other.returncode in {0, 2, 5}
+
+
+def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: Path, cache: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url:
+        asked = ("-k", url, "--embedder", "none", "-q")
+        assert run("ask", FEYNMAN, *asked, "--record", snapshot).exit_code == 0
+    done = offline("ask", "Where was Marie Curie born?", *asked, "--replay", snapshot, cache=cache)
+    assert done.returncode == 5
+    assert done.stdout == b""
+    said = done.stderr.decode()
+    assert "E_REPLAY" in said
+    assert f"not recorded in {snapshot}: query " in said
+    assert url in said
+    assert f"--record {snapshot}" in said
+    none = run("ask", FEYNMAN, *asked, "--replay", tmp_path / "nothing here")
+    assert (none.exit_code, "no snapshot" in none.stderr) == (2, True)
+    both = run("ask", FEYNMAN, *asked, "--replay", snapshot, "--record", snapshot)
+    assert both.exit_code == OptionError.exit_code
+
+
+def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
+    snapshot, questions = tmp_path / "snapshot", (FEYNMAN, "Where was Marie Curie born?")
+    recorded = []
+    with served(tmp_path) as url:
+        asked = ("-k", url, "--embedder", "none", "-f", "json")
+        recorded = [run("ask", question, *asked, "--record", snapshot).stdout_bytes for question in questions]
+    for question, bytes_ in zip(questions, recorded, strict=True):
+        assert offline("ask", question, *asked, "--replay", snapshot, cache=cache).stdout == bytes_
+    manifest = json.loads((snapshot / "manifest.json").read_text())
+    assert [entry["asked"]["question"] for entry in manifest["runs"]] == list(questions)
+    assert all(list(entry["graphs"]) == [url] and entry["versions"]["kgsparql"] for entry in manifest["runs"])
+
+
+def test_the_triples_of_a_snapshot_are_a_graph_that_can_be_asked(run: Run, tmp_path: Path, cache: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url:
+        recorded = run("ask", FEYNMAN, "-k", url, "--embedder", "none", "-f", "json", "--record", snapshot)
+    held = {quad.triple for quad in ox.parse(path=snapshot / "triples.nq")}
+    whole = {quad.triple for quad in ox.parse(path=NOBEL)}
+    assert held < whole
+    terms = re.findall(r'"(?:subject|object)": "(<[^"]+>)"', recorded.stdout)
+    assert terms
+    subjects = {str(triple.subject) for triple in held} | {str(triple.object) for triple in held}
+    assert set(terms) <= subjects
+    again = run("ask", FEYNMAN, "-k", snapshot / "triples.nq", "--embedder", "none", "-f", "json")
+    assert again.exit_code == 0
+    assert {a["term"] for a in json.loads(again.stdout)["answers"]} & {
+        a["term"] for a in json.loads(recorded.stdout)["answers"]
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("find", "Curie", "--embedder", "none"),
+        ("show", "Marie Curie"),
+        ("paths", "Marie Curie", "Albert Einstein"),
+        ("query", "SELECT ?s WHERE { ?s a ?c } ORDER BY ?s LIMIT 5", "-f", "json"),
+        ("query", "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"),
+        ("ask", "What is the wizard of Oz?", "--embedder", "none", "-f", "json"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_looking_around_is_replayed(run: Run, tmp_path: Path, cache: Path, command: tuple[str, ...]) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url:
+        recorded = run(*command, "-k", url, "--record", snapshot)
+    assert recorded.stdout_bytes
+    replayed = offline(*command, "-k", url, "--replay", snapshot, cache=cache)
+    assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(directory.rglob("*.jsonl")) if file.parent.name != "events"}
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Path, with_model: bool) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url, ModelServer(Player()) as server:
+        asked = ["eval", FIXTURES / "nobel_questions.jsonl", "-k", url, "-r", "mindmap,think_on_graph", "--limit", "6"]
+        asked += ["--workers", "4", "--embedder", "none"]
+        asked += ["-m", "m", "--base-url", server.url] if with_model else ["--no-model"]
+        recorded = run(*asked, "-o", tmp_path / "first", "--record", snapshot)
+        assert recorded.exit_code == 0, recorded.stderr
+    replayed = offline(*asked, "-o", tmp_path / "second", "--replay", snapshot, cache=tmp_path / "other")
+    assert replayed.returncode == 0, replayed.stderr.decode()
+    first, second = files_of(tmp_path / "first"), files_of(tmp_path / "second")
+    assert set(first) == {"questions.jsonl", "mindmap.jsonl", "think_on_graph.jsonl"}
+    assert first == second
+    records = [json.loads(line) for line in first["mindmap.jsonl"].splitlines()]
+    assert len(records) == 6
+    assert all(record["error"] is None and record["measured"]["seconds"] > 0 for record in records)
+    configs = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second")]
+    clocks = dict.fromkeys(("began", "ended"))
+    assert configs[0] | clocks == configs[1] | clocks
+
+
+def test_a_model_that_fails_fails_again_in_a_replay(run: Run, tmp_path: Path, cache: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url, ModelServer(lambda _: Status(500, message="out of order")) as server:
+        asked = ["ask", FEYNMAN, "-k", url, "-r", "mindmap", "-m", "m", "--base-url", server.url, "-f", "json"]
+        asked += ["--embedder", "none"]
+        recorded = run(*asked, "--record", snapshot)
+    assert recorded.exit_code == 5
+    replayed = offline(*asked, "--replay", snapshot, cache=cache)
+    assert replayed.returncode == 5
+    assert replayed.stdout == recorded.stdout_bytes
+    assert replayed.stderr.decode() == recorded.stderr
+    assert "E_REPLAY" not in recorded.stderr
+
+
+def test_local_graphs_are_not_recorded_but_known_by_their_hash(run: Run, tmp_path: Path, cache: Path) -> None:
+    graph, snapshot = tmp_path / "graph.ttl", tmp_path / "snapshot"
+    shutil.copy(NOBEL, graph)
+    with ModelServer(Player()) as server:
+        asked = ["ask", FEYNMAN, "-k", graph, "-r", "mindmap", "-m", "m", "--base-url", server.url, "-f", "json"]
+        asked += ["--embedder", "none"]
+        recorded = run(*asked, "--record", snapshot)
+        assert recorded.exit_code == 0, recorded.stderr
+    replayed = offline(*asked, "--replay", snapshot, cache=cache)
+    assert replayed.stdout == recorded.stdout_bytes, replayed.stderr
+    with Exchanges(snapshot / "exchanges.sqlite") as kept:
+        assert "query" not in {kind.kind for kind in kept.summary()}
+    with graph.open("a") as file:
+        file.write("<http://e.org/new> a <http://e.org/Thing> .\n")
+    changed = offline(*asked, "--replay", snapshot, cache=cache)
+    assert changed.returncode == SnapshotError.exit_code
+    assert b"has changed since it was recorded" in changed.stderr
+    assert b"E_SNAPSHOT" in changed.stderr
+
+
+def test_U12_no_secret_is_in_any_file_of_a_snapshot(
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    password, key, contact, api_key = "canary-pass-1", "canary-key-2", "canary-contact-3@example.org", "canary-sk-4"
+    monkeypatch.setenv("OPENAI_API_KEY", api_key)
+    monkeypatch.setenv("KGSPARQL_CONTACT", contact)
+    snapshot = tmp_path / "snapshot"
+
+    def echoes(_: Any) -> Status:
+        return Status(401, message=f"no such key: {api_key}")
+
+    def refuses(sock: Any, request: Any) -> None:
+        said = f"{password} {key} {request.headers}".encode()
+        sock.sendall(reply(said, status="500 Internal Server Error", type="text/plain"))
+
+    with ModelServer(echoes) as server, served(tmp_path) as url:
+        with FaultServer(refuses, looking=True) as broken:
+            for address in (url, broken.url):
+                named = address.replace("http://", f"http://me:{password}@") + f"?apikey={key}"
+                asked = ("-k", named, "-m", "m", "--base-url", server.url, "--embedder", f"{server.url}#small")
+                run("ask", FEYNMAN, *asked, "-r", "mindmap", "--record", snapshot)
+        assert broken.requests
+        assert server.requests
+    files = [file for file in snapshot.rglob("*") if file.is_file()]
+    assert {"manifest.json", "exchanges.sqlite"} <= {file.name for file in files}
+    for file in files:
+        for secret in (password, key, contact, api_key, b64encode(f"me:{password}".encode()).decode()):
+            assert secret.encode() not in file.read_bytes(), f"{secret} in {file.name}"
+
+
+def graph_in(snapshot: Snapshot, url: str, **options: Any) -> EndpointGraph:
+    return EndpointGraph(url, exchanges=snapshot.exchanges, **options)
+
+
+def outcome(graph: EndpointGraph, query: Query = SOME) -> object:
+    """The solutions of a query, or everything an error says."""
+    try:
+        return graph.select_within(query, timeout_s=5.0)
+    except KgsparqlError as error:
+        return type(error), error.to_json()
+
+
+def test_what_failed_fails_again_and_as_often(tmp_path: Path) -> None:
+    replies = [
+        reply(b"sorry", status="500 Internal Server Error", type="text/plain"),
+        reply(b"<html>busy</html>", status="403 Forbidden", type="text/html"),
+        reply(b"", status="429 Too Many Requests", headers=["Retry-After: 86400"]),
+        results(SELECT_JSON[:40]),
+    ]
+    behaviours = iter([*replies])
+
+    def behave(sock: Any, request: Any) -> None:
+        one = next(behaviours, None)
+        one(sock, request) if callable(one) else sock.sendall(one or b"")
+
+    with FaultServer(behave) as server:
+        url = server.url
+        with Snapshot(tmp_path, "write") as snapshot:
+            graph = graph_in(snapshot, url)
+            snapshot.about_graph(graph)
+            first = [outcome(graph) for _ in range(3)]
+    assert all(isinstance(one, tuple) for one in first)
+    with Snapshot(tmp_path, "only") as snapshot:
+        graph = graph_in(snapshot, url)
+        assert [outcome(graph) for _ in range(3)] == first
+        assert outcome(graph) == first[-1], "asked more often than it was recorded"
+        assert outcome(graph) == first[-1]
+
+
+def test_an_endpoint_that_is_gone_is_gone_in_the_replay(tmp_path: Path) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        url = server.url
+    with Snapshot(tmp_path, "write") as snapshot:
+        snapshot.about_graph(graph_in(snapshot, url))
+        with pytest.raises(EndpointError) as there:
+            graph_in(snapshot, url).select(SOME)
+    with Snapshot(tmp_path, "only") as snapshot:
+        with pytest.raises(EndpointError) as again:
+            graph_in(snapshot, url).select(SOME)
+        with pytest.raises(ReplayMissError):
+            graph_in(snapshot, f"{url}/other").select(SOME)
+    assert type(again.value) is type(there.value)
+    assert again.value.to_json() == there.value.to_json()
+
+
+def test_many_threads_ask_the_same_once_and_are_told_the_same(tmp_path: Path) -> None:
+    numbers = iter(range(100))
+
+    def another_each_time(sock: Any, request: Any) -> None:
+        body = SELECT_JSON.replace(b'"value":"1"', b'"value":"%d"' % next(numbers))
+        results(body)(sock, request)
+
+    with FaultServer(another_each_time) as server:
+        url = server.url
+        with Snapshot(tmp_path, "write") as snapshot:
+            graph = graph_in(snapshot, url)
+            snapshot.about_graph(graph)
+            graph.notes  # noqa: B018 - looks round
+            asked, found = len(server.requests), []
+            threads = [threading.Thread(target=lambda: found.append(graph.select(SOME)[0]["n"])) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(server.requests) == asked + 1
+            assert len(set(found)) == 1
+            assert len(found) == 8
+    with Snapshot(tmp_path, "only") as snapshot:
+        assert graph_in(snapshot, url).select(SOME)[0]["n"] == found[0]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5])
+def test_a_question_whose_time_was_over_ends_at_the_same_place(
+    tmp_path: Path, cache: Path, nobel_url: str, seconds: float
+) -> None:
+    def asked(snapshot: Snapshot) -> object:
+        knowledge = kgsparql.open(nobel_url, embedder="none", snapshot=snapshot)
+        try:
+            made = knowledge.ask(FEYNMAN, retriever="think_on_graph", budget=Budget(max_seconds=seconds))
+        except BudgetExceededError as error:
+            return error.to_json()
+        return made.to_json()
+
+    with Snapshot(tmp_path / "snapshot", "write") as snapshot:
+        recorded = asked(snapshot)
+    with Snapshot(tmp_path / "snapshot", "only") as snapshot:
+        assert json.dumps(asked(snapshot), default=str) == json.dumps(recorded, default=str)
+
+
+def test_an_index_that_was_made_before_is_part_of_the_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url:
+        assert run("index", "-k", url, "--embedder", "none").exit_code == 0
+        asked = ("ask", FEYNMAN, "-k", url, "--embedder", "none", "-f", "json")
+        plain = json.loads(run(*asked).stdout)
+        recorded = run(*asked, "--record", snapshot)
+    assert json.loads(recorded.stdout)["answers"] == plain["answers"]
+    shutil.rmtree(cache)
+    replayed = offline(*asked, "--replay", snapshot, cache=tmp_path / "empty")
+    assert replayed.stdout == recorded.stdout_bytes, replayed.stderr
+    assert not (tmp_path / "empty").exists(), "nothing of it comes from, or goes to, the cache directory"
+
+
+def test_a_manifest_that_is_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("[]")
+    with pytest.raises(SnapshotError, match="not the manifest"):
+        Snapshot(tmp_path, "only")
+    (tmp_path / "manifest.json").write_text('{"format": 99, "runs": []}')
+    with pytest.raises(SnapshotError, match="format 99"):
+        Snapshot(tmp_path, "write")
+
+
+def test_a_recording_that_cannot_be_kept_is_an_error(tmp_path: Path, nobel_url: str) -> None:
+    (tmp_path / "exchanges.sqlite").write_bytes(b"this is not a database at all " * 200)
+    with Snapshot(tmp_path, "write") as snapshot:
+        graph = graph_in(snapshot, nobel_url)
+        with pytest.raises(KgsparqlError) as caught:
+            graph.select(SOME)
+        (tmp_path / "exchanges.sqlite").unlink()
+    assert caught.value.code == "E_STORE_CORRUPT"
+    assert not isinstance(caught.value, RateLimitError)

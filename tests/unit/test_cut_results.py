@@ -1,0 +1,209 @@
+"""Results that an endpoint cut: asked for in parts, said to be cut where that does not help, never taken for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from kgsparql.budget import Usage
+from kgsparql.errors import EndpointError, EndpointReplyError
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.exploration import by_label, follow, neighbours, predicates, shortest_paths, types
+from kgsparql.graph import Solutions
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.paths import PropertyPath, Step
+from kgsparql.query import Query
+from kgsparql.terms import IRI, Triple
+from kgsparql.verification import verify
+
+E = "http://example.org/"
+P, R = IRI(E + "p"), IRI(E + "r")
+GraphOf = Callable[..., OxigraphGraph]
+
+
+@dataclass
+class Cutting:
+    """A graph that gives some solutions of a query and no more, as some endpoints do.
+
+    :param most: solutions of one query.
+    :param only: the names of the queries that are cut; all if there are none.
+    :param dies_after: so many queries.
+    """
+
+    graph: OxigraphGraph
+    most: int
+    only: tuple[str, ...] = ()
+    dies_after: int = 1_000_000
+    asked: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph, name)
+
+    def select(self, query: Query) -> Solutions:
+        self.asked.append(query.name)
+        if len(self.asked) > self.dies_after:
+            raise EndpointError("test: gone", query=query.text)
+        found = self.graph.select(query)
+        if len(found) <= self.most or (self.only and not any(name in query.name for name in self.only)):
+            return found
+        why = f"the endpoint stopped at {self.most} solutions"
+        return replace(found, solutions=found.solutions[: self.most], complete=False, reason=why)
+
+    def ask(self, query: Query) -> bool:
+        return self.graph.ask(query)
+
+
+def metered(graph: Any) -> MeteredGraph:
+    return MeteredGraph(graph, Usage(), lambda _: None)
+
+
+@pytest.fixture
+def star(graph_of: GraphOf) -> OxigraphGraph:
+    """Thirty entities with three neighbours each, and one with forty."""
+    lines = [f":e{i} :p :n{i}, :m{i} ; :r :e{(i + 1) % 30} ." for i in range(30)]
+    lines += [f":hub :p :h{i} ." for i in range(40)]
+    return graph_of("\n".join(lines))
+
+
+ENTITIES = [IRI(f"{E}e{i}") for i in range(30)]
+
+
+def test_what_was_cut_is_asked_for_in_parts_and_nobody_need_be_told(star: OxigraphGraph) -> None:
+    graph = metered(Cutting(star, most=20))
+    found = neighbours(graph, ENTITIES)
+    assert found == neighbours(star, ENTITIES)
+    assert found.cuts == ()
+    assert graph.usage.queries > 5
+    assert graph.cut_short == []
+    assert predicates(graph, ENTITIES) == predicates(star, ENTITIES)
+
+
+def test_an_entity_whose_own_result_is_cut_is_one_that_something_is_missing_of(star: OxigraphGraph) -> None:
+    graph = metered(Cutting(star, most=20))
+    found = neighbours(graph, [*ENTITIES, IRI(E + "hub")], limit=50)
+    assert [cut for cut in found.cuts if "hub" in str(cut)]
+    (hub,) = (group for group in found.items if group.entity == IRI(E + "hub"))
+    assert len(hub.neighbours) <= 20
+    assert [g for g in found.items if g != hub] == list(neighbours(star, ENTITIES, limit=50).items)
+    assert set(graph.cut_short) == {"the endpoint stopped at 20 solutions"}
+
+
+def test_groups_of_which_nothing_came_are_cuts(graph_of: GraphOf) -> None:
+    hub = graph_of("\n".join(f":hub :p{i % 5} :n{i} ." for i in range(50)))
+    found = neighbours(metered(Cutting(hub, most=7)), [IRI(E + "hub")])
+    assert [(len(group.neighbours), group.count) for group in found.items] == [(7, 10)] * 5
+    assert [(cut.limit, cut.known) for cut in found.cuts] == [(7, 10)] * 5
+    found = neighbours(metered(Cutting(hub, most=0, only=("group", "neighbours"))), [IRI(E + "hub")])
+    assert found.items == ()
+    assert [(cut.limit, cut.known) for cut in found.cuts] == [(0, 10)] * 5
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_paths_are_all_there_or_said_to_be_cut(graph_of: GraphOf, most: int) -> None:
+    graph = graph_of("\n".join(f":a :p :m{i} . :m{i} :r :z ." for i in range(10)))
+    whole = shortest_paths(graph, IRI(E + "a"), IRI(E + "z"))
+    found = shortest_paths(metered(Cutting(graph, most=most)), IRI(E + "a"), IRI(E + "z"))
+    assert len(whole.items) == 10
+    assert len(found.items) < 10
+    assert found.cuts
+    ends = follow(metered(Cutting(graph, most=most)), IRI(E + "a"), PropertyPath((Step(P),)))
+    assert (len(ends.items), len(ends.cuts)) == (most, 1)
+
+
+def test_a_name_that_is_not_found_in_a_result_that_was_cut_may_be_there(graph_of: GraphOf) -> None:
+    graph = graph_of(':a rdfs:label "Ada" . ' + " ".join(f':b{i} rdfs:label "Bob"@fr .' for i in range(5)))
+    assert by_label(Cutting(graph, most=1), "Ada") == (IRI(E + "a"),)
+    assert by_label(Cutting(graph, most=0, only=("none",)), "Nobody") == ()
+    with pytest.raises(EndpointReplyError, match="cut the search for 'Bob'"):
+        by_label(Cutting(graph, most=0), "Bob")
+    assert types(metered(Cutting(graph, most=0)), [IRI(E + "a")]) == {IRI(E + "a"): ()}
+
+
+# -- Verification -------------------------------------------------------------------------------------------------
+
+
+def evidence_of(*triples: Triple) -> Evidence:
+    return Evidence(
+        EvidenceItem(marker=f"P{i}", kind="path", triples=(CitedTriple(triple),), text="x", query=Query("q", "ASK {}"))
+        for i, triple in enumerate(triples, 1)
+    )
+
+
+HELD = [Triple(IRI(f"{E}e{i}"), P, IRI(f"{E}n{i}")) for i in range(30)]
+NOT_HELD = Triple(IRI(E + "e1"), P, IRI(E + "nowhere"))
+
+
+def test_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts(star: OxigraphGraph) -> None:
+    graph = metered(Cutting(star, most=4))
+    found = verify(evidence_of(*HELD, NOT_HELD), graph)
+    assert (found.found, found.unanswered, found.removed) == (30, 0, (NOT_HELD,))
+    assert found.lost == ("P31",)
+    assert graph.cut_short == []
+
+
+def test_a_triple_is_not_called_refuted_by_a_result_that_was_cut(star: OxigraphGraph) -> None:
+    found = verify(evidence_of(*HELD[:5]), metered(Cutting(star, most=0)))
+    assert (found.found, found.removed, found.lost) == (0, (), ())
+    assert (found.unknown, found.unanswered) == (5, 5)
+    assert {cited.verified for item in found.evidence for cited in item.triples} == {None}
+
+
+def test_E22_what_was_looked_up_before_the_endpoint_went_stays_so(star: OxigraphGraph) -> None:
+    found = verify(evidence_of(*HELD), metered(Cutting(star, most=1000, dies_after=0)))
+    assert (found.unanswered, found.removed, str(found.failure)) == (30, (), "test: gone")
+    found = verify(evidence_of(*HELD, NOT_HELD), metered(Cutting(star, most=1000, dies_after=1)))
+    assert (found.found, found.unanswered, found.removed) == (30, 0, (NOT_HELD,))
+    assert str(found.failure) == "test: gone"
+
+
+@pytest.mark.parametrize("retriever", ["entity", "mindmap", "path_ranking", "struct_gpt", "think_on_graph"])
+def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphGraph, retriever: str) -> None:
+    question, entities = "What is p of r of e1?", [IRI(E + "e1")]
+    whole = Cutting(star, most=1000)
+    assert KnowledgeBase(whole, embedder="none").ask(question, entities=entities, retriever=retriever).evidence
+    kept = 0
+    for n in range(len(whole.asked)):
+        known = KnowledgeBase(Cutting(star, most=1000, dies_after=n), embedder="none")
+        try:
+            answer = known.ask(question, entities=entities, retriever=retriever)
+        except EndpointError as error:
+            assert error.message == "test: gone"  # noqa: PT017
+            continue
+        kept += 1
+        assert len(answer.evidence)
+        assert any("test: gone" in note for note in answer.notes)
+        assert answer.status == "partial"
+        assert isinstance(answer.error, EndpointError)
+    assert kept
+
+
+# -- Answers ------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_says_once_what_its_graph_cut(star: OxigraphGraph) -> None:
+    graph = Cutting(star, most=5, only=("neighbours", "group", "chain", "walk"))
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of hub?", entities=[IRI(E + "hub")])
+    (note,) = [note for note in answer.notes if " cut " in note and "stopped at 5" in note]
+    assert note.startswith("test cut ")
+    assert note.endswith("the endpoint stopped at 5 solutions")
+
+
+def test_triples_that_could_not_be_looked_up_are_told(star: OxigraphGraph) -> None:
+    graph = Cutting(star, most=0, only=("verify",))
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
+    assert len(answer.evidence)
+    assert {cited.verified for item in answer.evidence for cited in item.triples} == {None}
+    assert any("could not be looked up again: the endpoint cut the results" in note for note in answer.notes)
+    assert not any("not in the graph any more" in note for note in answer.notes)
+    assert not any("blank nodes" in note for note in answer.notes)
+
+
+def test_a_graph_that_cuts_even_its_count_is_not_called_empty(star: OxigraphGraph) -> None:
+    graph = Cutting(star, most=0, only=("any", "mentioned"))
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
+    assert len(answer.evidence)

@@ -1,0 +1,299 @@
+"""Several graphs in one: whatever their triples are divided into, the same is found as in one graph of them all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyoxigraph
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
+from kgsparql.evidence import Source
+from kgsparql.exploration import (
+    by_label,
+    follow,
+    labels,
+    neighbourhood,
+    neighbours,
+    predicate_counts,
+    predicate_paths,
+    predicates,
+    shortest_paths,
+    texts,
+    types,
+    walk_ends,
+    walk_ways,
+    walks,
+)
+from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.query import Query
+from kgsparql.terms import IRI, BlankNode
+from tests.conftest import PREFIXES
+
+E = "http://example.org/"
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+def ex(name: str) -> IRI:
+    return IRI(E + name)
+
+
+def graph(quads: Sequence[pyoxigraph.Quad], name: str) -> OxigraphGraph:
+    store = pyoxigraph.Store()
+    store.extend(quads)
+    return OxigraphGraph(store, name=name, fingerprint=name)
+
+
+def parsed(turtle: str) -> list[pyoxigraph.Quad]:
+    return list(pyoxigraph.parse((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE))
+
+
+def divided(quads: Sequence[pyoxigraph.Quad], parts: int, random: Random) -> FederatedGraph:
+    """The quads in so many members, those of a blank node, and of those beside it, in the same one."""
+    leader: dict[Any, Any] = {}
+
+    def first(term: Any) -> Any:
+        while leader.setdefault(term, term) != term:
+            term = leader[term]
+        return term
+
+    for quad in quads:
+        if isinstance(quad.subject, BlankNode) and isinstance(quad.object, BlankNode):
+            leader[first(quad.subject)] = first(quad.object)
+    place: dict[Any, int] = {}
+    members: list[list[pyoxigraph.Quad]] = [[] for _ in range(parts)]
+    for quad in quads:
+        blank = next((term for term in (quad.subject, quad.object) if isinstance(term, BlankNode)), None)
+        at = random.randrange(parts) if blank is None else place.setdefault(first(blank), random.randrange(parts))
+        members[at].append(quad)
+    # Blank nodes of different members have the same names, as those of different files and endpoints may have.
+    return FederatedGraph([graph(_renamed(some), f"member {i}") for i, some in enumerate(members)])
+
+
+def _renamed(quads: Sequence[pyoxigraph.Quad]) -> list[pyoxigraph.Quad]:
+    names: dict[BlankNode, BlankNode] = {}
+
+    def own(term: Any) -> Any:
+        return names.setdefault(term, BlankNode(f"b{len(names)}")) if isinstance(term, BlankNode) else term
+
+    return [pyoxigraph.Quad(own(q.subject), q.predicate, own(q.object)) for q in quads]
+
+
+def shown(found: Any) -> list[str]:
+    """Results as text, in one order; blank nodes have no name that two graphs share."""
+    items = found.items() if isinstance(found, dict) else found
+    return sorted(re.sub(r"value=m\d+\.\w+|(?<=BlankNode )value=\w+", "value=_", repr(item)) for item in items)
+
+
+def everything(graph: KnowledgeGraph, terms: Sequence[IRI], paths: Sequence[PropertyPath]) -> dict[str, list[str]]:
+    """What every function of exploration finds."""
+    found = {
+        "neighbours": neighbours(graph, terms, limit=50, skip=()).items,
+        "neighbourhood": neighbourhood(graph, terms[:2], hops=2, skip=()).items,
+        "predicates": predicates(graph, terms, skip=()).items,
+        "predicate_counts": list(predicate_counts(graph).items()),
+        "labels": labels(graph, terms),
+        "types": types(graph, terms),
+        "texts": texts(graph, terms).items,
+        "by_label": by_label(graph, "b"),
+        "predicate_paths": predicate_paths(graph, terms[0], max_hops=3, skip=()).items,
+        "follow": [follow(graph, terms[0], path).items for path in paths],
+        "walks": [walk for path in paths for walk in walks(graph, terms[0], path).items],
+    }
+    given = [Walk(term, path) for term in terms[:2] for path in paths]
+    given += [
+        Walk(walk.start, walk.path, (Constraint(len(walk.path), Step(IRI(TYPE)), (ex("C"), ex("D"))),))
+        for walk in given
+    ]
+    found["walk_ends"] = [ends.items for ends in walk_ends(graph, given)]
+    found["walk_ways"] = [way for ways in walk_ways(graph, given, [None for _ in given]) for way in ways.items]
+    for start in terms[:3]:
+        for end in terms[:3]:
+            found[f"shortest {start} {end}"] = shortest_paths(graph, start, end, max_hops=4, skip=(IRI(LABEL),)).items
+    return {name: shown(some) for name, some in found.items()}
+
+
+TERMS = [ex(name) for name in "abcde"]
+NODES = [*TERMS, ex("C"), BlankNode("x"), BlankNode("y"), pyoxigraph.Literal("b"), pyoxigraph.Literal("1")]
+QUADS = st.lists(
+    st.builds(
+        pyoxigraph.Quad,
+        st.sampled_from([node for node in NODES if not isinstance(node, pyoxigraph.Literal)]),
+        st.sampled_from([ex("p"), ex("p"), ex("q"), ex("q"), IRI(TYPE), IRI(LABEL)]),
+        st.sampled_from(NODES),
+    ),
+    unique=True,
+    max_size=25,
+)
+STEPS = st.lists(st.sampled_from([f"{E}p", f"^{E}p", f"{E}q", f"^{E}q", TYPE, f"^{TYPE}"]), min_size=1, max_size=4)
+
+
+@given(QUADS, st.lists(STEPS, max_size=4), st.integers(2, 3), st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_divided_graphs_say_what_one_graph_says(
+    quads: list[pyoxigraph.Quad], steps: list[list[str]], parts: int, random: Random
+) -> None:
+    _same_as_one(quads, [PropertyPath.of(*some) for some in steps], parts, random)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dense_graphs_that_are_divided_say_what_one_graph_says(seed: int) -> None:
+    random = Random(seed)  # noqa: S311 - the same graphs every time
+    subjects = [node for node in NODES if not isinstance(node, pyoxigraph.Literal)]
+    predicates = [ex("p"), ex("p"), ex("q"), ex("q"), IRI(TYPE), IRI(LABEL)]
+    quads = [
+        pyoxigraph.Quad(random.choice(subjects), random.choice(predicates), random.choice(NODES)) for _ in range(20)
+    ]
+    steps = [f"{E}p", f"^{E}p", f"{E}q", f"^{E}q", TYPE, f"^{TYPE}"]
+    paths = [PropertyPath.of(*random.choices(steps, k=random.randrange(1, 5))) for _ in range(6)]
+    _same_as_one(list(dict.fromkeys(quads)), paths, random.choice([2, 3]), random)
+
+
+def _same_as_one(quads: list[pyoxigraph.Quad], paths: list[PropertyPath], parts: int, random: Random) -> None:
+    expected = everything(graph(quads, "whole"), TERMS, paths)
+    found = everything(divided(quads, parts, random), TERMS, paths)
+    for name, some in expected.items():
+        assert found[name] == some, name
+
+
+def two(one: str, other: str) -> FederatedGraph:
+    return FederatedGraph([graph(parsed(one), "one"), graph(parsed(other), "other")])
+
+
+class Broken(OxigraphGraph):
+    """A member that fails."""
+
+    is_remote = True
+
+    def __init__(self, error: Exception, *, times: int = 1000) -> None:
+        super().__init__(pyoxigraph.Store(), name="broken", fingerprint="0")
+        self.error, self.times, self.asked = error, times, 0
+
+    def select(self, query: Query) -> Solutions:
+        self.asked += 1
+        if self.asked > self.times:
+            return super().select(query)
+        raise self.error
+
+
+def test_one_graph_is_no_federation() -> None:
+    with pytest.raises(InputError):
+        FederatedGraph([graph([], "alone")])
+
+
+def test_what_two_members_hold_is_found_once_in_the_order_of_the_members() -> None:
+    both = two(":a :p :z , :b .", ":a :p :b , :c .")
+    found = both.select(Query.load("neighbours_forward").bind(entity=[ex("a")]))
+    assert [solution["object"] for solution in found][-1] == ex("c")
+    assert sorted(str(solution["object"]) for solution in found) == [str(ex(name)) for name in "bcz"]
+    assert found.complete
+
+
+def test_counts_are_added_and_a_union_of_counts_too() -> None:
+    both = two(":a :p :x , :y . :x :q :a .", ":a :p :z . :y :q :a .")
+    found = {str(count.step): count.count for count in predicates(both, [ex("a")], skip=()).items}
+    assert found == {f"<{E}p>": 3, f"^<{E}q>": 2}
+    (counted,) = both.select(Query.load("info_triples"))
+    assert counted["count"] == pyoxigraph.Literal(5)
+
+
+def test_blank_nodes_of_different_members_stay_apart() -> None:
+    both = two(":a :p _:x . _:x :q :one .", ":a :p _:x . _:x :q :other .")
+    found = neighbours(both, [ex("a")]).items
+    assert len(found[0].neighbours) == 2
+    assert sorted(str(path.end) for path in found[0].mediated) == [str(ex("one")), str(ex("other"))]
+    for path in found[0].mediated:
+        (source,) = both.sources_of(path.triples[1]) or ()
+        assert source == Source(str(path.end)[len(E) + 1 : -1])
+
+
+def test_the_class_of_one_graph_is_no_middle_in_another() -> None:
+    both = two(":a :p :m . :b :p :m . :a :q :n .", ":b :q :n . :thing a :m .")
+    found = shortest_paths(both, ex("a"), ex("b"))
+    assert [path.terms[1] for path in found.items] == [ex("n")]
+
+
+def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
+    broken = Broken(EndpointError("no route to it"))
+    both = FederatedGraph([graph(parsed(":a :p :b , :c ."), "one"), broken])
+    found = both.select(Query.load("neighbours_forward").bind(entity=[ex("a")]))
+    assert (len(found), found.complete, found.failed) == (2, False, ("broken",))
+    assert both.failures == ("broken did not reply to every query, so what it holds may be missing: no route to it",)
+    # What is not there is asked once, and never in smaller and smaller parts.
+    assert len(neighbours(both, [ex("a")]).items[0].neighbours) == 2
+    assert broken.asked == 1
+    assert both.afresh().failures == ()
+    assert both.remembering(both).failures == both.failures
+
+
+def test_E02_a_query_that_is_too_much_for_a_member_is_not_its_last() -> None:
+    broken = Broken(EndpointTimeoutError("30 s are over"), times=1)
+    both = FederatedGraph([graph(parsed(":a :p :b ."), "one"), broken])
+    query = Query.load("neighbours_forward").bind(entity=[ex("a")])
+    assert not both.select(query).complete
+    both.select(query)
+    assert broken.asked == 2
+    broken.times = 1000
+    for _ in range(5):
+        both.select(query)
+    assert broken.asked == 4
+
+
+def test_the_error_is_raised_if_every_member_fails() -> None:
+    both = FederatedGraph([Broken(EndpointError("first")), Broken(EndpointError("second"))])
+    with pytest.raises(EndpointError, match="first"):
+        both.select(Query.load("any"))
+
+
+def test_E09_the_member_whose_result_was_cut_is_named() -> None:
+    class Cutting(OxigraphGraph):
+        def select(self, query: Query) -> Solutions:
+            return replace(super().select(query), complete=False, reason="exactly 10 rows")
+
+    store = pyoxigraph.Store()
+    cutting = Cutting(store, name="cutting", fingerprint="0")
+    found = FederatedGraph([graph([], "one"), cutting]).select(Query.load("any"))
+    assert (found.complete, found.reason) == (False, "cutting: exactly 10 rows")
+
+
+def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
+    many = " , ".join(f":x{i}" for i in range(10_500))
+    both = two(f":hub :p {many} . :a :q :x77 .", ":b :q :x77 .")
+    (found,) = shortest_paths(both, ex("b"), ex("hub")).items
+    assert [str(term) for term in found.terms] == [str(ex(name)) for name in ("b", "x77", "hub")]
+    assert follow(both, ex("b"), PropertyPath.of(f"{E}q", f"^{E}q")).items == (ex("a"),)
+
+
+def test_a_predicate_has_the_label_that_another_graph_gives_to_its_property() -> None:
+    wikibase = "<http://wikiba.se/ontology#directClaim>"
+    one, other = f":P1 {wikibase} :p . :a :p :b .", ":P1 rdfs:label 'mentor'@en , 'Mentorin'@de ."
+    found = labels(two(one, other), [ex("p")], languages=("en",))
+    assert found == labels(graph(parsed(f"{one} {other}"), "whole"), [ex("p")], languages=("en",))
+    assert found[ex("p")].text == "mentor"
+
+
+def test_what_no_member_uses_is_not_joined() -> None:
+    sent: list[str] = []
+
+    class Telling(OxigraphGraph):
+        def select(self, query: Query) -> Solutions:
+            sent.append(query.name)
+            return super().select(query)
+
+    store = pyoxigraph.Store()
+    store.extend(parsed(":a rdfs:label 'A' ."))
+    both = FederatedGraph([Telling(store, name="one", fingerprint="0"), graph(parsed(":b :p :a ."), "other")])
+    assert labels(both, [ex("a")])[ex("a")].text == "A"
+    assert labels(both, [ex("b"), ex("a")])[ex("a")].text == "A"
+    assert sent.count("predicate_triples") == 1
+    assert "group_inverse" not in sent

@@ -1,0 +1,252 @@
+"""Questions to several graphs: the answers of one graph of them all, and evidence that says where it is from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyoxigraph
+import pytest
+import rdflib
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.cli._rendering import render
+from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
+from kgsparql.evidence import Evidence, EvidenceItem
+from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.label_merging import MergedLabels
+from kgsparql.label_rows import LabelRow
+from kgsparql.label_search import MemoryLabels
+from kgsparql.query import Query
+from kgsparql.rdf_output import answer_to_trig
+from kgsparql.retrievers import names
+from kgsparql.terms import IRI
+from tests.conftest import FIXTURES, ROOT
+from tests.unit.test_federated import Broken, divided, graph, parsed
+
+NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
+QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
+FILMS = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:mc owl:sameAs <http://dbpedia.org/resource/Marie_Curie> ; rdfs:label "Marya Salomea" .
+:madame_curie :portrays :mc ; rdfs:label "Madame Curie (1943)" ; :director :leroy .
+:leroy rdfs:label "Mervyn LeRoy" .
+:portrays rdfs:label "portrays" . :director rdfs:label "director" .
+<http://dbpedia.org/resource/Marie_Curie> owl:sameAs :unknown_elsewhere .
+"""
+DIRECTED = "Who directed the film that portrays Marie Curie?"
+
+
+@pytest.fixture(scope="module")
+def whole() -> KnowledgeBase:
+    return KnowledgeBase(graph(NOBEL, "whole"), embedder=None)
+
+
+@pytest.fixture(scope="module")
+def parts() -> KnowledgeBase:
+    return KnowledgeBase(divided(NOBEL, 3, Random(7)), embedder=None)  # noqa: S311 - divided the same way every time
+
+
+@pytest.fixture(scope="module")
+def films() -> KnowledgeBase:
+    members = [graph(NOBEL, "nobel"), graph(parsed(FILMS), "films")]
+    return KnowledgeBase(FederatedGraph(members), embedder=None)
+
+
+def said(answer: Answer) -> Any:
+    return (
+        answer.status,
+        [(a.label, a.markers) for a in answer.answers],
+        [(item.marker, item.text, {c.triple for c in item.triples}) for item in answer.evidence],
+        [(str(link.term), link.matched) for link in answer.linked],
+        answer.notes,
+    )
+
+
+@pytest.mark.parametrize("retriever", names())
+@pytest.mark.parametrize("asked", QUESTIONS[::10], ids=lambda asked: asked["id"])
+def test_the_answers_of_a_divided_graph_are_those_of_the_graph(
+    retriever: str, asked: dict[str, Any], whole: KnowledgeBase, parts: KnowledgeBase
+) -> None:
+    expected = whole.ask(asked["question"], retriever=retriever)
+    found = parts.ask(asked["question"], retriever=retriever)
+    assert said(found) == said(expected)
+    assert all(cited.verified for item in found.evidence for cited in item.triples)
+
+
+def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query(parts: KnowledgeBase) -> None:
+    answer = parts.ask("Who were the doctoral students of people who worked at the University of Paris?")
+    members = {member.name: member for member in parts.graph.members}  # type: ignore[attr-defined]
+    across = [item for item in answer.evidence if item.queries]
+    assert across, "no item has triples in several graphs"
+    for item in answer.evidence:
+        for cited in item.triples:
+            triple = (cited.triple.subject, cited.triple.predicate, cited.triple.object)
+            for source in cited.sources:
+                query = Query.load("verify").bind_rows(("subject", "predicate", "object"), [triple])
+                assert len(members[source.graph].select(query)) == 1
+    for item in across:
+        found = [s for own in item.queries for s in members[own.source].select(own.query)]
+        assert {(s["subject"], s["predicate"], s["object"]) for s in found} == {
+            (c.triple.subject, c.triple.predicate, c.triple.object) for c in item.triples
+        }
+        assert {own.source for own in item.queries} == set(item.graphs)
+
+
+def test_the_queries_of_several_graphs_are_shown(parts: KnowledgeBase) -> None:
+    answer = parts.ask("Who were the doctoral students of people who worked at the University of Paris?")
+    item = next(item for item in answer.evidence if item.queries)
+    shown = render(answer, "text", verbose=1)
+    assert f"of {item.queries[0].source}:" in shown
+    assert f"({', '.join(item.graphs)})" in render(answer, "text")
+    assert f"<summary>SPARQL of {item.queries[0].source}</summary>" in render(answer, "md")
+    data = next(one for one in json.loads(render(answer, "json"))["evidence"] if one["marker"] == item.marker)
+    assert [(q["source"], q["query"]) for q in data["queries"]] == [(q.source, q.query.text) for q in item.queries]
+    trig = answer_to_trig(answer)
+    assert trig.count("kgs:sourceQuery") == sum(len(i.queries) for i in answer.evidence)
+
+
+def test_one_graph_has_no_query_for_each_graph(whole: KnowledgeBase) -> None:
+    answer = whole.ask("Where was Marie Curie born?")
+    assert not any(item.queries for item in answer.evidence)
+    assert "(whole)" not in render(answer, "text")
+
+
+def test_an_answer_from_several_graphs_has_the_shape_that_is_promised(parts: KnowledgeBase) -> None:
+    pyshacl = pytest.importorskip("pyshacl")
+    answer = parts.ask("Who were the doctoral students of people who worked at the University of Paris?")
+    trig = answer_to_trig(answer)
+
+    def conforms(text: str) -> bool:
+        said = rdflib.Graph()
+        for quad in pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.TRIG):
+            if isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
+                said.parse(data=f"{quad.triple} .", format="nt")
+        shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
+        return bool(pyshacl.validate(said, shacl_graph=shapes)[0])
+
+    assert conforms(trig)
+    assert not conforms(trig.replace("schema:name", "schema:alternateName").replace("sh:select", "sh:ask"))
+
+
+@pytest.mark.parametrize("retriever", ["path_ranking", "mindmap", "think_on_graph"])
+def test_what_is_the_same_in_another_graph_is_linked_and_cited(retriever: str, films: KnowledgeBase) -> None:
+    answer = films.ask(DIRECTED, retriever=retriever)
+    links = {str(link.term): link for link in answer.linked}
+    assert links["<http://example.org/mc>"].matched == "same as"
+    assert links["<http://example.org/mc>"].mention == links["<http://dbpedia.org/resource/Marie_Curie>"].mention
+    assert "<http://example.org/unknown_elsewhere>" not in links, "nothing else is said of it"
+    (same,) = [item for item in answer.evidence if "same as" in item.text and len(item.triples) == 1]
+    assert [source.graph for source in same.triples[0].sources] == ["films"]
+    leroy = next(found for found in answer.answers if found.label == "Mervyn LeRoy")
+    assert same.marker in leroy.markers
+    assert same.marker in answer.cited
+    born = [found for found in answer.answers if same.marker not in found.markers]
+    assert all("films" not in answer.evidence[marker].graphs for found in born for marker in found.markers)
+
+
+def test_what_is_the_same_is_looked_for_once_and_only_among_several_graphs(films: KnowledgeBase) -> None:
+    events: list[Any] = []
+    films.ask(DIRECTED, emit=events.append)
+    asked = [e for e in events if getattr(e, "name", "") == "group_forward+group_inverse"]
+    assert len([e for e in asked if "sameAs" in e.text]) == 1
+    alone = KnowledgeBase(graph([*NOBEL, *parsed(FILMS)], "alone"), embedder=None).ask(DIRECTED)
+    assert all(link.matched != "same as" for link in alone.linked)
+
+
+def test_given_entities_have_equivalents_too(films: KnowledgeBase) -> None:
+    answer = films.ask("Who directed the film?", entities=["http://dbpedia.org/resource/Marie_Curie"])
+    assert [link.matched for link in answer.linked] == ["given", "same as"]
+
+
+def test_E22_a_graph_that_fails_is_named_in_the_answer() -> None:
+    members = [graph(NOBEL, "nobel"), Broken(EndpointError("nobody is there"))]
+    answer = KnowledgeBase(FederatedGraph(members), embedder=None).ask("Where was Marie Curie born?")
+    assert answer.answers[0].label == "Warsaw"
+    assert [n for n in answer.notes if "broken" in n and "nobody is there" in n]
+    assert all(cited.verified for item in answer.evidence for cited in item.triples)
+
+
+def test_a_later_question_asks_a_graph_again_that_failed() -> None:
+    broken = Broken(EndpointError("nobody is there"))
+    knowledge = KnowledgeBase(FederatedGraph([graph(NOBEL, "nobel"), broken]), embedder=None)
+    assert knowledge.ask("Where was Marie Curie born?", entities=["http://dbpedia.org/resource/Marie_Curie"]).notes
+    before = broken.asked
+    broken.times = 0
+    answer = knowledge.ask("Where was Marie Curie born?", entities=["http://dbpedia.org/resource/Marie_Curie"])
+    assert broken.asked > before
+    assert not [note for note in answer.notes if "broken" in note]
+
+
+def test_labels_of_several_graphs_are_one_index() -> None:
+    e = "http://example.org/"
+    one = MemoryLabels([LabelRow(f"{e}a", "Ann", "ann", degree=2), LabelRow(f"{e}b", "Annb", "annb", "derived")])
+    other = MemoryLabels(
+        [
+            LabelRow(f"{e}a", "Ann", "ann", degree=3),
+            LabelRow(f"{e}b", "Bob", "bob"),
+            LabelRow(f"{e}c", "Ann", "ann", kind="class"),
+        ]
+    )
+    both = MergedLabels({"one": one, "other": other})
+    assert [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])] == [
+        ("a", 5, "entity"),
+        ("c", 0, "class"),
+    ]
+    assert [row.text for row in both.exact(["annb", "bob"])] == ["Bob"]
+    assert both.vocabulary(["ann"]).counts["ann"] == 2
+    assert both.vocabulary(["ann"]).labels == 4
+    assert "nobody" not in both.vocabulary([]).counts
+    assert [row.iri[-1] for row in both.with_words(["ann"], limit=5)] == ["a", "c"]
+    assert not both.has_vectors
+
+
+def test_a_marker_is_given_once_to_items_that_come_later() -> None:
+    query = Query("q", "")
+    first = Evidence([EvidenceItem("path", "a", (), query), EvidenceItem("path", "b", (), query)])
+    more = Evidence([*first.keep(["P2"]), EvidenceItem("path", "c", (), query)])
+    assert [(item.marker, item.text) for item in more] == [("P2", "b"), ("P3", "c")]
+
+
+def test_graphs_of_any_kind_are_opened_together(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.ttl").write_text(f"<http://e.org/{name}> <http://e.org/p> <http://e.org/x> .")
+    load_store(tmp_path / "three.ttl", tmp_path / "store")
+    named = [str(tmp_path / "one.ttl"), str(tmp_path / "store"), str(tmp_path / "two.ttl"), "https://e.org/sparql"]
+    assert groups_of(named) == [[named[0], named[2]], [named[1]], [named[3]]]
+    opened = open_graph(named[:3])
+    assert isinstance(opened, FederatedGraph)
+    assert opened.name == f"{named[0]}, {named[2]}, {named[1]}"
+    found = opened.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), [_pair()]))
+    assert sorted(str(s["subject"]) for s in found) == [f"<http://e.org/{name}>" for name in ("one", "three", "two")]
+    assert isinstance(open_graph([named[1], named[1]]), OxigraphGraph)
+    with pytest.raises(OptionError, match="given without a file: base"):
+        open_graph([named[1], named[3]], base="http://e.org/")
+    with pytest.raises(InputError):
+        open_graph([named[1], str(tmp_path / "none.ttl")])
+    knowledge = kgsparql.open(*named[:3], embedder="none")
+    assert {link.term for link in knowledge.find("three")} >= {IRI("http://e.org/three")}
+
+
+def _pair() -> tuple[IRI, IRI]:
+    return IRI("http://e.org/x"), IRI("http://e.org/p")
+
+
+def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    members = [graph(NOBEL, "nobel"), graph(parsed(":a rdfs:label 'Aaa' ."), "large")]
+    knowledge = KnowledgeBase(FederatedGraph(members), embedder=None, note=told.append)
+    read = knowledge._index_of
+
+    def limited(graph: Any, cancel: Any) -> Any:
+        if graph.name == "large":
+            raise LimitError("large: its labels cannot all be read")
+        return read(graph, cancel)
+
+    monkeypatch.setattr(knowledge, "_index_of", limited)
+    assert knowledge._index_of_members(knowledge.graph, None).rows > 100  # type: ignore[arg-type]
+    assert told == ["what only one graph names cannot be found by its name: large: its labels cannot all be read"]

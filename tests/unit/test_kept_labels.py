@@ -1,0 +1,130 @@
+"""Labels of an endpoint in a file: of answers, bounded, and by pages."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgsparql.errors import StoreError
+from kgsparql.kept_labels import KeptLabels, Page, SeenLabels
+from kgsparql.label_joining import JoinedLabels, SliceLabels
+from kgsparql.label_rows import LabelRow, label_row
+from kgsparql.label_search import MemoryLabels
+from kgsparql.terms import normalised
+
+
+def row(text: str, name: str = "", **more: str) -> LabelRow:
+    return LabelRow(f"http://e.org/{name or text}", text, normalised(text), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> KeptLabels:
+    return KeptLabels(tmp_path / "place" / "labels.sqlite")
+
+
+def test_reading_makes_no_file(kept: KeptLabels) -> None:
+    assert (kept.newest(), kept.seen(["a"], up_to=9), kept.pages(), kept.paged()) == (0, [], {}, [])
+    kept.remember([])
+    assert not kept.path.parent.exists()
+
+
+def test_what_was_remembered_is_found_by_key_up_to_a_number(kept: KeptLabels) -> None:
+    kept.remember([row("Ann"), row("Bob"), row("Ann")])
+    first = kept.newest()
+    kept.remember([row("Ann", "other"), row("x' OR 1=1 --")])
+    assert [r.iri for r in kept.seen(["ann", "nobody"], up_to=first)] == ["http://e.org/Ann"]
+    assert len(kept.seen(["ann"], up_to=kept.newest())) == 2
+    assert [r.text for r in kept.seen([normalised("x' OR 1=1 --")], up_to=kept.newest())] == ["x' OR 1=1 --"]
+    assert kept.paged() == []
+
+
+def test_the_oldest_labels_of_answers_go_and_pages_stay(tmp_path: Path) -> None:
+    kept = KeptLabels(tmp_path / "labels.sqlite", most_seen=3)
+    kept.add_page("http://e.org/C", [row("Paged")], Page("http://e.org/Paged", 1, whole=True))
+    for name in "ABCDE":
+        kept.remember([row(name)])
+    assert [r.text for r in kept.seen(list("abcde"), up_to=kept.newest())] == ["C", "D", "E"]
+    assert kept.paged() == [row("Paged")]
+    assert kept.pages() == {"http://e.org/C": Page("http://e.org/Paged", 1, whole=True)}
+
+
+def test_an_entity_of_two_classes_is_one_row(kept: KeptLabels) -> None:
+    kept.add_page("a", [row("Ann")], Page("x", 1))
+    kept.add_page("b", [row("Ann"), row("Bob")], Page("y", 2))
+    assert kept.paged() == [row("Ann"), row("Bob")]
+
+
+def test_many_threads_remember_at_once(kept: KeptLabels) -> None:
+    threads = [
+        threading.Thread(target=lambda i=i: [kept.remember([row(f"n{i} {j}")]) for j in range(10)]) for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(kept.seen([f"n{i} {j}" for i in range(4) for j in range(10)], up_to=kept.newest())) == 40
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, not at all", b""])
+def test_a_file_that_is_none_of_ours(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "labels.sqlite"
+    path.write_bytes(content)
+    kept = KeptLabels(path)
+    if content:
+        with pytest.raises(StoreError, match=r"labels\.sqlite"):
+            kept.newest()
+        notes: list[str] = []
+        assert SeenLabels(kept, notes.append).beside((), ["ann"]) == []
+        assert "earlier answers" in notes[0]
+    else:
+        kept.remember([row("Ann")])
+        assert kept.newest() == 1
+
+
+def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "labels.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="not a file of labels"):
+        KeptLabels(path).remember([row("Ann")])
+
+
+def test_labels_of_later_answers_are_not_seen(kept: KeptLabels) -> None:
+    kept.remember([row("Ann")])
+    seen = SeenLabels(kept)
+    kept.remember([row("Bob")])
+    assert [r.text for r in seen.beside((), ["ann", "bob"])] == ["Ann"]
+    assert seen.beside({"http://e.org/Ann"}, ["ann"]) == []
+    assert seen.notes({"http://e.org/Bob"}) == ()
+    assert "'Ann'" in seen.notes({"http://e.org/Ann"})[0]
+
+
+def test_searches_are_joined() -> None:
+    first = MemoryLabels([row("Ann Lee"), row("Bob")])
+    second = SliceLabels(MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")]), "only a part")
+    joined = JoinedLabels([first, second])
+    assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
+    assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
+    assert len(joined.with_words(["ann"], limit=1)) == 1
+    assert joined.like("bobb", limit=3)[0].text == "Bob"
+    assert joined.vocabulary(["ann", "bob"]).counts == {"ann": 3, "bob": 1}
+    assert joined.vocabulary([]).labels == 5
+    assert joined.notes(()) == ("only a part",)
+    assert joined.notes({"http://e.org/Bob"}) == ()
+    assert not joined.has_vectors
+    assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
+    assert joined.about("Ann", ("en",)).exact(["bob"]) == [row("Bob")]
+
+
+def test_a_label_that_says_nothing_makes_no_row() -> None:
+    assert label_row("http://e.org/a", " ") is None
+    assert label_row("http://e.org/a", "http://e.org/a") is None
+    assert label_row("http://e.org/a", "?!") is None
+    made = label_row("http://e.org/a", " " + "x" * 1_000, degree=10**9)
+    assert made is not None
+    assert (len(made.text), made.degree) == (300, 10_001)

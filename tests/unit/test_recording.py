@@ -1,0 +1,170 @@
+"""Recordings: what a request came to, one time after the other, and how a replay tells it again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgsparql import errors
+from kgsparql.errors import CancelledError, KgsparqlError, ModelTimeoutError, RateLimitError, ReplayMissError
+from kgsparql.exchanges import Exchanges
+from kgsparql.recording import Recording
+
+ASKED = {"text": "ASK {}"}
+EVERY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, KgsparqlError)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "snapshot" / "exchanges.sqlite"
+
+
+def told(recording: Recording, request: dict[str, Any] = ASKED) -> object:
+    try:
+        return recording.get("query", request)
+    except KgsparqlError as error:
+        return type(error), error.to_json()
+
+
+def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> None:
+    with Recording(file, mode="write") as recording:
+        assert recording.get("query", ASKED) is None
+        recording.put("query", ASKED, {"n": 1})
+        assert recording.get("query", ASKED) == {"n": 1}
+        assert recording.get("model", ASKED) is None
+    with Recording(file, mode="write") as another:
+        assert another.get("query", ASKED) is None, "another run asks for itself"
+        another.put("query", ASKED, {"n": 2})
+    with Recording(file, mode="only") as replay:
+        assert [replay.get("query", ASKED) for _ in range(3)] == [{"n": 2}] * 3
+
+
+def test_the_replies_of_a_run_come_in_their_order_and_the_last_stays(file: Path) -> None:
+    with Recording(file, mode="write") as recording:
+        recording.fail("query", ASKED, RateLimitError("wait", hint="a while", url="http://e.org/", status=429))
+        recording.put("query", ASKED, {"n": 1}, again=True)
+        assert recording.get("query", ASKED) is None, "it is to be asked again"
+        recording.put("query", ASKED, {"n": 2})
+    with Recording(file, mode="only") as replay:
+        kind, error = told(replay)  # type: ignore[misc]
+        assert kind is RateLimitError
+        assert (error["message"], error["hint"], error["detail"]["status"]) == ("wait", "a while", 429)
+        assert [told(replay) for _ in range(3)] == [{"n": 1}, {"n": 2}, {"n": 2}]
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_every_error_is_raised_as_it_was(file: Path, kind: type[KgsparqlError]) -> None:
+    made = kind("what is wrong", hint="what to do", code="E_SOME", path="a", number=3, list=["x"])
+    with Recording(file, mode="write") as recording:
+        recording.fail("query", ASKED, made)
+    if kind is CancelledError:
+        assert not file.exists(), "that somebody stopped it says nothing about who was asked"
+        return
+    with Recording(file, mode="only") as replay:
+        assert told(replay) == (kind, made.to_json())
+        assert told(replay) == (kind, made.to_json()), "asked more often than it was recorded"
+        assert told(replay) == (kind, made.to_json())
+
+
+@settings(max_examples=60, deadline=None)
+@given(outcomes=st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(0, 9)), max_size=12))
+def test_a_replay_tells_what_the_run_was_told(outcomes: list[tuple[int, bool, int]], tmp_path_factory: Any) -> None:
+    file = tmp_path_factory.mktemp("recording") / "exchanges.sqlite"
+    heard = []
+    with Recording(file, mode="write") as recording:
+        for which, is_failure, number in outcomes:
+            request = {"which": which}
+            kept = recording.get("query", request)
+            if kept is None and is_failure:
+                error = ModelTimeoutError(f"late {number}")
+                recording.fail("query", request, error)
+                heard.append((which, (type(error), error.to_json())))
+                continue
+            if kept is None:
+                recording.put("query", request, kept := {"n": number})
+            heard.append((which, kept))
+    with Recording(file, mode="only") as replay:
+        assert [(which, told(replay, {"which": which})) for which, _ in heard] == heard
+
+
+def test_what_is_measured_is_as_it_was_time_after_time(file: Path) -> None:
+    with Recording(file, mode="write") as recording:
+        assert [recording.settled("clock", {}, {"s": s})["s"] for s in (0.1, 0.2)] == [0.1, 0.2]
+    with Recording(file, mode="only") as replay:
+        assert [replay.settled("clock", {}, {"s": 9.9})["s"] for _ in range(3)] == [0.1, 0.2, 0.2]
+        assert replay.told("clock", {"another": 1}) is None
+
+
+def test_a_miss_names_what_was_asked_and_the_snapshot(file: Path) -> None:
+    with Recording(file, mode="only") as replay, pytest.raises(ReplayMissError) as caught:
+        replay.get("query", ASKED, what="query labels to http://e.org/")
+    assert caught.value.message == f"not recorded in {file.parent}: query labels to http://e.org/"
+    assert caught.value.detail["request"] == ASKED
+    assert not file.parent.exists()
+
+
+def test_nobody_asks_the_same_at_the_same_time(file: Path) -> None:
+    running, most, replies = [], [], []
+
+    def ask(recording: Recording, request: dict[str, Any]) -> None:
+        with recording.alone("query", request):
+            kept = recording.get("query", request)
+            if kept is None:
+                running.append(1)
+                most.append(len(running))
+                time.sleep(0.05)
+                recording.put("query", request, kept := {"n": len(most)})
+                running.pop()
+            replies.append(kept)
+
+    with Recording(file, mode="write") as recording:
+        threads = [threading.Thread(target=ask, args=(recording, ASKED)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert most == [1]
+    assert replies == [{"n": 1}] * 6
+
+
+def test_whoever_waits_can_be_stopped(file: Path) -> None:
+    cancel, holds, done = threading.Event(), threading.Event(), threading.Event()
+    with Recording(file, mode="write") as recording:
+
+        def hold() -> None:
+            with recording.alone("query", ASKED):
+                holds.set()
+                done.wait(20)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert holds.wait(20)
+        threading.Timer(0.1, cancel.set).start()
+        try:
+            with pytest.raises(CancelledError), recording.alone("query", ASKED, cancel=cancel):
+                pass
+            with recording.alone("query", ASKED, within_s=0.05):
+                pass  # its own time is over first: the asking says so
+            with recording.alone("query", {"text": "another"}, cancel=cancel):
+                pass
+        finally:
+            done.set()
+            thread.join()
+
+
+def test_a_recording_is_a_store_of_exchanges_like_any_other(file: Path) -> None:
+    with Recording(file, mode="write") as recording:
+        recording.put("model", ASKED, {"n": 1})
+        recording.put("query", ASKED, {"n": 2})
+        assert list(recording.all("query")) == [(ASKED, {"n": 2})]
+    with Exchanges(file) as plain:
+        assert plain.get("model", ASKED) == {"n": 1}
+        assert not plain.is_recording
+        plain.fail("model", ASKED, RateLimitError("wait"))
+        assert plain.get("model", ASKED) == {"n": 1}, "a cache keeps no failures"

@@ -1,0 +1,127 @@
+"""What of a question gets into the text searches of engines, and how its names are spelled."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgsparql.errors import QueryBindingError
+from kgsparql.graphs.profiles import TextSearch
+from kgsparql.graphs.text_search import label_search, search_words, wikidata_search
+from kgsparql.query import Query
+from kgsparql.spellings import MAX_SPELLINGS, Spellings
+from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.vocabulary import LABELS
+
+VENDOR = sorted((Path(__file__).parents[2] / "queries" / "text_search").glob("*.rq"))
+BY_WORDS: tuple[TextSearch, ...] = ("bif:contains", "graphdb", "jena", "qlever")
+OPERATORS = ["' OR '", '"', "NOT", "a*", "x~2", "f:b", "\\", "}"]
+TEXTS = st.lists(
+    st.one_of(st.text(max_size=20), st.sampled_from(["' OR '", '"', "NOT", "a*", "x~2", "f:b", "\\", "}"]))
+)
+
+
+@given(TEXTS)
+def test_T1_only_words_get_into_a_text_search_of_virtuoso(texts: list[str]) -> None:
+    literal = search_words("bif:contains", texts)
+    told = [char for text in texts for char in text if char.isalnum()]
+    assert (literal is None) == (not told)
+    if literal is not None:
+        parts = literal.value.split(" AND ")
+        assert all(part[0] == part[-1] == "'" and part[1:-1].isalnum() for part in parts)
+        assert all(part == part.lower() or not part.lower().isalnum() for part in parts)
+
+
+@given(TEXTS, st.sampled_from(["jena", "graphdb", "qlever"]))
+def test_T1_no_operator_gets_into_a_text_search_of_lucene_or_qlever(texts: list[str], kind: TextSearch) -> None:
+    literal = search_words(kind, texts)
+    if literal is not None:
+        words = literal.value.split(" " if kind == "qlever" else " AND ")
+        assert all(word.isalnum() for word in words)
+        assert not {"AND", "OR", "NOT", "TO"} & set(words)
+
+
+@given(TEXTS, st.sampled_from(BY_WORDS))
+def test_T1_a_text_search_is_the_same_query_whatever_the_words(texts: list[str], kind: TextSearch) -> None:
+    def shape(words: list[str]) -> str:
+        asked = label_search(kind, [words], predicates=LABELS[:2], languages=["en", ""], limit=7)
+        return re.sub(r'"(?:[^"\\]|\\.)*"', '""', asked.text)
+
+    if search_words(kind, texts) is not None:
+        assert shape(texts) == shape(["curie"])
+        assert "?words" not in shape(texts)
+
+
+@given(st.text(min_size=1, max_size=30))
+def test_T1_a_name_is_a_literal_of_wikidatas_search(name: str) -> None:
+    query = wikidata_search([name], languages=["en"])
+    assert query.empty == (not name.strip())
+    if name.strip():
+        assert f"VALUES ?words {{ {Literal(name)} }}" in query.text
+
+
+def test_words_that_say_nothing_are_not_searched() -> None:
+    assert label_search("bif:contains", [["?!"], []], predicates=LABELS, languages=["en"], limit=5).empty
+
+
+@pytest.mark.parametrize("file", VENDOR, ids=lambda file: file.stem)
+def test_each_text_search_says_what_it_is(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert re.match(r"#\+ summary: \S.*\.\n#\+ parameters: \[.*\]\n#\+ variables: \[.*\]\n", text)
+    said = re.search(r"#\+ parameters: \[(.*)\]", text)
+    assert said is not None
+    assert set(re.findall(r"\w+", said[1])) == set(re.findall(r"VALUES \?(\w+) \{ UNDEF \}", text))
+    assert "wikibase:label" not in text
+
+
+def test_no_portable_query_has_an_extension_and_no_text_search_is_one_of_them() -> None:
+    assert [file.stem for file in VENDOR] == ["bif_contains", "graphdb", "jena", "mwapi", "qlever"]
+
+
+def test_a_constant_takes_the_place_of_a_parameter() -> None:
+    query = Query("q", "SELECT ?s { VALUES ?o { UNDEF } ?s ?p ?o . ?s ?other ?o }")
+    assert (
+        query.fix(o=IRI("http://e.org/a")).text == "SELECT ?s { ?s ?p <http://e.org/a> . ?s ?other <http://e.org/a> }"
+    )
+    assert query.fix(o=Literal("\\1 ?o")).text.count(r'"\\1 ?o"') == 2
+    with pytest.raises(QueryBindingError, match="no parameter"):
+        query.fix(x=Literal("a"))
+    with pytest.raises(QueryBindingError):
+        query.fix(o=BlankNode())
+
+
+def test_spellings_of_a_question_begin_with_its_names() -> None:
+    found = Spellings("Which cities of the USA did Penicillin's Alexander Fleming visit?", ("en",))
+    assert found.exact[0] == "USA"
+    assert {"Alexander Fleming", "penicillin", "Cities", "City", "city", "USA"} <= set(found.exact)
+    assert "of" not in found.exact
+    assert ("Alexander", "Fleming") in found.searches
+    assert "city" not in {word for words in found.searches for word in words}
+
+
+def test_a_name_may_have_small_words_and_an_article() -> None:
+    found = Spellings("Who wrote The Lord of the Rings and The Last Man?", ("en",))
+    assert {"The Lord of the Rings", "Lord of the Rings", "The Last Man", "Last Man"} <= set(found.exact)
+    assert ("Last", "Man") in found.searches
+    assert "The Lord of the Rings" not in found.names  # an article is looked up, not searched for
+    assert "Lord of the Rings and The Last Man" in found.names
+
+
+def test_a_question_without_capitals_is_looked_up_with_them() -> None:
+    found = Spellings("where was marie curie born", ("en",))
+    assert {"Marie Curie", "marie curie", "Marie curie"} <= set(found.exact)
+    assert not found.is_cased
+    assert found.names == ("marie curie born",)
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_spellings_that_are_not_too_many(text: str) -> None:
+    found = Spellings(text, ("en", "de"))
+    assert len(found.exact) == len(set(found.exact)) <= MAX_SPELLINGS
+    assert all(spelling.strip() for spelling in found.exact)
+    assert all(words for words in found.searches)
+    assert found.names == Spellings(text, ("en", "de")).names
