@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
     from kgsparql.graph import KnowledgeGraph, Solutions
-    from kgsparql.graphs import EndpointGraph, OxigraphGraph, open_graph
+    from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.language_model import LanguageModel
     from kgsparql.linking import LinkedEntity, Mention
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kgsparql.query import Query
     from kgsparql.retriever import Retriever
     from kgsparql.session import Session
+    from kgsparql.snapshots import Snapshot
     from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
 
 _MODULES = {
@@ -37,7 +38,7 @@ _MODULES = {
     "errors": ("KgsparqlError",),
     "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
     "graph": ("KnowledgeGraph", "Solutions"),
-    "graphs": ("EndpointGraph", "OxigraphGraph", "open_graph"),
+    "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
     "knowledge_base": ("KnowledgeBase", "open"),
     "language_model": ("LanguageModel",),
     "linking": ("LinkedEntity", "Mention"),
@@ -46,6 +47,7 @@ _MODULES = {
     "query": ("Query",),
     "retriever": ("Retriever",),
     "session": ("Session",),
+    "snapshots": ("Snapshot",),
     "terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
@@ -82,6 +84,7 @@ __all__ = [
     "Retrieval",
     "Retriever",
     "Session",
+    "Snapshot",
     "Solutions",
     "Source",
     "Term",

@@ -179,6 +179,7 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
         session.lose(found.failure)
     if found.unanswered:
         why = "the endpoint cut the results" if found.failure is None else found.failure.message
+        why = "; ".join(session.graph.failures) or why
         session.notes.append(f"{found.unanswered} cited triples could not be looked up again: {why}")
     session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
     lost = frozenset(found.lost)

@@ -6,26 +6,26 @@ import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
-from kgsparql.errors import EndpointError, QueryError
+from kgsparql.errors import EndpointError, InputError, QueryError
 from kgsparql.exploration.asking import ask_all
+from kgsparql.found_labels import FoundLabels
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikidata_search
 from kgsparql.kept_labels import SeenLabels
 from kgsparql.label_rows import Kind, LabelRow, Role, label_row, with_short
-from kgsparql.label_search import MemoryLabels, Vocabulary
+from kgsparql.label_search import Vocabulary
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.spellings import Spellings
-from kgsparql.terms import IRI, Literal, Term, normalised
+from kgsparql.terms import IRI, Literal, Term, normalised, printable
 from kgsparql.vocabulary import ALTERNATIVE_LABELS, LABELS, PREDICATE_LABEL_LINKS
-from kgsparql.words import stem, words
+from kgsparql.words import words
 
 __all__ = ["EndpointLabels"]
 
@@ -37,11 +37,6 @@ MAX_NAMES = 10
 """Names that Wikidata's search is asked for: each is a request that it sends on."""
 MAX_TEXTS = 2_000
 """Texts whose labels are remembered, in a process that lives long."""
-ASSUMED_LABELS = 10_000
-"""Labels that a graph is taken to have, at least, when a word is judged by how few of those found have it."""
-COMMON = 0.02
-"""Share of them that have a word of which more labels were found than are read."""
-
 _Search: TypeAlias = tuple[str, ...]
 
 
@@ -157,7 +152,7 @@ class EndpointLabels:
         return [_Name(row.iri, row.text, row.role, row.language) for row in rows]
 
     def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> dict[str, list[_Name]]:
-        literals = [Literal(text, language=tag) if tag else Literal(text) for text in texts for tag in tags]
+        literals = [_literal(text, tag) for text in texts for tag in tags]
 
         def query_of(chunk: Sequence[Term], bound: int) -> Query:
             return query.bind(label=chunk).limit(bound + 1)
@@ -280,60 +275,6 @@ written as in the question: {error.message}"
         return self._kind == "wikibase:mwapi"
 
 
-class FoundLabels(MemoryLabels):
-    """What was found for one text.
-
-    :param vectors: those that were made, by text; more are added when they are wanted.
-    :param common: words that more labels have than were read.
-    :param small: words that are taken for those of classes and predicates, whose labels are not all at hand.
-    """
-
-    def __init__(
-        self,
-        rows: Iterable[LabelRow],
-        vectors: dict[str, NDArray[np.float32]],
-        embedder: Embedder | None = None,
-        common: Collection[str] = (),
-        small: Collection[str] = (),
-    ) -> None:
-        super().__init__(rows)
-        self._small = small
-        self._vectors = vectors
-        self._embedder = embedder
-        self._common = common
-
-    @property
-    def has_vectors(self) -> bool:  # type: ignore[override]
-        """As :meth:`LabelSearch.has_vectors`."""
-        return self._embedder is not None
-
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        found = Vocabulary.of(self.rows)
-        labels = max(found.labels, ASSUMED_LABELS)
-        counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
-        stems = found.type_stems | {stem(word) for word in self._small}
-        return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`; texts get their vectors here."""
-        by_text: dict[str, list[LabelRow]] = defaultdict(list)
-        for row in self.rows:
-            by_text[row.text].append(row)
-        texts = sorted(by_text)
-        missing = [text for text in texts if text not in self._vectors]
-        if missing and self._embedder is not None:
-            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-        if not texts:
-            return [[] for _ in vectors]
-        matrix = np.stack([self._vectors[text] for text in texts])
-        found = []
-        for cosines in vectors @ matrix.T:
-            best = np.argsort(-cosines.round(6), kind="stable")[:limit]
-            found.append([(row, float(cosines[i])) for i in best for row in by_text[texts[i]]])
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Name:
     iri: str
@@ -360,6 +301,13 @@ class _Seen:
         if len(self.texts) >= MAX_TEXTS:
             for kept in (self.texts, self.exact, self.searched, self.kinds, self.degrees, self.vectors):
                 kept.clear()
+
+
+def _literal(text: str, language: str) -> Literal:
+    try:
+        return Literal(text, language=language) if language else Literal(text)
+    except ValueError as error:
+        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
 
 
 def _rivals_first(names: Sequence[_Name], entities: Sequence[str]) -> list[str]:

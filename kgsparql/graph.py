@@ -36,6 +36,11 @@ class Solutions(Sequence[Solution]):
     invalid: int = 0
     failed: tuple[str, ...] = ()
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more, and asking for less could bring them: not so what a graph that failed would say."""
+        return not self.complete and (not self.failed or bool(self.reason))
+
     @overload
     def __getitem__(self, index: int) -> Solution: ...
     @overload

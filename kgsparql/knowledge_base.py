@@ -452,10 +452,13 @@ class KnowledgeBase:
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
         from kgsparql.graph_info import graph_info
-        from kgsparql.label_index import open_label_index
+        from kgsparql.label_index import is_looked_up, open_label_index
 
         index = open_label_index(self.graph, self.index_directory)
         made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
+        if is_looked_up(self.graph, self.index_directory):
+            pages = self._kept_of(self.graph).pages()
+            made = "looked up for each question" + "".join(f", {p.entities:,} of <{c}>" for c, p in pages.items())
         if len(self.passages):
             made += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)

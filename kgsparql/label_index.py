@@ -27,6 +27,7 @@ __all__ = [
     "build_label_index",
     "build_slice",
     "index_directory",
+    "is_looked_up",
     "kept_labels",
     "label_index",
     "open_label_index",
@@ -76,7 +77,7 @@ def label_index(
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
     remote = is_remote(graph)
-    if remote and (_shared_address(graph) is not None or _large(directory).exists()):
+    if is_looked_up(graph, directory):
         return looked_up(graph, kept, candidates or embedder)
     found = _opened_or_embedded_again(graph, directory, embedder, label_predicates)
     if found is not None:
@@ -107,6 +108,11 @@ def label_index(
     except StoreError as error:
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return LabelIndex(MemoryLabels(rows), len(rows), texts, note=note)
+
+
+def is_looked_up(graph: IndexedGraph, directory: Path) -> bool:
+    """Whether the labels of a graph are known to be too many to be read, or are a public endpoint's."""
+    return is_remote(graph) and (_shared_address(graph) is not None or _large(directory).exists())
 
 
 def _large(directory: Path) -> Path:

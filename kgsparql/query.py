@@ -31,6 +31,8 @@ _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
 _NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 """A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph."""
 _TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
+_SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
+_NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
@@ -62,6 +64,16 @@ class Query:
         """
         text, counts, join = _loaded(name)
         return cls(name, text, counts=counts, join=join)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that are selected by name.
+
+        >>> sorted(Query("q", "SELECT DISTINCT ?n0 (?n2 AS ?end) WHERE { ?n0 ?p ?n2 }").variables)
+        ['end', 'n0']
+        """
+        head = _SELECTED.search(_COMMENT.sub("", self.text))
+        return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
 
     def bind(self, **values: Iterable[Term]) -> Query:
         """Fill every ``VALUES ?name { UNDEF }``, and every ``?name NOT IN ("")``, of the named parameters.
@@ -165,7 +177,8 @@ class Query:
         joined = "\n  UNION\n".join(f"  {{ {body} }}" for body in bodies)
         text = f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}"
         counts = frozenset[str]().union(*(query.counts for query in arms))
-        return cls(name, text, empty=not arms, counts=counts, arms=tuple(arms))
+        leaves = tuple(leaf for query in arms for leaf in query.arms or (query,))
+        return cls(name, text, empty=not arms, counts=counts, arms=leaves)
 
     @classmethod
     def walk(

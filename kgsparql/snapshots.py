@@ -16,6 +16,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -80,7 +81,11 @@ class Snapshot:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None or isinstance(error, Exception):
+            with suppress(StoreError) if error is not None else nullcontext():
+                self.close()  # what was wrong first is what is said
+        else:
+            self.exchanges.close()  # who stops a run does not wait for the triples; the next recording writes them
 
     @property
     def cache(self) -> Path:

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
 
@@ -149,22 +150,28 @@ def _is_latin_mark(char: str) -> bool:
 
 
 def spellings(term: IRI | Literal) -> tuple[str, ...]:
-    """What ``STR`` may say of a term that an endpoint returned: of a truth value or a float it may be the long form.
+    """What ``STR`` may say of a term that an endpoint returned.
+
+    That of a float may be its long form; Virtuoso also writes truth values as numbers, and years without zeros.
 
     >>> xsd = "http://www.w3.org/2001/XMLSchema#"
     >>> spellings(Literal("3e+08", datatype=IRI(xsd + "double")))
     ('3e+08', '300000000')
     >>> spellings(Literal("1", datatype=IRI(xsd + "boolean")))
     ('1', 'true')
+    >>> spellings(Literal("-0044-03-15", datatype=IRI(xsd + "date")))
+    ('-0044-03-15', '-044-03-15')
     """
     if isinstance(term, IRI) or not term.datatype.value.startswith(_XSD):
         return (term.value,)
     kind, other = term.datatype.value.removeprefix(_XSD), ""
     if kind == "boolean":
-        other = {"1": "true", "0": "false"}.get(term.value, "")
+        other = _OTHER_TRUTH.get(term.value, "")
     elif kind in {"double", "float"}:
         with suppress(ValueError):
             other = f"{float(term.value):.15g}"
+    elif kind in {"date", "dateTime"}:
+        other = term.value.replace("-0", "-", 1) if term.value.startswith("-0") else ""
     return tuple(dict.fromkeys((term.value, other or term.value)))
 
 

@@ -113,7 +113,8 @@ def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
     """What several graphs said, each of all triples."""
     if len(parts) == 1:
         return parts[0]
-    whole = _LookedUp(failure=next((part.failure for part in parts if part.failure is not None), None))
+    failures = [part.failure for part in parts if part.failure is not None]
+    whole = _LookedUp(failure=failures[0] if len(failures) == len(parts) else None)
     for part in parts:
         whole.held |= part.held
         whole.open_ |= part.open_

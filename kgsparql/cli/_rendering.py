@@ -87,7 +87,8 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
             yield from _item_lines(item, answer.labels, told_graphs=is_of_several)
             if verbose >= 1:
                 for title, text in _queries(item):
-                    yield from (f"        {line}" for line in [*filter(None, [title]), *text.splitlines()])
+                    lines = [title, *text.splitlines()] if title else text.splitlines()
+                    yield from (f"        {line}" for line in lines if not line.startswith("#+"))
     if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "Notes"

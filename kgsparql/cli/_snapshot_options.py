@@ -39,6 +39,11 @@ class SnapshotOptions:
         ),
     ] = None  # fmt: skip
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether something is to be recorded or replayed."""
+        return self.record is not None or self.replay is not None
+
     @contextmanager
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
         """The snapshot, as long as the ``with`` lasts; ``None`` if neither is wanted.

@@ -58,6 +58,8 @@ def query(
     if text == "-" and "-" in named:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     text = _read(text)
+    if snapshots.is_wanted and not names_endpoint(named):
+        raise OptionError("--record and --replay: a query to a local graph asks nobody else", hint="leave it out")
     with c.progress(quiet=graph.quiet) as shown, snapshots.opened(graph.say, "query", sparql=text) as snapshot:
         # The worker cannot read our stdin: what comes from there is read here and sent to it.
         remote = _endpoint(graph, snapshot) if names_endpoint(named) else None

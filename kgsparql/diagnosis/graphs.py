@@ -47,7 +47,7 @@ def _checks(group: Sequence[str], timeout_s: float, note: Callable[[str], None])
     """Checks of the sources of one graph."""
     if names_endpoint(group):
         try:
-            graph = open_graph(group)
+            graph = open_graph(group, cache=False)
         except KgsparqlError as error:
             yield failed("endpoint", error)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
@@ -13,7 +13,18 @@ from kgsparql.paths import Direction
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
-__all__ = ["BOUND", "FAR", "Asked", "ask_all", "entities_of", "far_end", "order_key", "skipping", "union_of"]
+__all__ = [
+    "BOUND",
+    "FAR",
+    "Asked",
+    "ask_all",
+    "entities_of",
+    "far_end",
+    "order_key",
+    "selected",
+    "skipping",
+    "union_of",
+]
 
 BOUND = 10_000
 """Solutions of one query that are worth fetching; a chunk with more is asked about in parts."""
@@ -65,7 +76,7 @@ def ask_all(
     while todo:
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
-        found = graph.select(query_of(chunk, at_most))
+        found = selected(graph, query_of(chunk, at_most))
         if (found.complete or found.failed or found.invalid) and sum(map(weight, found)) + found.left_out <= at_most:
             asked.solutions.extend(found)
             continue
@@ -132,6 +143,21 @@ def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:
 def union_of(arms: Sequence[Query]) -> Query:
     """A single query as it is, several as one union."""
     return arms[0] if len(arms) == 1 else Query.union(arms)
+
+
+def selected(graph: KnowledgeGraph, query: Query) -> Solutions:
+    """The solutions of a query all of whose variables are bound; of a union, each solution as one of its arms has it.
+
+    In a large union Virtuoso now and then leaves a variable unbound that the arm by itself binds: then each is asked.
+    """
+    found = graph.select(query)
+    shapes = {arm.variables for arm in query.arms}
+    if len(query.arms) < 2 or all(frozenset(solution) in shapes for solution in found):
+        return found
+    parts = [graph.select(arm) for arm in query.arms]
+    solutions = tuple(solution for part in parts for solution in part)
+    first = next((part for part in parts if not part.complete), found)
+    return replace(first, variables=found.variables, solutions=solutions, complete=all(p.complete for p in parts))
 
 
 def far_end(solution: Solution) -> tuple[Direction, Term]:

@@ -45,20 +45,23 @@ def labels(
     languages: Sequence[str] = ("en",),
     predicates: Sequence[IRI] = LABELS,
 ) -> dict[Term, Label]:
-    """A label for every term; one query per chunk, and one more for terms that no known predicate labels.
+    """A label for every term; one query per chunk, and one more for terms that have none in these languages.
 
-    The best language first, then the best label predicate, then the first text in lexical order. A predicate may be
-    labelled on another node, as Wikidata's are. In a graph with predicates of its own, one that is called ``name``,
-    ``label``, ``prefLabel`` or ``title`` is taken for a label. Without any, an IRI is called by its local name
-    (``derived``), a literal by its own text, and a blank node ``[]``.
+    Those are the languages given, ``mul``, no tag, and English. Of the 300 that Wikidata has, others are asked for only
+    where there is none of these. The best language comes first, then the best label predicate, then the first text in
+    lexical order. A predicate may be labelled on another node, as Wikidata's are. In a graph with predicates of its
+    own, one that is called ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label. Without any, an IRI is
+    called by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
     """
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
-    best = dict(_best_labels(_label_solutions(graph, iris, predicates, languages), languages, predicates))
-    if others := [term for term in iris if term not in best]:
-        best |= _best_labels(_label_solutions(graph, others, predicates, ()), languages, predicates)
-    best |= _best_labels(_names(graph, [term for term in iris if term not in best]), languages, ())
+    own = [query.bind(range=_ranges(languages)) for query in _label_queries(predicates)]
+    best = dict(_best_labels(_of_all(graph, own, iris), languages, predicates))
+    rest = [term for term in iris if term not in best]
+    found = _of_all(graph, [*_label_queries(predicates), Query.load("labels_by_name")], rest)
+    best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
+    best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
         if isinstance(term, IRI):
             named[term] = best.get(term) or Label("[]" if is_mediator(term) else local_name(term), derived=True)
@@ -69,17 +72,17 @@ def labels(
     return named
 
 
-def _label_solutions(
-    graph: KnowledgeGraph, iris: Sequence[IRI], predicates: Sequence[IRI], languages: Sequence[str]
-) -> list[Solution]:
-    """The labels of these terms in some languages and those that any reader is given; without any, in all."""
-    own = Query.load("labels").bind(predicate=predicates)
+def _label_queries(predicates: Sequence[IRI]) -> list[Query]:
+    """The queries for labels, on a term itself and on another node; still to be bound to terms."""
     linked = Query.load("labels_linked").bind(predicate=predicates, link=PREDICATE_LABEL_LINKS)
-    if languages:
-        own, linked = (query.bind(range=_ranges(languages)) for query in (own, linked))
+    return [Query.load("labels").bind(predicate=predicates), linked]
+
+
+def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]) -> list[Solution]:
+    """What these queries find together, of terms that have too many solutions those that were seen."""
 
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
-        return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in (own, linked)])
+        return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in queries])
 
     asked = ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"])
     return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
@@ -100,11 +103,9 @@ def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> Aske
     )
 
 
-def _names(graph: KnowledgeGraph, iris: Sequence[IRI]) -> list[Solution]:
-    """What predicates of the graph's own call these terms; titles only of those that have nothing else."""
-    query = Query.load("labels_by_name")
-    asked = _about(graph, query, iris)
-    found = [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+def _names(solutions: Iterable[Solution]) -> list[Solution]:
+    """What predicates of the graph's own call terms; titles only of those that have nothing else."""
+    found = list(solutions)
     named = {s["entity"] for s in found if not _is_title(s)}
     return [s for s in found if s["entity"] not in named or not _is_title(s)]
 

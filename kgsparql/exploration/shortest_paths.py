@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, entities_of, far_end, order_key, union_of
+from kgsparql.exploration.asking import BOUND, entities_of, far_end, order_key, selected, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
@@ -119,16 +119,16 @@ def _first_query(
         arm.bind(entity=[side.end]).limit(few + 1) for side in (near, far) for arm in link_arms(side.direction, rules)
     ]
     arms.append(Query.load("classes").bind(entity=[near.end, far.end]))
-    solutions = graph.select(union_of(arms))
+    solutions = selected(graph, union_of(arms))
     direct = {way_of(solution, {near.end}): None for solution in solutions if "entity" not in solution}
     if direct:
-        return [(near.end, way) for way in direct], solutions.complete and len(direct) <= enough, rules
+        return [(near.end, way) for way in direct], not solutions.is_cut and len(direct) <= enough, rules
     classes = {solution["entity"] for solution in solutions if "predicate" not in solution}
     if classes == {near.end, far.end}:
         return [], True, replace(rules, classes=True)
     for side in (near, far):
         links = [s for s in solutions if "predicate" in s and s["entity"] == side.end]
-        if solutions.complete and max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
+        if not solutions.is_cut and max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
             side.take(graph, rules, links)
     return [], True, rules
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import entities_of, order_key, union_of
+from kgsparql.exploration.asking import entities_of, order_key, selected, union_of
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graph import KnowledgeGraph, Solution
@@ -112,9 +112,9 @@ def _asked(graph: KnowledgeGraph, arms: Sequence[Query]) -> tuple[list[Solution]
     complete = True
     some = [arm for arm in arms if not arm.empty]
     for at in range(0, len(some), MAX_ARMS):
-        found = graph.select(union_of(some[at : at + MAX_ARMS]))
+        found = selected(graph, union_of(some[at : at + MAX_ARMS]))
         solutions += found
-        complete = complete and found.complete
+        complete = complete and not found.is_cut
     return solutions, complete
 
 

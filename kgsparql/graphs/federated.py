@@ -75,11 +75,12 @@ class FederatedGraph:
     @property
     def failures(self) -> tuple[str, ...]:
         """The members that failed, and how, a line each."""
-        return tuple(
-            f"{self.members[at].name} did not reply to every query, so what it holds may be missing: "
-            f"{failure.error.message}"
-            for at, failure in sorted(self._failed.items())
-        )
+        told = []
+        for at, failure in sorted(self._failed.items()):
+            name, said = self.members[at].name, failure.error.message
+            about = said if said.startswith(name) else f"{name}: {said}"
+            told.append(f"{about}; what it holds may be missing")
+        return tuple(told)
 
     @property
     def each_member(self) -> tuple[Member, ...]:
@@ -93,9 +94,10 @@ class FederatedGraph:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the members hold."""
-        prints = "\n".join(member.fingerprint for member in self.members)
-        return hashlib.sha256(prints.encode()).hexdigest()
+        """A hash of what the members hold; of one that fails, of its name."""
+        found = self.each(lambda member, _: member.fingerprint)
+        prints = [found.get(at, member.name) for at, member in enumerate(self.members)]
+        return hashlib.sha256("\n".join(prints).encode()).hexdigest()
 
     @property
     def stored(self) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,14 +17,14 @@ from uuid import uuid4
 
 import pyoxigraph as ox
 
-from kgsparql.errors import BudgetExceededError, CancelledError, DataError, KgsparqlError
+from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
 from kgsparql.graphs.endpoint_catalogue import KnownEndpoints, known_endpoints
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.sparql_request import Address, Reply
 from kgsparql.query import Query
 from kgsparql.resources import cache_directory
-from kgsparql.terms import Literal, printable
+from kgsparql.terms import IRI, Literal, Term, printable
 
 __all__ = ["FOLDER", "KEPT_FOR", "Found", "Look", "Probe", "recalled", "remember"]
 
@@ -37,7 +36,8 @@ _PROBE_S = 5.0
 _AGAIN_S = 60.0
 """After a look that led to nothing."""
 _POLL_S = 0.1
-_UNION = "http://www.w3.org/ns/sparql-service-description#UnionDefaultGraph"
+_SD = "http://www.w3.org/ns/sparql-service-description#"
+_VOID_TRIPLES = IRI("http://rdfs.org/ns/void#triples")
 _VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
 _TURTLE = {"text/turtle", "application/n-triples"}
 
@@ -215,20 +215,21 @@ def _described(body: bytes, address: Address) -> OxigraphGraph | None:
 
 
 def _has_union(graph: OxigraphGraph | None) -> bool | None:
-    if graph is None:
-        return None
-    features = {getattr(s["feature"], "value", "") for s in graph.select(Query.load("endpoint_features"))}
-    return True if _UNION in features else None
+    return True if IRI(_SD + "UnionDefaultGraph") in _objects(graph, IRI(_SD + "feature")) else None
 
 
 def _triples(graph: OxigraphGraph | None) -> int | None:
+    """The greatest number of triples that a description in VoID gives: that of the whole, beside those of its parts."""
+    counts = [term.value for term in _objects(graph, _VOID_TRIPLES) if isinstance(term, Literal)]
+    return max((int(count) for count in counts if re.fullmatch("[0-9]{1,18}", count)), default=None)
+
+
+def _objects(graph: OxigraphGraph | None, predicate: IRI) -> set[Term]:
     if graph is None:
-        return None
-    with suppress(ValueError, DataError):
-        for solution in graph.select(Query.load("endpoint_triples").limit(1)):
-            count = solution["count"]
-            return int(count.value) if isinstance(count, Literal) else None
-    return None
+        return set()
+    return {
+        solution["object"] for solution in graph.select(Query.load("predicate_triples").bind(predicate=[predicate]))
+    }
 
 
 def _version(engine: EndpointProfile | None, headers: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.probing import Found
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
@@ -55,6 +56,14 @@ def limits(profile: EndpointProfile) -> list[str]:
     return said
 
 
+def _shows_named_graphs(graph: EndpointGraph) -> bool | None:
+    """Whether our queries see what is in named graphs, however that is done; ``None`` if that cannot be told now."""
+    try:
+        return not graph.notes
+    except (UnreachableError, QueryError):
+        return None
+
+
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """What is known of an endpoint, and what it said of itself, as a JSON object; ``null`` is not known."""
     profile, found = graph.profile, graph.probe.found
@@ -72,6 +81,7 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         "is_public": profile.is_public,
         "needs_contact": profile.needs_contact,
         "union_default_graph": profile.has_union,
+        "shows_named_graphs": _shows_named_graphs(graph),
         "text_search": profile.text_search,
         "limits": {
             "timeout_s": profile.timeout_s,

@@ -37,7 +37,18 @@ _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _STEP = {ord("{"): 1, ord("}"): -1}
 _NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*"|<bnode>)nodeID://')
 """Virtuoso calls blank nodes so, which is no name of one. A quote or a tag inside a literal would be escaped."""
+_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
+_YEAR = re.compile(rb'(XMLSchema#(?:date|dateTime)"(?:\s*,\s*"value"\s*:\s*"|>)-)(\d{1,3})(?=-)')
+"""Virtuoso writes truth values as numbers, and years before Christ without zeros, which are no dates then."""
+_GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _Read = TypeVar("_Read")
+
+
+def _respelt(body: bytes) -> bytes:
+    """Results in which Virtuoso's own spellings are those of the specifications."""
+    body = _NODE_ID.sub(rb"\1", body)
+    body = _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
+    return _YEAR.sub(lambda found: found[1] + found[2].zfill(4), body)
 
 
 def solutions(reply: Reply, sent: Sent) -> Solutions:
@@ -51,6 +62,8 @@ def solutions(reply: Reply, sent: Sent) -> Solutions:
     except EndpointReplyError as error:
         mended_reply, invalid = mended(reply, error)
         names, found = read(mended_reply, sent, "SELECT", _all)
+    if _GROUPED.search(sent.text):
+        found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
     reason = why_cut(reply, sent, len(found) + invalid, invalid)
     is_cut = bool(_cut_by_endpoint(reply, sent, len(found) + invalid))
     return Solutions(names, found, not reason, reason=reason, invalid=0 if is_cut else invalid)
@@ -118,7 +131,7 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
     failure = of_status(reply, sent)
     if failure is not None:
         raise failure
-    body = _NODE_ID.sub(rb"\1", reply.body.removeprefix(_BOM).strip())
+    body = _respelt(reply.body.removeprefix(_BOM).strip())
     format_ = _format(body, reply, sent)
     _refuse_deep(body, format_, sent)
     if format_ == ox.QueryResultsFormat.XML:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,28 +37,17 @@ NOT_ON_VIRTUOSO = {
 BY_GRAPH = sorted(cases(), key=lambda case: str(case.values[1]["graph"]))
 
 
-class Filled:
-    """The Virtuoso of this process, filled again only where the data is other than before."""
-
-    def __init__(self, server: Virtuoso) -> None:
-        self.server = server
-        self.graph = partial(open_graph, server.url)
-        self.data: Path | None = None
-
-    def __call__(self, data: Path) -> OpenedGraph:
-        if data != self.data:
-            self.server.fill(data)
-            self.data = data
-        return self.graph(name="data")
+Open = Callable[[Path], OpenedGraph]
 
 
 @pytest.fixture(scope="module")
-def on_virtuoso(virtuoso_server: Virtuoso) -> Filled:
-    return Filled(virtuoso_server)
+def on_virtuoso(virtuoso_server: Virtuoso) -> Open:
+    """What the Virtuoso of this process serves of a file, which it holds until it is asked for another."""
+    return lambda data: open_graph(virtuoso_server.fill(data), name="data")
 
 
 @pytest.fixture(scope="module")
-def on_rdflib() -> Iterator[Callable[[Path], OpenedGraph]]:
+def on_rdflib() -> Iterator[Open]:
     """Graphs that rdflib-endpoint serves, a server for each file."""
     urls: dict[Path, str] = {}
     with ExitStack() as servers:
@@ -76,7 +64,7 @@ def on_rdflib() -> Iterator[Callable[[Path], OpenedGraph]]:
 
 
 @pytest.mark.parametrize(("name", "case"), BY_GRAPH)
-def test_solutions_on_virtuoso(on_virtuoso: Filled, name: str, case: dict[str, Any]) -> None:
+def test_solutions_on_virtuoso(on_virtuoso: Open, name: str, case: dict[str, Any]) -> None:
     if (name, case["name"]) in NOT_ON_VIRTUOSO:
         pytest.skip(NOT_ON_VIRTUOSO[name, case["name"]])
     graph = on_virtuoso(QUERIES / case["graph"])
@@ -93,9 +81,7 @@ def test_solutions_on_virtuoso(on_virtuoso: Filled, name: str, case: dict[str, A
 
 
 @pytest.mark.parametrize(("name", "case"), BY_GRAPH)
-def test_solutions_on_rdflib_endpoint(
-    on_rdflib: Callable[[Path], OpenedGraph], name: str, case: dict[str, Any]
-) -> None:
+def test_solutions_on_rdflib_endpoint(on_rdflib: Open, name: str, case: dict[str, Any]) -> None:
     found = solutions_of(on_rdflib(QUERIES / case["graph"]), bound(name, case))
     if case.get("ordered"):
         assert found == case["solutions"]
@@ -124,7 +110,7 @@ def nobel() -> KnowledgeBase:
 
 
 @pytest.mark.parametrize("method", names())
-def test_a_method_finds_the_same_on_virtuoso(nobel: KnowledgeBase, on_virtuoso: Filled, method: str) -> None:
+def test_a_method_finds_the_same_on_virtuoso(nobel: KnowledgeBase, on_virtuoso: Open, method: str) -> None:
     remote = KnowledgeBase(on_virtuoso(NOBEL), embedder="none")
     check_same(nobel, remote, method, [question["question"] for question in QUESTIONS])
 

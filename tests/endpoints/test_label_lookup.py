@@ -154,6 +154,11 @@ def test_labels_in_mul_without_language_and_in_english_are_found_the_best_langua
     }  # fmt: skip
 
 
+def test_a_language_that_is_none_is_said(nobel_url: str) -> None:
+    with pytest.raises(InputError, match="not a language tag: en_us"):
+        Linker(LabelIndex(EndpointLabels(EndpointGraph(nobel_url))), languages=("en_US",)).link("Where is Paris?")
+
+
 def test_predicates_of_the_graphs_own_are_looked_up_where_nothing_else_is_found(tmp_path: Path) -> None:
     data = tmp_path / "own.nt"
     data.write_text('<http://e.org/a> <http://e.org/v#name> "Ada" .\n', encoding="utf-8")
@@ -389,6 +394,8 @@ def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
     assert "indexed" in done.stderr
     more = run("index", "-k", nobel_url, "--class", ONTOLOGY + "Scientist", "--limit", "40", "--embedder", "none")
     assert more.exit_code == 0, more.stderr
+    profiled = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none").info()["label_index"]
+    assert profiled == f"looked up for each question, 40 of <{ONTOLOGY}Scientist>"
     assert run("index", "-k", str(NOBEL), "--class", ONTOLOGY + "Scientist").exit_code == 2
     assert run("index", "-k", nobel_url, "--class", ONTOLOGY + "Nothing").exit_code == 3
 

@@ -183,6 +183,7 @@ def test_an_engine_gives_itself_away(headers: tuple[str, ...], body: bytes, engi
         results(b"<html>Virtuoso http://www.bigdata.com/rdf#</html>", type="text/html"),
         results(NOTHING),
         turtle(b"<a:a> <a:b> "),
+        turtle(b"<a:a> <http://rdfs.org/ns/void#triples> " + b"9" * 5_000 + b" ."),
         turtle(b"\xff\xfe\x00"),
         turtle(b"", status="500 Internal Server Error"),
         turtle(DESCRIPTION, status="404 Not Found"),
@@ -337,11 +338,12 @@ def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     assert endpoint.startswith("  endpoint   Oxigraph 0.")
     assert endpoint.endswith(f", found {datetime.now(UTC):%Y-%m-%d}")
     assert limits == "  limits     4 queries at a time, 200 terms a query"
-    assert dialect == "  dialect    union default graph: not known, text search: none"
+    assert dialect == "  dialect    named graphs are seen: yes, text search: none"
     told = json.loads(run("info", "-k", people_url, "-f", "json").stdout)
     assert told["missing"] == {}
     assert (told["endpoint"]["url"], told["endpoint"]["engine"]) == (people_url, "Oxigraph")
     assert told["endpoint"]["limits"]["chunk_size"] == 200
+    assert (told["endpoint"]["union_default_graph"], told["endpoint"]["shows_named_graphs"]) == (None, True)
     assert "endpoint" not in json.loads(run("info", "-k", PEOPLE, "-f", "json").stdout)
 
 

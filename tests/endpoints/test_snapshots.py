@@ -243,6 +243,31 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(run: Run, tmp_pat
     assert b"E_SNAPSHOT" in changed.stderr
 
 
+def test_several_graphs_in_one_question_are_replayed(run: Run, tmp_path: Path, cache: Path) -> None:
+    mine, snapshot = tmp_path / "mine.ttl", tmp_path / "snapshot"
+    mine.write_text(
+        "@prefix dbr: <http://dbpedia.org/resource/> .\n"
+        "dbr:Richard_Feynman <http://example.org/playedTheInstrument> dbr:Bongo_drum .\n"
+        'dbr:Bongo_drum <http://www.w3.org/2000/01/rdf-schema#label> "bongo drum"@en .\n'
+    )
+    with served(tmp_path) as url:
+        asked = ("ask", "What instrument did Richard Feynman play?", "-k", mine, "-k", url, "--embedder", "none")
+        recorded = run(*asked, "-f", "json", "--record", snapshot)
+    assert "Bongo_drum" in recorded.stdout
+    replayed = offline(*asked, "-f", "json", "--replay", snapshot, cache=tmp_path / "other")
+    assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
+    (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]
+    assert {name: bool(own) for name, own in run_there["graphs"].items()} == {str(mine): True, url: False}
+    mine.write_text(mine.read_text() + "<http://e.org/a> <http://e.org/b> <http://e.org/c> .\n")
+    assert offline(*asked, "--replay", snapshot, cache=cache).returncode == SnapshotError.exit_code
+
+
+def test_a_query_to_a_file_is_not_recorded(run: Run, tmp_path: Path, cache: Path) -> None:
+    done = run("query", "ASK { ?s ?p ?o }", "-k", NOBEL, "--record", tmp_path / "snapshot")
+    assert done.exit_code == OptionError.exit_code
+    assert not (tmp_path / "snapshot").exists()
+
+
 def test_U12_no_secret_is_in_any_file_of_a_snapshot(
     run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
