@@ -66,6 +66,7 @@ __all__ = [
     "EndpointGraph",
     "Evidence",
     "EvidenceItem",
+    "FederatedGraph",
     "Hop",
     "InferenceStep",
     "KgsparqlError",

@@ -71,6 +71,7 @@ class KnowledgeBase:
     :param languages: language tags of labels, the preferred first.
     :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
+    :ivar remembers: labels that answers show are kept for later questions, where not all of the graph are indexed.
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
     :raises SnapshotError: if the graph is not the one of the snapshot.
     """
@@ -93,6 +94,7 @@ class KnowledgeBase:
         self._note = note
         self.progress = progress
         self._preparing = threading.Lock()
+        self.remembers = True
         self.snapshot = snapshot
         if snapshot is not None:
             snapshot.about_graph(graph)
@@ -336,7 +338,7 @@ class KnowledgeBase:
     def _remember(self, found: Mapping[Term, Label]) -> None:
         """Keep the labels that a question has shown, where not all are indexed; a snapshot stays what it is."""
         index = self.__dict__.get("index")
-        if index is None or not index.is_partial or self.snapshot is not None:
+        if index is None or not index.is_partial or self.snapshot is not None or not self.remembers:
             return
         from kgsparql.label_rows import label_row
 
@@ -547,9 +549,7 @@ def open(
     given = [_plain(source) for source in sources]
     recording = None if snapshot is None else snapshot.exchanges
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
-    return KnowledgeBase(
-        graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
-    )
+    return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot)
 
 
 def _is_empty(graph: OpenedGraph) -> bool:

@@ -97,7 +97,8 @@ class Query:
         >>> pair.bind_rows(("s", "p"), [(IRI("http://e.org/a"), IRI("http://e.org/p"))]).text
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
-        written = sorted(((self._row(names, row), row) for row in rows), key=lambda one: one[0])
+        # Each once: of a literal that is there twice Virtuoso finds nothing.
+        written = sorted({self._row(names, row): row for row in rows}.items(), key=lambda one: one[0])
         data, terms = [text for text, _ in written], [row for _, row in written]
         if len(names) == 1:
             pattern, head, body = rf"VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}}", f"?{names[0]}", data

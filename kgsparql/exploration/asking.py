@@ -28,6 +28,8 @@ __all__ = [
 
 BOUND = 10_000
 """Solutions of one query that are worth fetching; a chunk with more is asked about in parts."""
+MOST_CUT = 4
+"""Results that an endpoint cut one after the other; smaller parts of what was asked are then no help to either side."""
 
 FAR: dict[Direction, str] = {"forward": "object", "inverse": "subject"}
 """The variable that holds the other term of a triple, which also says how the triple was walked."""
@@ -59,7 +61,8 @@ def ask_all(
 ) -> Asked[K]:
     """Ask about all keys in chunks; halve a chunk whose solutions reach the bound until it does not, or is one key.
 
-    So too where an endpoint cut the result: a key whose own result is not complete is one that reaches the bound.
+    So too where an endpoint cut the result: a key whose own result is not complete is one that reaches the bound. Where
+    it cuts the results for smaller parts as well, the keys of the part at hand are all taken for such.
 
     A query that came back under its bound is the whole truth about its chunk, so ordinary keys cost one query per
     chunk, and only a key that alone reaches the bound needs other questions.
@@ -73,12 +76,18 @@ def ask_all(
     distinct = list(dict.fromkeys(keys))
     todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
     asked: Asked[K] = Asked()
+    cut = 0
     while todo:
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
         if (found.complete or found.failed or found.invalid) and sum(map(weight, found)) + found.left_out <= at_most:
             asked.solutions.extend(found)
+            cut = 0
+            continue
+        cut = 0 if found.complete else cut + 1
+        if cut > MOST_CUT:
+            asked.over.update((key, [s for s in found if key_of(s) == key]) for key in chunk)
             continue
         if len(chunk) > 1 and isinstance(graph, CutShort):
             graph.will_ask_again(found)

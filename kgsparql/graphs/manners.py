@@ -203,15 +203,15 @@ _of_the_public: list[Manners] = []
 _knowing = threading.Lock()
 
 
-def manners_of(url: str, *, keep: bool = False) -> Manners:
-    """The manners at an endpoint, the same for whoever asks it in this process.
+def manners_of(server: str, *, keep: bool = False) -> Manners:
+    """The manners at a server, the same for whoever asks any of its endpoints in this process.
 
     :param keep: also when nobody asks it any more: a public endpoint counts clients, not the graphs that they open.
     """
     with _knowing:
-        manners = _known.get(url)
+        manners = _known.get(server)
         if manners is None:
-            manners = _known[url] = Manners(seed=url)
+            manners = _known[server] = Manners(seed=server)
         if keep and id(manners) not in _kept:
             _kept.add(id(manners))
             _of_the_public.append(manners)

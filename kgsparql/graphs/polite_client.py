@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from kgsparql.errors import EndpointTimeoutError, KgsparqlError, QueryError, RateLimitError, UnreachableError
 from kgsparql.graphs.contact import checked_contact
@@ -87,7 +88,8 @@ class PoliteClient:
         if self.manners is not None:
             return self.manners
         if self._own is None or sent.profile.is_public:
-            self._own = manners_of(sent.url, keep=sent.profile.is_public)
+            server = urlsplit(sent.url)
+            self._own = manners_of(f"{server.scheme}://{server.netloc}", keep=sent.profile.is_public)
         return self._own
 
     def _tried(

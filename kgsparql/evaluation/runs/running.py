@@ -120,6 +120,7 @@ def run(
     :raises DiskFullError: if a line cannot be written.
     :raises CancelledError: if ``plan.asking.cancel`` was set.
     """
+    knowledge.remembers = False  # a question is to find what it would find alone
     for method in plan.methods:
         tally = Tally(method.label, 0, len(plan.questions))
         left = _left(plan.questions, done(method.label), tally)
