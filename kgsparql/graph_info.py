@@ -10,7 +10,7 @@ from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.evidence import Cut
 from kgsparql.graph import Interruptible, OpenedGraph, Solutions
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profile_words import endpoint_json
+from kgsparql.graphs.profiles.wording import endpoint_json
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, PrefixMap, Term
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from kgsparql.errors import QueryBindingError
+from kgsparql.errors import QueryBindingError, ResourceNotFoundError
 from kgsparql.paths import Constraint, PropertyPath, Step
 from kgsparql.patterns import Join, Pattern
 from kgsparql.resources import resource
@@ -33,6 +33,7 @@ _NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 _TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
 _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
+_NOT_IN = re.compile(r"FILTER\(\?(\w+) NOT IN \((<[^<>\s]*>(?:, <[^<>\s]*>)*)\)\)")
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
@@ -74,6 +75,18 @@ class Query:
         """
         head = _SELECTED.search(_COMMENT.sub("", self.text))
         return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
+
+    @property
+    def minus_values(self) -> str:
+        """The text of one of our files with ``MINUS`` for ``NOT IN``: twice as fast on Oxigraph, and wrong on Virtuoso.
+
+        >>> skipping = Query.load("neighbours_forward").bind(predicate=[IRI("http://e.org/a"), IRI("http://e.org/b")])
+        >>> skipping.minus_values.splitlines()[-3].strip()
+        'MINUS { VALUES ?predicate { <http://e.org/a> <http://e.org/b> } }'
+        """
+        if not all(map(_is_file, self.name.split("+"))):
+            return self.text
+        return _NOT_IN.sub(lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)
 
     def bind(self, **values: Iterable[Term]) -> Query:
         """Fill every ``VALUES ?name { UNDEF }``, and every ``?name NOT IN ("")``, of the named parameters.
@@ -396,3 +409,12 @@ def _loaded(name: str) -> tuple[str, frozenset[str], Join | None]:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     return text, frozenset(re.findall(r"\w+", header.get("counts", ""))), Join.declared(header)
+
+
+@cache
+def _is_file(name: str) -> bool:
+    try:
+        _loaded(name)
+    except ResourceNotFoundError:
+        return False
+    return True

@@ -67,7 +67,7 @@ class SnapshotOptions:
 
 def _said(value: Any) -> Any:
     """A value without credentials and keys."""
-    from kgsparql.graphs.sparql_request import Address, is_address
+    from kgsparql.graphs.protocol.request import Address, is_address
     from kgsparql.redaction import redacted
 
     if isinstance(value, Mapping):

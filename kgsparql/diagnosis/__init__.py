@@ -11,7 +11,7 @@ from kgsparql.diagnosis.graphs import graph_checks
 from kgsparql.diagnosis.installation import cache_check, certificates_check, installation_checks
 from kgsparql.diagnosis.models import model_checks
 from kgsparql.errors import KgsparqlError
-from kgsparql.graphs.endpoint_catalogue import endpoint_named
+from kgsparql.graphs.profiles.catalogue import endpoint_named
 
 __all__ = ["Check", "Diagnosis"]
 

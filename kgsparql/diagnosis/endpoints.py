@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from kgsparql.diagnosis.checks import Check, attempted, failed
 from kgsparql.errors import KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.contact import CONTACT_VARIABLE, checked_contact
-from kgsparql.graphs.profile_words import limits, what_it_is
 from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.graphs.profiles.wording import limits, what_it_is
+from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.label_reading import REMOTE_ROWS
 from kgsparql.query import Query
 from kgsparql.terms import Literal

@@ -154,14 +154,17 @@ def union_of(arms: Sequence[Query]) -> Query:
     return arms[0] if len(arms) == 1 else Query.union(arms)
 
 
-def selected(graph: KnowledgeGraph, query: Query) -> Solutions:
+def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solution], bool] | None = None) -> Solutions:
     """The solutions of a query all of whose variables are bound; of a union, each solution as one of its arms has it.
 
     In a large union Virtuoso now and then leaves a variable unbound that the arm by itself binds: then each is asked.
+
+    :param is_whole: whether a solution has all that it should; by default, what any of the arms selects.
     """
     found = graph.select(query)
     shapes = {arm.variables for arm in query.arms}
-    if len(query.arms) < 2 or all(frozenset(solution) in shapes for solution in found):
+    whole = is_whole or (lambda solution: frozenset(solution) in shapes)
+    if len(query.arms) < 2 or all(whole(solution) for solution in found):
         return found
     parts = [graph.select(arm) for arm in query.arms]
     solutions = tuple(solution for part in parts for solution in part)

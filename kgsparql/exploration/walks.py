@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from kgsparql.evidence import Cut
@@ -33,7 +33,7 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         Query.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
-    solutions, complete = _asked(graph, arms)
+    solutions, complete = _asked(graph, arms, lambda _: ("n0", "end"))
     ends: list[set[Term]] = [set() for _ in walks]
     for solution in solutions:
         ends[_number(solution)].add(solution["end"])
@@ -87,7 +87,12 @@ def walk_ways(
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in _chunks(own, graph.chunk_size)
     ]
-    solutions, complete = _asked(graph, arms)
+
+    def names_of(solution: Solution) -> Iterable[str]:
+        walk = walks[_number(solution)]
+        return (*(f"n{i}" for i in range(len(walk.path) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
+
+    solutions, complete = _asked(graph, arms, names_of)
     ways: list[list[Way]] = [[] for _ in walks]
     for solution in solutions:
         number = _number(solution)
@@ -107,14 +112,21 @@ def _chunks(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] |
     return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
 
 
-def _asked(graph: KnowledgeGraph, arms: Sequence[Query]) -> tuple[list[Solution], bool]:
+def _asked(
+    graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
+) -> tuple[list[Solution], bool]:
+    """The solutions of some walks, and whether that is all.
+
+    :param names_of: the variables that a solution must have.
+    """
     solutions: list[Solution] = []
     complete = True
     some = [arm for arm in arms if not arm.empty]
     for at in range(0, len(some), MAX_ARMS):
-        found = selected(graph, union_of(some[at : at + MAX_ARMS]))
+        union = union_of(some[at : at + MAX_ARMS])
+        found = selected(graph, union, is_whole=lambda solution: all(name in solution for name in names_of(solution)))
         solutions += found
-        complete = complete and not found.is_cut
+        complete = complete and found.complete
     return solutions, complete
 
 

@@ -14,14 +14,14 @@ from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.endpoint_catalogue import endpoint_named, known_endpoints
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
 from kgsparql.graphs.in_memory import in_memory
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
-from kgsparql.graphs.sparql_request import is_address
+from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
+from kgsparql.graphs.protocol.request import is_address
 from kgsparql.graphs.stores import LoadReport, load_store
 from kgsparql.recording import Recording
 from kgsparql.resources import cache_directory

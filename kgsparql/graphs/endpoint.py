@@ -17,11 +17,11 @@ from kgsparql.evidence import Source
 from kgsparql.exchanges import Exchanges
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
-from kgsparql.graphs.manners import MAX_WAIT_S
-from kgsparql.graphs.named_graphs import NamedGraphs, Seen, is_about_the_query
-from kgsparql.graphs.probing import Probe
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.sparql_request import Address, Form, Reply, Sender, Sent
+from kgsparql.graphs.profiles.probing import Probe
+from kgsparql.graphs.protocol.manners import MAX_WAIT_S
+from kgsparql.graphs.protocol.named_graphs import NamedGraphs, Seen, is_about_the_query
+from kgsparql.graphs.protocol.request import Address, Form, Reply, Sender, Sent
 from kgsparql.query import Query
 from kgsparql.recording import Recording
 from kgsparql.terms import Literal
@@ -174,7 +174,7 @@ class EndpointGraph:
 
         :raises CancelledError: if ``cancel`` is set before the reply is there.
         """
-        from kgsparql.graphs.sparql_results import solutions
+        from kgsparql.graphs.protocol.results import solutions
 
         return Solutions() if query.empty else solutions(*self._asked(query, "SELECT", timeout_s, cancel))
 
@@ -182,7 +182,7 @@ class EndpointGraph:
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
         """As :meth:`ask`, with the limits of :meth:`select_within`."""
-        from kgsparql.graphs.sparql_results import boolean
+        from kgsparql.graphs.protocol.results import boolean
 
         return False if query.empty else boolean(*self._asked(query, "ASK", timeout_s, cancel))
 
@@ -262,7 +262,7 @@ class EndpointGraph:
 
     def _new_sender(self) -> Sender:
         """What brings queries to the endpoint, each wrapped in the next: the connection, manners, what is kept."""
-        from kgsparql.graphs.recorded import CachedSender, RecordedSender
+        from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
         if isinstance(self._exchanges, Recording):
             return RecordedSender(self._polite, self._exchanges)
@@ -271,8 +271,8 @@ class EndpointGraph:
         return CachedSender(self._polite(), self._exchanges, self._note)
 
     def _polite(self) -> Sender:
-        from kgsparql.graphs.polite_client import PoliteClient
-        from kgsparql.graphs.sparql_http import Client
+        from kgsparql.graphs.protocol.client import Client
+        from kgsparql.graphs.protocol.polite_client import PoliteClient
 
         client = Client(self._address, max_bytes=self._max_bytes)
         return PoliteClient(client, note=self._note)
@@ -297,7 +297,7 @@ class EndpointGraph:
         left_s: float,
         cancel: threading.Event | None,
     ) -> Solutions:
-        from kgsparql.graphs.sparql_results import solutions
+        from kgsparql.graphs.protocol.results import solutions
 
         sent = self._sent(query, "SELECT", timeout_s=timeout_s, left_s=left_s, parameters=parameters, cancel=cancel)
         return solutions(*sent)

@@ -13,9 +13,9 @@ from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evidence import Source
 from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions
-from kgsparql.graphs.federated_queries import Asking
-from kgsparql.graphs.members import Call, Failure, is_survivable, left_s
-from kgsparql.graphs.merging import local_triple, merged
+from kgsparql.graphs.federation.members import Call, Failure, is_survivable, left_s
+from kgsparql.graphs.federation.merging import local_triple, merged
+from kgsparql.graphs.federation.queries import Asking
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple
 

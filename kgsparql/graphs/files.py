@@ -215,7 +215,7 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
 
 def _not_there(name: str) -> str:
     """What to do about a file that is not there; what is written as the name of an endpoint may be meant as one."""
-    from kgsparql.graphs.endpoint_catalogue import could_be_alias, known_endpoints  # which reads files of its own
+    from kgsparql.graphs.profiles.catalogue import could_be_alias, known_endpoints  # which reads files of its own
 
     known = f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(name) else ""
     return f"check the path{known}"

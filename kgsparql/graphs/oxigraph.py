@@ -120,7 +120,7 @@ class OxigraphGraph:
     def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
         """Evaluate, and translate Oxigraph's errors, also those raised while the solutions are read."""
         try:
-            results = self.store.query(query.text, use_default_graph_as_union=True)
+            results = self.store.query(query.minus_values, use_default_graph_as_union=True)
             yield _of_form(results, form, query)
         except SyntaxError as error:
             raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error

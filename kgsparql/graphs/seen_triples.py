@@ -11,9 +11,9 @@ import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError
 from kgsparql.graph import Solution
-from kgsparql.graphs.recorded import reply_of
-from kgsparql.graphs.sparql_request import Sent
-from kgsparql.graphs.sparql_results import solutions
+from kgsparql.graphs.protocol.recorded import reply_of
+from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.results import solutions
 from kgsparql.recording import QUERY, Recording
 from kgsparql.terms import IRI, Literal, Term
 

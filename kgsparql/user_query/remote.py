@@ -34,7 +34,7 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
-    from kgsparql.graphs.sparql_results import boolean, mended, read, triples, why_cut
+    from kgsparql.graphs.protocol.results import boolean, mended, read, triples, why_cut
 
     began = time.monotonic()
     reply, sent = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)

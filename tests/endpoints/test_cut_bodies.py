@@ -17,8 +17,8 @@ from pyoxigraph import QueryResultsFormat
 
 from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.sparql_request import Reply, Sent
-from kgsparql.graphs.sparql_results import boolean, solutions
+from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.results import boolean, solutions
 from kgsparql.query import Query
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed

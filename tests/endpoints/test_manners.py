@@ -23,9 +23,9 @@ from kgsparql.errors import (
 )
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs import EndpointGraph, sparql_results
-from kgsparql.graphs.contact import CONTACT_VARIABLE
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.query import Query
 from kgsparql.user_query import check, run_on_endpoint
 from tests.conftest import ROOT

@@ -14,10 +14,10 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.endpoint_catalogue import known_endpoints
-from kgsparql.graphs.probing import FOLDER, Found, recalled, remember
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.sparql_request import Address
+from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.probing import FOLDER, Found, recalled, remember
+from kgsparql.graphs.protocol.request import Address
 from kgsparql.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture

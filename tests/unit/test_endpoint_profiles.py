@@ -15,10 +15,10 @@ import rdflib
 
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
-from kgsparql.graphs.endpoint_catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
-from kgsparql.graphs.profile_reading import ProfileFile, read_profiles
-from kgsparql.graphs.profile_values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
+from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
+from kgsparql.graphs.profiles.values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
 from kgsparql.terms import IRI
 from tests.conftest import ROOT
 
@@ -218,7 +218,7 @@ def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
     data = tmp_path / "a.ttl"
     data.write_text("<a:a> <a:b> <a:c> .")
     program = (
-        "from kgsparql.graphs import open_graph; import kgsparql.graphs.endpoint_catalogue as k\n"
+        "from kgsparql.graphs import open_graph; import kgsparql.graphs.profiles.catalogue as k\n"
         f"open_graph({str(data)!r}); print(k._read.cache_info().misses)\n"
         "open_graph('dbpedia'); print(k._read.cache_info().misses)"
     )

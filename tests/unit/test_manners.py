@@ -17,13 +17,13 @@ from kgsparql.errors import (
     OptionError,
     RateLimitError,
 )
-from kgsparql.graphs.contact import CONTACT_VARIABLE, checked_contact
-from kgsparql.graphs.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
-from kgsparql.graphs.polite_client import MAX_TRIES, PUBLIC_PAUSE_S, PoliteClient
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
-from kgsparql.graphs.sparql_failures import timed_out
-from kgsparql.graphs.sparql_request import Form, Reply, Sent
-from kgsparql.graphs.sparql_statuses import of_status
+from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
+from kgsparql.graphs.protocol.failures import timed_out
+from kgsparql.graphs.protocol.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
+from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PUBLIC_PAUSE_S, PoliteClient
+from kgsparql.graphs.protocol.request import Form, Reply, Sent
+from kgsparql.graphs.protocol.statuses import of_status
 
 GOOD = Reply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
 PUBLIC = EndpointProfile(name="a public one", is_public=True, concurrency=1)

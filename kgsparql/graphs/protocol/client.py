@@ -12,9 +12,9 @@ from urllib.parse import urljoin
 from SPARQLWrapper import GET, POST, SPARQLWrapper
 
 from kgsparql.errors import EndpointReplyError, InputError
-from kgsparql.graphs.contact import checked_contact, user_agent
-from kgsparql.graphs.sparql_connections import Exchange, connections
-from kgsparql.graphs.sparql_request import Address, Form, Reply, Sent
+from kgsparql.graphs.protocol.connections import Exchange, connections
+from kgsparql.graphs.protocol.contact import checked_contact, user_agent
+from kgsparql.graphs.protocol.request import Address, Form, Reply, Sent
 from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 

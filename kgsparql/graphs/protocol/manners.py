@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.retry_after import in_words
-from kgsparql.graphs.sparql_request import Sent
+from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.retry_after import in_words
 
 __all__ = ["MAX_WAIT_S", "Manners", "Patience", "manners_of"]
 

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from kgsparql.errors import EndpointTimeoutError, KgsparqlError, QueryError, RateLimitError, UnreachableError
-from kgsparql.graphs.contact import checked_contact
-from kgsparql.graphs.manners import MAX_WAIT_S, Manners, Patience, manners_of
-from kgsparql.graphs.retry_after import in_words, retry_after_s
-from kgsparql.graphs.sparql_failures import timed_out
-from kgsparql.graphs.sparql_request import Form, Reply, Sender, Sent
-from kgsparql.graphs.sparql_statuses import meaning_of, of_status
+from kgsparql.graphs.protocol.contact import checked_contact
+from kgsparql.graphs.protocol.failures import timed_out
+from kgsparql.graphs.protocol.manners import MAX_WAIT_S, Manners, Patience, manners_of
+from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
+from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
+from kgsparql.graphs.protocol.statuses import meaning_of, of_status
 
 __all__ = ["PoliteClient"]
 

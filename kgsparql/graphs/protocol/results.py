@@ -15,10 +15,10 @@ import pyoxigraph as ox
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
 from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.graphs.sparql_failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
-from kgsparql.graphs.sparql_repair import MOST_BYTES, repaired
-from kgsparql.graphs.sparql_request import Form, Reply, Sent
-from kgsparql.graphs.sparql_statuses import of_status
+from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
+from kgsparql.graphs.protocol.repair import MOST_BYTES, repaired
+from kgsparql.graphs.protocol.request import Form, Reply, Sent
+from kgsparql.graphs.protocol.statuses import of_status
 from kgsparql.terms import Triple, printable
 
 __all__ = ["boolean", "mended", "read", "solutions", "triples", "why_cut"]

@@ -18,10 +18,10 @@ from uuid import uuid4
 import pyoxigraph as ox
 
 from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
-from kgsparql.graphs.endpoint_catalogue import KnownEndpoints, known_endpoints
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.sparql_request import Address, Reply
+from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
+from kgsparql.graphs.protocol.request import Address, Reply
 from kgsparql.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.terms import IRI, Literal, Term, printable

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import Meaning, TextSearch
-from kgsparql.graphs.sparql_request import Address, is_address
+from kgsparql.graphs.protocol.request import Address, is_address
 from kgsparql.terms import IRI, Term
 from kgsparql.terms import Literal as RdfLiteral
 

@@ -16,8 +16,8 @@ from kgsparql.errors import GraphLoadError
 from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, quads
-from kgsparql.graphs.profile_values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Term, printable
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.probing import Found
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles.probing import Found
 
 __all__ = ["endpoint_json", "limits", "what_it_is"]
 

@@ -20,8 +20,8 @@ from kgsparql.errors import (
     EndpointTimeoutError,
     KgsparqlError,
 )
-from kgsparql.graphs.contact import CONTACT_VARIABLE
-from kgsparql.graphs.sparql_request import Sent
+from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
+from kgsparql.graphs.protocol.request import Sent
 from kgsparql.redaction import redacted
 from kgsparql.terms import printable
 

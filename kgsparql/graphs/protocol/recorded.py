@@ -12,9 +12,9 @@ from typing import Any
 
 from kgsparql.errors import DataError, StoreError, UnreachableError
 from kgsparql.exchanges import Exchanges
-from kgsparql.graphs.contact import CONTACT_VARIABLE
-from kgsparql.graphs.sparql_request import Form, Reply, Sender, Sent
-from kgsparql.graphs.sparql_results import boolean, solutions
+from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
+from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
+from kgsparql.graphs.protocol.results import boolean, solutions
 from kgsparql.recording import QUERY, Recording
 from kgsparql.redaction import SHORTEST, without
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profile_reading import ProfileFile, read_profiles
-from kgsparql.graphs.profile_values import ALIAS
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.sparql_request import Address
+from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
+from kgsparql.graphs.profiles.values import ALIAS
+from kgsparql.graphs.protocol.request import Address
 from kgsparql.resources import resource
 
 __all__ = ["PROFILES_VARIABLE", "KnownEndpoints", "could_be_alias", "endpoint_named", "known_endpoints"]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgsparql.graph import Interruptible, OpenedGraph, Solution, Solutions
-from kgsparql.graphs.joining import joined
-from kgsparql.graphs.members import left_s
-from kgsparql.graphs.merging import merged, of_member
+from kgsparql.graphs.federation.joining import joined
+from kgsparql.graphs.federation.members import left_s
+from kgsparql.graphs.federation.merging import merged, of_member
 from kgsparql.patterns import Join
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kgsparql.graph import Solution, Solutions
-from kgsparql.graphs.lookups import BOUND, Lookup, Lookups, Reached
+from kgsparql.graphs.federation.lookups import BOUND, Lookup, Lookups, Reached
 from kgsparql.paths import Direction
 from kgsparql.patterns import Join, Pattern
 from kgsparql.query import Query

@@ -18,7 +18,7 @@ from kgsparql.errors import (
     QueryError,
 )
 from kgsparql.graph import Solutions
-from kgsparql.graphs.sparql_request import Sent
+from kgsparql.graphs.protocol.request import Sent
 from kgsparql.query import Query
 
 __all__ = ["NamedGraphs", "Seen", "Select", "is_about_the_query"]
@@ -106,7 +106,7 @@ class NamedGraphs:
         return known
 
     def _timed_out(self, timeout_s: float, said: str = "") -> EndpointTimeoutError:
-        from kgsparql.graphs.sparql_failures import timed_out
+        from kgsparql.graphs.protocol.failures import timed_out
 
         return timed_out(Sent(self.url, "named_graph_triples", "", timeout_s), said=said)
 

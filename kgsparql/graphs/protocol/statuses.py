@@ -13,9 +13,9 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import Meaning
-from kgsparql.graphs.retry_after import in_words, retry_after_s
-from kgsparql.graphs.sparql_failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
-from kgsparql.graphs.sparql_request import Reply, Sent
+from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
+from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
 from kgsparql.terms import printable
 
 __all__ = ["meaning_of", "of_status"]

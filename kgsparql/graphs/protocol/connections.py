@@ -21,8 +21,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 
 from kgsparql.errors import CancelledError, EndpointError, InputError
-from kgsparql.graphs.sparql_failures import of_transport, timed_out
-from kgsparql.graphs.sparql_request import Address, Reply, Sent
+from kgsparql.graphs.protocol.failures import of_transport, timed_out
+from kgsparql.graphs.protocol.request import Address, Reply, Sent
 from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 
