@@ -111,22 +111,26 @@ class EndpointGraph:
     def fingerprint(self) -> str:
         """A hash of the URL and the number of triples; of an endpoint that cannot count them in 5 s, of today's date.
 
-        So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day.
+        So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. Of a
+        public service, which changes all the time and is not asked to count itself, a hash of the URL alone.
         """
         if self._found.fingerprint is None:
             self._found.fingerprint = self._fingerprint()
         return self._found.fingerprint
 
     def _fingerprint(self) -> str:
+        what = "" if self.profile.is_public else self._counted()
+        return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
+
+    def _counted(self) -> str:
         try:
             counted = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             count = counted[0].get("count") if counted.complete and len(counted) else None
-            what = count.value if isinstance(count, Literal) else self._today()
+            return count.value if isinstance(count, Literal) else self._today()
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
-            what = self._today()
-        return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
+            return self._today()
 
     def _today(self) -> str:
         """The date; in a replay that of the recording."""

@@ -22,9 +22,10 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graph import KnowledgeGraph
-from kgsparql.graphs import EndpointGraph, sparql_results
+from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.query import Query
 from kgsparql.user_query import check, run_on_endpoint

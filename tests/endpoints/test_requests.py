@@ -22,8 +22,9 @@ from kgsparql.errors import (
     KgsparqlError,
 )
 from kgsparql.graph import Interruptible
-from kgsparql.graphs import EndpointGraph, named_graphs
+from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.protocol import named_graphs
 from kgsparql.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results

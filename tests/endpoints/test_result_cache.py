@@ -17,8 +17,9 @@ import pytest
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.exchanges import EXCHANGES, Exchanges
-from kgsparql.graphs import EndpointGraph, open_graph, recorded
+from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol import recorded
 from kgsparql.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture

@@ -16,6 +16,7 @@ from kgsparql.answer import Answer
 from kgsparql.cli._rendering import render
 from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence import Evidence, EvidenceItem
+from kgsparql.graph_labels import GraphLabels
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.label_merging import MergedLabels
@@ -239,14 +240,14 @@ def _pair() -> tuple[IRI, IRI]:
 def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     members = [graph(NOBEL, "nobel"), graph(parsed(":a rdfs:label 'Aaa' ."), "large")]
-    knowledge = KnowledgeBase(FederatedGraph(members), embedder=None, note=told.append)
-    read = knowledge._index_of
+    labels = GraphLabels(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
+    read = labels.index_of
 
-    def limited(graph: Any, cancel: Any) -> Any:
+    def limited(graph: Any, cancel: Any = None) -> Any:
         if graph.name == "large":
             raise LimitError("large: its labels cannot all be read")
         return read(graph, cancel)
 
-    monkeypatch.setattr(knowledge, "_index_of", limited)
-    assert knowledge._index_of_members(knowledge.graph, None).rows > 100  # type: ignore[arg-type]
+    monkeypatch.setattr(labels, "index_of", limited)
+    assert labels.index.rows > 100
     assert told == ["what only one graph names cannot be found by its name: large: its labels cannot all be read"]

@@ -212,8 +212,8 @@ def test_an_answer_does_not_rest_on_a_triple_that_is_gone() -> None:
         store = pyoxigraph.Store()
         store.extend([pyoxigraph.Quad(ann, child, bob), pyoxigraph.Quad(ann, child, cat)])
         store.add(pyoxigraph.Quad(ann, IRI("http://e.org/knows"), IRI("http://e.org/dan")))
-        knowledge = kgsparql.open(store, embedder="none")
-        knowledge.graph = _Forgetful(knowledge.graph, Triple(ann, child, bob))  # type: ignore[assignment]
+        graph = _Forgetful(kgsparql.open_graph(store), Triple(ann, child, bob))
+        knowledge = kgsparql.KnowledgeBase(graph, embedder="none")  # type: ignore[arg-type]
         made = getattr(knowledge, method)("Who is a child?", entities=(ann,))
         answers = made.answers if method == "ask" else made.candidates
         assert [a.label for a in answers] == ["dan"]

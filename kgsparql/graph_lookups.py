@@ -1,0 +1,98 @@
+"""A graph as a person looks things up in it: by name, and around or between what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
+from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
+from kgsparql.graph import OpenedGraph
+from kgsparql.paths import Directions, Path
+from kgsparql.terms import IRI, PrefixMap, Term, iri, printable
+
+__all__ = ["GraphLookups", "entity_named"]
+
+
+class GraphLookups:
+    """A graph with the languages and prefixes of who looks things up in it.
+
+    :param languages: language tags of labels, the preferred first.
+    :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
+    """
+
+    def __init__(
+        self, graph: OpenedGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
+    ) -> None:
+        self.graph: Final = graph
+        self.languages: Final = languages
+        self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
+
+    def resolve(self, name: str) -> IRI:
+        """The entity a person means: an IRI, a CURIE, or an exact label.
+
+        :raises NotFoundError: if no entity has this label.
+        :raises AmbiguousLabelError: if several have it.
+        :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
+        """
+        return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
+
+    def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
+        """What is around an entity, at most ``limit`` neighbours by each predicate and direction.
+
+        :raises NotFoundError: if the graph does not mention it.
+        """
+        term = self.resolve(entity) if isinstance(entity, str) else entity
+        found = neighbours(self.graph, [term], direction=direction, limit=limit, skip=frozenset())
+        if not found.items and not found.cuts:
+            raise NotFoundError(f"{term} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+        return found
+
+    def paths(
+        self, start: IRI | str, end: IRI | str, *, max_hops: int = 5, direction: Directions = "both"
+    ) -> Found[Path]:
+        """The shortest paths between two entities."""
+        ends = [self.resolve(e) if isinstance(e, str) else e for e in (start, end)]
+        return shortest_paths(self.graph, *ends, max_hops=max_hops, direction=direction)
+
+    def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
+        """A label for each term, its local name where the graph has none."""
+        return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
+
+
+def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:
+    """The entity of a graph that a person means: an IRI, a CURIE, or an exact label.
+
+    :raises InputError: for the name of a blank node.
+    :raises NotFoundError: if no entity has this label.
+    :raises AmbiguousLabelError: if several have it.
+    :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
+    """
+    text = name.strip()
+    if text.startswith("_:"):
+        raise InputError(
+            f"{printable(text, 40)}: a blank node has no name outside its graph", hint="name an IRI beside it"
+        )
+    if re.match(r"<.*>$|[A-Za-z][\w+.-]*://|urn:", text):
+        return iri(text)
+    unknown: PrefixError | None = None
+    if re.fullmatch(r"[\w.-]*:\S+", text):
+        try:
+            return prefixes.expand(text)
+        except PrefixError as error:
+            unknown = error
+    found = by_label(graph, text, languages=languages)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AmbiguousLabelError(
+            f"{len(found)} entities are labelled {printable(text, 80)!r}",
+            hint="name one by its IRI:",
+            candidates=[prefixes.compress(term) for term in found],
+        )
+    if unknown is not None:
+        raise unknown
+    raise NotFoundError(
+        f"nothing is labelled {printable(text, 80)!r}", hint=f"search for it: kgsparql find {printable(text, 80)!r}"
+    )

@@ -1,0 +1,169 @@
+"""Makes the session of a question, after finding out, once, what must be known of the graph that is asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from functools import cached_property
+
+from kgsparql.answering import checked_question
+from kgsparql.asking import Asking
+from kgsparql.budget import Usage
+from kgsparql.choosing import RankerChooser
+from kgsparql.errors import CancelledError, NotFoundError
+from kgsparql.events import Numbering
+from kgsparql.graph import OpenedGraph, Solutions
+from kgsparql.graph_labels import GraphLabels
+from kgsparql.graph_lookups import entity_named
+from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.noise import Noise
+from kgsparql.query import Query
+from kgsparql.session import Session
+from kgsparql.terms import IRI, Literal, PrefixMap
+
+__all__ = ["SessionMaker"]
+
+_POLL_S = 0.1
+
+
+class SessionMaker:
+    """Makes the session of each question that a graph is asked.
+
+    :param labels: its own, by which entities are found.
+    """
+
+    def __init__(
+        self, graph: OpenedGraph, labels: GraphLabels, *, prefixes: PrefixMap, languages: tuple[str, ...]
+    ) -> None:
+        self.graph = graph
+        self._labels = labels
+        self._prefixes = prefixes
+        self._languages = languages
+        self._preparing = threading.Lock()
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether the graph holds no triple at all."""
+        return _is_empty(self.graph)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """What no method walks in this graph."""
+        return _noise(self.graph)
+
+    def made(self, question: str, asking: Asking, usage: Usage | None = None) -> Session:
+        """A session for one question.
+
+        :param usage: what is counted and limited; all of it, from now on, if ``None``.
+        :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
+        """
+        text = checked_question(question)
+        usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph | FederatedGraph) else self.graph
+        self._prepare(graph, usage, with_labels=not asking.entities)
+        if self.is_empty:
+            raise NotFoundError(
+                f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+            )
+        linker, ranker = None if asking.entities else self._labels.linker, self._labels.ranker
+        if graph is self.graph:
+            usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
+        given = self._given(asking, graph)
+        emit = Numbering(asking.emit, lambda: usage.seconds)
+        session = Session(
+            question=text,
+            graph=MeteredGraph(
+                self._asked(graph), usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers)
+            ),
+            linker=linker,
+            ranker=ranker,
+            model=asking.model,
+            allow_model_knowledge=asking.allow_model_knowledge,
+            complete=asking.complete,
+            chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
+            usage=usage,
+            emit=emit,
+            given=given,
+            passages=self._labels.passages,
+            languages=self._languages,
+            direction=asking.direction,
+            seed=asking.seed,
+            notes=list(graph.notes),
+            remember=self._labels.remember,
+        )
+        if self._labels.embedder is None:
+            session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
+        return session
+
+    def _given(self, asking: Asking, graph: OpenedGraph) -> tuple[IRI, ...]:
+        """The entities that the question is about, by who asks; each is in the graph."""
+        given = tuple(
+            entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e
+            for e in asking.entities
+        )
+        for term in given:
+            _check_mentioned(graph, term)
+        return given
+
+    def _asked(self, view: OpenedGraph) -> OpenedGraph:
+        """What a question asks: its own limits are counted elsewhere, but members that failed it has met."""
+        return self.graph.remembering(view) if isinstance(view, FederatedGraph) else self.graph  # type: ignore[attr-defined]
+
+    def _prepare(self, graph: OpenedGraph, usage: Usage, *, with_labels: bool) -> None:
+        """Read what a question needs beside its own queries; once, and stopped with the question.
+
+        :param graph: our own, or an endpoint within the question's time, which then ends this too.
+        """
+        while not self._preparing.acquire(timeout=_POLL_S):
+            if graph is not self.graph:
+                usage.check()
+            elif usage.cancel.is_set():
+                raise CancelledError("stopped")
+        try:
+            if "is_empty" not in self.__dict__:
+                self.__dict__["is_empty"] = _is_empty(graph)
+            if "noise" not in self.__dict__:
+                self.__dict__["noise"] = _noise(graph)
+            if with_labels and not self.is_empty:
+                self._labels.prepare(graph, usage.cancel)
+        finally:
+            self._preparing.release()
+
+
+def _is_empty(graph: OpenedGraph) -> bool:
+    found = graph.select(Query.load("any"))
+    return _is_none(found, "count")
+
+
+def _noise(graph: OpenedGraph) -> Noise:
+    """What the profile of an endpoint calls noise, and the identifiers of a Wikibase.
+
+    A public endpoint that is known to be none is not asked for those.
+    """
+    if isinstance(graph, FederatedGraph):
+        profiles = [member.profile for member in graph.members if isinstance(member, EndpointGraph)]
+        return Noise.of(graph, (term for profile in profiles for term in profile.noise))
+    profile = graph.profile if isinstance(graph, EndpointGraph) else None
+    if profile is None:
+        return Noise.of(graph)
+    if profile.is_public and not profile.external_ids:
+        return Noise(frozenset(profile.noise))
+    return Noise.of(graph, profile.noise)
+
+
+def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
+    """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
+    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
+    if _is_none(found, "places"):
+        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
+        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
+        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
+        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
+
+
+def _is_none(found: Solutions, name: str) -> bool:
+    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
+    counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
+    return found.complete and counts == ["0"]
