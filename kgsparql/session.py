@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,18 +16,19 @@ from numpy.typing import NDArray
 from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError, RateLimitError, UnreachableError
-from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, LimitReached
-from kgsparql.evidence import Cut
+from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError, RateLimitError
+from kgsparql.events import EntitiesLinked, Event, FallbackUsed
 from kgsparql.exploration import Label, labels, types
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.kinds import commonest_kind
 from kgsparql.language_model import Call, LanguageModel
-from kgsparql.linking import THRESHOLD, LinkedEntity, Linker, Mention
+from kgsparql.linking import LinkedEntity, Linker, Mention
 from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
 from kgsparql.same_as import Same, same_as
+from kgsparql.telling import Telling, link_notes, missing_notes
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
 from kgsparql.verbalising import nested_text
 from kgsparql.words import place_of
@@ -37,14 +37,11 @@ __all__ = ["Session"]
 
 T = TypeVar("T")
 
-_CUTS_TOLD = 8
-_REASONS_TOLD = 3
-
 _KEPT = "the last model call of the budget is kept for the answer"
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
+class Session(Telling):
     """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
 
     A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
@@ -58,21 +55,16 @@ class Session:
         linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.
     :param passages: of documents that were indexed with the graph, if any were.
-    :param notes: lines for the reader of the answer, in the order they came up.
     :param remember: told each label that was asked of the graph.
-    :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
-    :param lost: what was wrong with that graph.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param same: what one of several graphs says is the same as a linked entity.
     :param random: seeded by the seed and the question.
     """
 
     question: str
-    graph: MeteredGraph
     linker: Linker | None
     ranker: Ranker
     usage: Usage
-    emit: Emit
     model: LanguageModel | None = None
     chooser: Chooser | None = None
     allow_model_knowledge: bool = False
@@ -83,20 +75,14 @@ class Session:
     languages: tuple[str, ...] = ("en",)
     direction: Directions = "both"
     seed: int = 0
-    notes: list[str] = field(default_factory=list)
     remember: Callable[[Mapping[Term, Label]], None] = lambda _: None
-    fallbacks: list[Fallback] = field(default_factory=list)
-    partial: bool = False
-    lost: UnreachableError | None = None
     rounds: int = 0
     same: tuple[Same, ...] = ()
     random: Random = field(init=False)
     ranked: RankerChooser = field(init=False)
     choose: Chooser = field(init=False)
-    _cuts: dict[Cut, None] = field(default_factory=dict)
     _links: tuple[LinkedEntity, ...] | None = None
     _found: tuple[LinkedEntity, ...] | None = None
-    _labels: dict[Term, str] = field(default_factory=dict)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
@@ -156,11 +142,6 @@ class Session:
         """Whether a choice or a judgement was not the model's, because its call was kept for the answer."""
         return any(fallback.reason == _KEPT for fallback in self.fallbacks)
 
-    def fall_back(self, purpose: str, reason: str) -> None:
-        """Count and tell something that was done in the second-best way."""
-        self.fallbacks.append(Fallback(purpose, reason))
-        self.emit(FallbackUsed(purpose=purpose, reason=reason))
-
     def link(self, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities of the question: those given, else those the linker finds; the same at every call.
 
@@ -179,9 +160,7 @@ class Session:
                 )  # fmt: skip
             else:
                 self._links = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
-                self._note_links(self._links)
-                self._note_missing(self._links, mentions)
-                self.notes.extend(self.linker.notes(self._links) if self.linker else ())
+                self._note_links(self._links, mentions)
             self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
             self._links += self._equivalents(self._links)
             self.emit(
@@ -212,28 +191,16 @@ class Session:
             for other, link in reversed(known.items())
         )  # fmt: skip
 
-    def _note_links(self, links: Sequence[LinkedEntity]) -> None:
-        """What the reader should know of the links: names that several things have, and what else may be meant."""
-        for link in links:
-            if link.matched != "given" and link.score < THRESHOLD:
-                rivals = [printable(c.label, 60) for c in link.candidates[:3]]
-                among = f", the best connected of those and {'; '.join(rivals)}" if rivals else ""
-                self.notes.append(f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}")
-            namesakes = [c.term for c in link.candidates if c.label == link.label and c.kind == link.kind]
-            if namesakes:
-                others = ", ".join(map(str, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
-                self.notes.append(
-                    f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} is linked, and "
-                    f"there are {others}; -e IRI takes one"
-                )
-        if not links and self.linker and (near := self.linker.suggest(self.own_words)):
+    def _note_links(self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None) -> None:
+        """What the reader should know of the links, and of names in the question that have none."""
+        self.notes.extend(link_notes(links))
+        if self.linker is None:
+            return
+        if links:
+            self.notes.extend(missing_notes(self.linker.missing(self.own_words, links, mentions)))
+        elif near := self.linker.suggest(self.own_words):
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
-
-    def _note_missing(self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None) -> None:
-        """The names in the question that the graph lacks, where others are linked: what was asked of them is open."""
-        for name, near in self.linker.missing(self.own_words, links, mentions) if self.linker and links else ():
-            meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
-            self.notes.append(f"not found in the graph: {printable(name, 80)!r}{meant}")
+        self.notes.extend(self.linker.notes(links))
 
     def _mention(self, label: str) -> Mention:
         place = place_of(label, self.own_words)
@@ -316,7 +283,7 @@ class Session:
             found = types(self._graph(owed=owed), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
         classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
-        return [[_majority(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
+        return [[commonest_kind(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
         """How well each kind of term fits the kind the question expects, in [0, 1]; 0 where either is not known."""
@@ -366,80 +333,8 @@ class Session:
             for i, (p, text, score) in enumerate(zip(worded, shown, scores, strict=True))
         ]
 
-    def note_cuts(self, cuts: Iterable[Cut]) -> None:
-        """Tell the reader what a limit left out; each once."""
-        for cut in cuts:
-            if cut not in self._cuts:
-                self._cuts[cut] = None
-                self.emit(LimitReached(what=cut.what, message=cut.said(self._labels)))
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """Everything the reader should know: the notes, then what limits left out; of very many cuts the first."""
-        messages = [cut.said(self._labels) for cut in self._cuts]
-        more = len(messages) - _CUTS_TOLD
-        rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
-        return (*dict.fromkeys(self.notes), *self.graph.failures, *self._cut_short(), *messages[:_CUTS_TOLD], *rest)
-
-    def _cut_short(self) -> list[str]:
-        """What the endpoint cut, in a line."""
-        cut = self.graph.cut_short
-        reasons = sorted(set(filter(None, cut)))
-        more = "; …" if len(reasons) > _REASONS_TOLD else ""
-        said = f": {'; '.join(reasons[:_REASONS_TOLD])}{more}" if reasons else ""
-        return [f"{self.graph.name} cut {len(cut):,} result{'s' * (len(cut) > 1)}{said}"] if cut else []
-
-    def lose(self, error: UnreachableError) -> bool:
-        """Go on without the graph, if it is the graph that failed, and tell the reader once.
-
-        :return: whether it is.
-        """
-        if "query" not in error.detail:  # it was a model's server
-            return False
-        if self.lost is None:
-            self.lost = error
-            self.notes.append(f"{error.message}: some steps were left out")
-            self.emit(LimitReached(what="endpoint", message=error.message))
-        self.partial = True
-        return True
-
-    @contextmanager
-    def within_budget(self) -> Iterator[None]:
-        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
-        try:
-            yield
-        except (EndpointError, RateLimitError) as error:
-            if not self.lose(error):
-                raise
-        except BudgetExceededError as error:
-            if not self.partial:
-                way_out = f" ({error.hint})" if error.hint else ""
-                self.notes.append(f"{error.message}: some steps were left out{way_out}")
-                self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
-            self.partial = True
-
 
 def _own_name(term: Term) -> str:
     if isinstance(term, IRI):
         return local_name(term)
     return term.value if isinstance(term, Literal) else "[]"
-
-
-def _majority(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
-    """The name of what most of these terms are; among equals the first in lexical order."""
-    counts: Counter[str] = Counter()
-    for term in dict.fromkeys(terms):
-        if isinstance(term, Literal):
-            counts[_literal_kind(term)] += 1
-        elif isinstance(term, IRI):
-            counts.update(dict.fromkeys((classes[c] for c in types_of[term]), 1))
-    return min(counts, key=lambda kind: (-counts[kind], kind), default="")
-
-
-def _literal_kind(literal: Literal) -> str:
-    name = literal.datatype.value.rsplit("#", 1)[-1]
-    if name in {"date", "dateTime", "gYear", "gYearMonth", "time"} or name.startswith("dateTime"):
-        return "date year"
-    if name in {"integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger", "positiveInteger"}:
-        return "number"
-    return "text"

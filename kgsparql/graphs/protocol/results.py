@@ -38,8 +38,7 @@ _STEP = {ord("{"): 1, ord("}"): -1}
 _NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*"|<bnode>)nodeID://')
 """Virtuoso calls blank nodes so, which is no name of one. A quote or a tag inside a literal would be escaped."""
 _TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
-_YEAR = re.compile(rb'(XMLSchema#(?:date|dateTime)"(?:\s*,\s*"value"\s*:\s*"|>)-)(\d{1,3})(?=-)')
-"""Virtuoso writes truth values as numbers, and years before Christ without zeros, which are no dates then."""
+"""Virtuoso writes truth values as numbers."""
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _Read = TypeVar("_Read")
 
@@ -47,8 +46,7 @@ _Read = TypeVar("_Read")
 def _respelt(body: bytes) -> bytes:
     """Results in which Virtuoso's own spellings are those of the specifications."""
     body = _NODE_ID.sub(rb"\1", body)
-    body = _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
-    return _YEAR.sub(lambda found: found[1] + found[2].zfill(4), body)
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
 
 
 def solutions(reply: Reply, sent: Sent) -> Solutions:
