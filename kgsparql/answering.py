@@ -9,7 +9,7 @@ from kgsparql import augmenting, reranking
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.composing import closed_book, compose_from_templates
 from kgsparql.decision_tree import DecisionTree, decision_tree
-from kgsparql.errors import InputError, LimitError, UnreachableError
+from kgsparql.errors import EndpointError, InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
 from kgsparql.retriever import Retriever
@@ -31,6 +31,8 @@ _NOTHING: dict[Status, str] = {
 
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""
+
+_STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 
 def checked_question(text: str) -> str:
@@ -120,8 +122,10 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     retrieval = Retrieval()
     with session.within_budget(), session.worded(augmenting.augmented(session) if augment else session.question):
         retrieval = retriever.retrieve(session)
-    if session.lost is not None and not len(retrieval.evidence):
-        raise session.lost
+    if not len(retrieval.evidence):
+        _refuse_if_lost(session)
+    if (hidden := session.graph.noise.hidden) and any(link.term in hidden for link in session.link()):
+        session.notes.append(_STATEMENTS)
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
     found = _verified(retrieval, session)
@@ -129,6 +133,16 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
         with session.within_budget():
             return reranking.reranked(found, session, first=rerank)
     return found
+
+
+def _refuse_if_lost(session: Session) -> None:
+    """Where nothing was found and a graph could not be asked, that is what the reader must know, and nothing else."""
+    if session.lost is not None:
+        raise session.lost
+    for error in session.graph.errors:
+        if isinstance(error, EndpointError):
+            message = f"{error.message}; in the other graphs nothing was found"
+            raise type(error)(message, hint=error.hint, code=error.code, **error.detail) from error
 
 
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:

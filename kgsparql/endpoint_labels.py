@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
-from kgsparql.errors import EndpointError, InputError, QueryError
+from kgsparql.errors import GRAPH_FAILED, InputError
 from kgsparql.exploration.asking import ask_all
 from kgsparql.found_labels import FoundLabels
-from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graph import KnowledgeGraph, Solution, naming_of
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikidata_search
+from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.kept_labels import SeenLabels
 from kgsparql.label_rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.label_search import Vocabulary
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.spellings import Spellings
 from kgsparql.terms import IRI, Literal, Term, normalised, printable
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, LABELS, PREDICATE_LABEL_LINKS
+from kgsparql.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.words import words
 
 __all__ = ["EndpointLabels"]
@@ -34,7 +34,7 @@ FOUND_EACH = 50
 MAX_ENTITIES = 300
 """Entities of which more is asked, for one text."""
 MAX_NAMES = 10
-"""Names that Wikidata's search is asked for: each is a request that it sends on."""
+"""Names that the search of a Wikibase is asked for: each is a request that it sends on."""
 MAX_TEXTS = 2_000
 """Texts whose labels are remembered, in a process that lives long."""
 _Search: TypeAlias = tuple[str, ...]
@@ -47,7 +47,8 @@ class EndpointLabels:
     where the engine has a text search. Nothing is asked twice.
 
     :param text_search: the engine's own; ``none`` for exact labels only.
-    :param label_predicates: the best first; those that kgsparql knows, if there are none.
+    :param search_host: the Wikibase whose own search is asked.
+    :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
     :param embedder: compares what was found with the question by meaning.
     :param known: labels of earlier answers.
     """
@@ -57,14 +58,16 @@ class EndpointLabels:
         graph: KnowledgeGraph,
         *,
         text_search: TextSearch = "none",
-        label_predicates: Sequence[IRI] = (),
+        search_host: str = "",
+        degree_predicate: IRI | None = None,
         embedder: Embedder | None = None,
         known: SeenLabels | None = None,
     ) -> None:
         self._graph = graph
         self._known = known
-        self._kind = text_search
-        self._labels = tuple(label_predicates) or LABELS
+        self._kind, self._search_host = text_search, search_host
+        self._degree_predicate = degree_predicate
+        self._naming = naming_of(graph)
         self._embedder = embedder
         self._seen = _Seen()
 
@@ -76,7 +79,8 @@ class EndpointLabels:
     def asking(self, graph: KnowledgeGraph) -> EndpointLabels:
         """The same for one question, which is asked the same whatever was asked before it."""
         return EndpointLabels(
-            graph, text_search=self._kind, label_predicates=self._labels, embedder=self._embedder, known=self._known
+            graph, text_search=self._kind, search_host=self._search_host, degree_predicate=self._degree_predicate,
+            embedder=self._embedder, known=self._known,
         )  # fmt: skip
 
     def about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
@@ -133,7 +137,7 @@ class EndpointLabels:
 
     def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[_Name]:
         missing = [text for text in spellings if (text, tuple(tags)) not in self._seen.exact]
-        query = Query.load("search_exact").bind(predicate=(*self._labels, *ALTERNATIVE_LABELS))
+        query = Query.load("search_exact").bind(predicate=self._naming.names)
         found = self._looked_up(query, missing, tags)
         for text in missing:
             self._seen.exact[text, tuple(tags)] = found.get(text, [])
@@ -178,9 +182,9 @@ class EndpointLabels:
             return []
         try:
             if self._kind == "wikibase:mwapi":
-                return self._on_wikidata(spellings.names[:MAX_NAMES], tags)
+                return self._on_wikibase(spellings.names[:MAX_NAMES], tags)
             return self._by_words(spellings.searches[:MAX_SEARCHES], tags, common)
-        except (QueryError, EndpointError) as error:
+        except GRAPH_FAILED as error:
             self._seen.trouble = f"the text search of {self._graph.name} failed, so labels are found only if they are \
 written as in the question: {error.message}"
             return []
@@ -188,7 +192,7 @@ written as in the question: {error.message}"
     def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[_Name]:
         missing = [search for search in searches if search not in self._seen.searched]
         if missing:
-            predicates = (*self._labels, *ALTERNATIVE_LABELS)
+            predicates = self._naming.names
             query = label_search(self._kind, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
             names = self._names(self._graph.select(query)) if not query.empty else []
             for search in missing:
@@ -199,10 +203,11 @@ written as in the question: {error.message}"
                 common.update(words(normalised(search[0])))
         return [name for search in searches for name in self._seen.searched[search]]
 
-    def _on_wikidata(self, names: Sequence[str], tags: Sequence[str]) -> list[_Name]:
+    def _on_wikibase(self, names: Sequence[str], tags: Sequence[str]) -> list[_Name]:
         missing = [name for name in names if (name,) not in self._seen.searched]
         languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
-        found = self._graph.select(wikidata_search(missing, languages=languages)) if missing else ()
+        search = wikibase_search(missing, host=self._search_host, languages=languages)
+        found = self._graph.select(search) if missing else ()
         entities: dict[str, list[IRI]] = defaultdict(list)
         for solution in found:
             searched, entity = solution.get("words"), solution.get("entity")
@@ -216,7 +221,7 @@ written as in the question: {error.message}"
     def _named(self, entities: Sequence[IRI], tags: Sequence[str]) -> Mapping[str, list[_Name]]:
         languages = [Literal(tag) for tag in tags]
         query = Query.load("search_names").bind(
-            predicate=(*self._labels, *ALTERNATIVE_LABELS), language=languages
+            predicate=self._naming.names, language=languages
         )  # fmt: skip
 
         def query_of(chunk: Sequence[Term], bound: int) -> Query:
@@ -248,7 +253,7 @@ written as in the question: {error.message}"
         size = max(1, self._graph.chunk_size)
         for at in range(0, len(entities), size):
             chunk = entities[at : at + size]
-            query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=PREDICATE_LABEL_LINKS)
+            query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._naming.links)
             found: dict[str, Kind] = {}
             for solution in self._graph.select(query):
                 iri = getattr(solution["entity"], "value", "")
@@ -257,11 +262,13 @@ written as in the question: {error.message}"
             self._seen.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
-        missing = [iri for iri in entities if iri not in self._seen.degrees][: None if self._is_wikidata else MAX_ARMS]
+        said = self._degree_predicate
+        missing = [iri for iri in entities if iri not in self._seen.degrees][: MAX_ARMS if said is None else None]
         if not missing:
             return
-        if self._is_wikidata:
-            query = Query.load("search_sitelinks").bind(entity=list(map(IRI, missing))).limit(2 * len(missing))
+        if said is not None:
+            query = Query.load("search_known").bind(predicate=[said], entity=list(map(IRI, missing)))
+            query = query.limit(2 * len(missing))
         else:
             query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
         self._seen.degrees.update(dict.fromkeys(missing, 1))
@@ -269,10 +276,6 @@ written as in the question: {error.message}"
             count = solution.get("triples")
             if isinstance(count, Literal) and count.value.isdecimal():
                 self._seen.degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
-
-    @property
-    def _is_wikidata(self) -> bool:
-        return self._kind == "wikibase:mwapi"
 
 
 @dataclass(frozen=True, slots=True)

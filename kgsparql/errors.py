@@ -20,7 +20,9 @@
     ├── UnreachableError (ConnectionError)      an endpoint or a model server that did not do its part
     │   ├── EndpointError                       E_ENDPOINT_DOWN …
     │   │   ├── EndpointTimeoutError (TimeoutError)
-    │   │   └── EndpointReplyError (ValueError)     E_ENDPOINT_NOT_SPARQL, E_PARTIAL, E_FORMAT, E_LIMIT, E_REDIRECT
+    │   │   ├── EndpointReplyError (ValueError)     E_ENDPOINT_NOT_SPARQL, E_PARTIAL, E_FORMAT, E_LIMIT, E_REDIRECT
+    │   │   ├── EndpointAuthenticationError (AuthenticationError)
+    │   │   └── EndpointRateLimitError (RateLimitError)
     │   ├── ModelError                          E_MODEL …
     │   │   ├── ModelTimeoutError (TimeoutError)
     │   │   ├── RequestRefusedError             a parameter or message the server does not take
@@ -43,6 +45,7 @@ from typing import Any, ClassVar
 from kgsparql.redaction import redacted
 
 __all__ = [
+    "GRAPH_FAILED",
     "AmbiguousLabelError",
     "AuthenticationError",
     "BudgetExceededError",
@@ -50,7 +53,9 @@ __all__ = [
     "DataError",
     "DiskFullError",
     "EmbeddingError",
+    "EndpointAuthenticationError",
     "EndpointError",
+    "EndpointRateLimitError",
     "EndpointReplyError",
     "EndpointTimeoutError",
     "ForbiddenQueryError",
@@ -265,7 +270,10 @@ class UnreachableError(KgsparqlError, ConnectionError):
 
 
 class EndpointError(UnreachableError):
-    """A SPARQL endpoint that cannot be reached, or fails; ``detail`` has its URL and the status, where there is one."""
+    """A SPARQL endpoint that does not do its part, whatever the reason: what was found so far stands without it.
+
+    ``detail`` has its URL and the status, where there is one.
+    """
 
     code = "E_ENDPOINT_DOWN"
 
@@ -308,6 +316,10 @@ class ModelReplyError(ModelError, ValueError):
     retryable = False
 
 
+GRAPH_FAILED = (EndpointError, QueryError)
+"""What asking a graph may end with that is no reason to give up what another graph, or another query, says."""
+
+
 class AuthenticationError(UnreachableError, PermissionError):
     """Credentials that are missing or not accepted."""
 
@@ -319,6 +331,14 @@ class RateLimitError(UnreachableError):
     """Too many requests, or no quota left."""
 
     code = "E_RATE"
+
+
+class EndpointAuthenticationError(AuthenticationError, EndpointError):
+    """An endpoint that wants credentials, or others, or lets nobody in."""
+
+
+class EndpointRateLimitError(RateLimitError, EndpointError):
+    """An endpoint that was asked too often."""
 
 
 class ReplayMissError(UnreachableError, LookupError):

@@ -61,12 +61,14 @@ class Cut:
     :param limit: how many were kept at most.
     :param known: how many there are; ``None`` when that itself was not counted to the end.
     :param where: the term, and the predicate and direction where they apply, as a person reads them.
+    :param told: the whole line, where one made of the others would not read well.
     """
 
     what: str
     limit: int
     known: int | None = None
     where: str = ""
+    told: str = ""
 
     def __str__(self) -> str:
         return self.said({})
@@ -77,6 +79,8 @@ class Cut:
         >>> Cut("ends", 9, where="<http://e.org/Ann> ^<http://e.org/worksAt>/<http://e.org/knows>").said({})
         'ends of Ann ←works at— —knows→: at most 9 taken, there are more'
         """
+        if self.told:
+            return self.told
         whose = f" of {_readable(self.where, labels)}" if self.where else ""
         if self.known is None:
             return f"{self.what}{whose}: at most {self.limit:,} taken, there are more"

@@ -10,8 +10,26 @@ from typing import Any, Protocol, TypeAlias, overload, runtime_checkable
 from kgsparql.evidence import Source
 from kgsparql.query import Query
 from kgsparql.terms import Term, Triple
+from kgsparql.vocabulary import Naming
 
-__all__ = ["BlankNodeLookup", "CutShort", "Interruptible", "KnowledgeGraph", "OpenedGraph", "Solution", "Solutions"]
+__all__ = [
+    "BOUND",
+    "BlankNodeLookup",
+    "CutShort",
+    "Halving",
+    "Interruptible",
+    "KnowledgeGraph",
+    "OpenedGraph",
+    "Solution",
+    "Solutions",
+    "WithNaming",
+    "naming_of",
+]
+
+BOUND = 10_000
+"""Solutions of one query that are worth fetching; of what has more, a part is asked about, or some are looked at."""
+MOST_CUT = 4
+"""Results that an endpoint cuts one after the other, while smaller and smaller parts are asked for."""
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""
@@ -21,25 +39,49 @@ Solution: TypeAlias = Mapping[str, Term]
 class Solutions(Sequence[Solution]):
     """The solutions of a SELECT.
 
-    :param complete: an endpoint may cut a result and still say 200; then this is ``False``.
-    :param reason: why it is not, in a clause.
+    :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
+        and still say 200.
     :param invalid: solutions that are missing because a term in them is none; asking for less does not bring them.
-    :param left_out: how many solutions came and were not wanted: what led nowhere.
     :param failed: of several graphs asked at once, those that did not reply; asking for less does not bring theirs.
+    :param left_out: how many solutions came and were not wanted: what led nowhere.
     """
 
     variables: tuple[str, ...] = ()
     solutions: tuple[Solution, ...] = ()
-    complete: bool = True
-    left_out: int = 0
-    reason: str = ""
+    cut: str = ""
     invalid: int = 0
     failed: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @classmethod
+    def together(
+        cls, parts: Sequence[Solutions], *, variables: tuple[str, ...], solutions: tuple[Solution, ...]
+    ) -> Solutions:
+        """Solutions that were made of those of several replies; what any of these lacks is lacking."""
+        return cls(
+            variables,
+            solutions,
+            cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
+            invalid=sum(part.invalid for part in parts),
+            failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+            left_out=sum(part.left_out for part in parts),
+        )
 
     @property
-    def is_cut(self) -> bool:
-        """Whether there are more, and asking for less could bring them: not so what a graph that failed would say."""
-        return not self.complete and (not self.failed or bool(self.reason))
+    def complete(self) -> bool:
+        """Whether nothing is missing, whatever the cause."""
+        return not (self.cut or self.invalid or self.failed)
+
+    @property
+    def missing(self) -> str:
+        """Why some are missing that a graph which replied would have, in a clause; empty if none are.
+
+        >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
+        'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
+        """
+        number = f"{self.invalid:,} solution{'s' * (self.invalid > 1)}"
+        broken = f"{number} with invalid terms left out" if self.invalid else ""
+        return ", and ".join(filter(None, (self.cut, broken)))
 
     @overload
     def __getitem__(self, index: int) -> Solution: ...
@@ -53,6 +95,23 @@ class Solutions(Sequence[Solution]):
 
     def __iter__(self) -> Iterator[Solution]:
         return iter(self.solutions)
+
+
+@dataclass(slots=True)
+class Halving:
+    """Tells when to stop asking for ever smaller parts of what an endpoint cuts: they are then no help to either side.
+
+    >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
+    >>> [halving.is_vain(cut) for _ in range(5)], halving.is_vain(Solutions())
+    ([False, False, False, False, True], False)
+    """
+
+    cut: int = 0
+
+    def is_vain(self, found: Solutions) -> bool:
+        """Whether this result is one of too many, one after the other, that were cut."""
+        self.cut = self.cut + 1 if found.cut else 0
+        return self.cut > MOST_CUT
 
 
 @runtime_checkable
@@ -139,6 +198,21 @@ class OpenedGraph(KnowledgeGraph, Protocol):
     def is_remote(self) -> bool:
         """Whether every query goes over a network."""
         ...
+
+
+@runtime_checkable
+class WithNaming(Protocol):
+    """A graph that says by which predicates it names things."""
+
+    @property
+    def naming(self) -> Naming:
+        """The predicates that labels are read from and looked up by."""
+        ...
+
+
+def naming_of(graph: KnowledgeGraph) -> Naming:
+    """By which predicates a graph names things: those that kgsparql knows, where it does not say."""
+    return graph.naming if isinstance(graph, WithNaming) else Naming()
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kgsparql.errors import QueryError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
 from kgsparql.evidence import Cut
 from kgsparql.graph import Interruptible, OpenedGraph, Solutions
 from kgsparql.graphs import EndpointGraph
@@ -72,7 +72,7 @@ class _Asked:
     def may_repeat_triples(self) -> bool:
         try:
             return self.graph.may_repeat_triples
-        except (UnreachableError, QueryError) as error:
+        except GRAPH_FAILED as error:
             self._miss("named graphs", error)
             return False
 
@@ -94,7 +94,7 @@ class _Asked:
         solutions = self._select(what, query)
         try:
             named = self.labels([solution["term"] for solution in solutions])
-        except (UnreachableError, QueryError) as error:
+        except GRAPH_FAILED as error:
             self._miss(f"labels of {what}", error, "read")
             named = {}
         return [
@@ -114,7 +114,7 @@ class _Asked:
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
                 found = self.graph.select(query)
-        except (UnreachableError, QueryError) as error:
+        except GRAPH_FAILED as error:
             self._miss(what, error)
             return Solutions()
         if not found.complete:  # of a count that was cut short, the number is wrong
@@ -122,7 +122,7 @@ class _Asked:
             return Solutions()
         return found
 
-    def _miss(self, what: str, error: UnreachableError | QueryError, done: str = "counted") -> None:
+    def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
         """Note what an endpoint could not do; what is held here must be able to do it."""
         if not self.graph.is_remote:
             raise error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import InputError, KgsparqlError, LimitError, QueryError, StoreError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, KgsparqlError, LimitError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, FederatedGraph
@@ -116,9 +117,10 @@ class GraphLabels:
         if embedder is not None and index.embedder is None and index.rows:
             seconds = index.texts / LABELS_PER_SECOND
             takes = f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
+            command = f"kgsparql index -k {shlex.quote(graph.name)}"
             self._note(
-                f"{index.rows:,} labels are searched by spelling; `kgsparql index -k {self.graph.name}` adds search by "
-                f"meaning, once, in about {takes}"
+                f"{index.rows:,} labels are searched by spelling; `{command}` adds search by meaning, once, in about "
+                f"{takes}"
             )
         return index
 
@@ -127,16 +129,20 @@ class GraphLabels:
         from kgsparql.label_merging import merged_index
 
         found: dict[str, LabelIndex] = {}
-        failed: list[KgsparqlError] = []
+        failed: dict[str, KgsparqlError] = {}
+        gone = {name: error for name, error in graph.errors.items() if isinstance(error, EndpointError)}
         for member in graph.members:
             try:
+                if member.name in gone:
+                    raise gone[member.name]  # asking again would only take its time to say less
                 found[member.name] = self.index_of(member, cancel)
-            except (LimitError, QueryError, UnreachableError) as error:
-                failed.append(error)
+            except (*GRAPH_FAILED, LimitError) as error:
+                failed[member.name] = error
         if not found:
-            raise failed[0]
-        for why in failed:
-            self._note(f"what only one graph names cannot be found by its name: {why.message}")
+            raise next(iter(failed.values()))
+        for name, why in failed.items():
+            said = why.message if name in why.message else f"{name}: {why.message}"
+            self._note(f"{said}; names that only it knows are not found")
         return merged_index(found)
 
     def _kept_of(self, graph: OpenedGraph) -> KeptLabels:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
+from kgsparql.errors import (
+    AmbiguousLabelError,
+    InputError,
+    NotFoundError,
+    PrefixError,
+    QueryError,
+    UnreachableError,
+)
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
-from kgsparql.graph import OpenedGraph
+from kgsparql.graph import Interruptible, OpenedGraph
 from kgsparql.paths import Directions, Path
-from kgsparql.terms import IRI, PrefixMap, Term, iri, printable
+from kgsparql.query import Query
+from kgsparql.terms import IRI, PrefixMap, Term, iri, local_name, normalised, printable
 
 __all__ = ["GraphLookups", "entity_named"]
+
+_CLASSES = 500
+"""The commonest classes, among which one without a label is looked for."""
+_CLASSES_S = 30.0
+"""For an endpoint to count them."""
 
 
 class GraphLookups:
@@ -37,6 +51,45 @@ class GraphLookups:
         :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
         """
         return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
+
+    def resolve_class(self, name: str) -> IRI:
+        """The class a person means: as :meth:`resolve`, and what :meth:`info` calls it where it has no label.
+
+        :raises NotFoundError: if there is no such class among the commonest.
+        :raises AmbiguousLabelError: if several are called so.
+        :raises PrefixError: as :meth:`resolve`.
+        """
+        try:
+            return self.resolve(name)
+        except AmbiguousLabelError:
+            raise
+        except NotFoundError as error:
+            found = self._classes_called(name, error)
+        if len(found) > 1:
+            raise AmbiguousLabelError(
+                f"{len(found)} classes are called {printable(name, 80)!r}", hint="name one by its IRI:",
+                candidates=[self.prefixes.compress(term) for term in found],
+            )  # fmt: skip
+        return found[0]
+
+    def _classes_called(self, name: str, unknown: NotFoundError) -> list[IRI]:
+        """The commonest classes whose IRIs end in a name, of which there is at least one."""
+        query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
+        hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
+        try:
+            by_count = (
+                graph.select_within(query, timeout_s=_CLASSES_S)
+                if isinstance(graph, Interruptible)
+                else graph.select(query)
+            )
+        except (QueryError, UnreachableError) as error:
+            about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
+            raise NotFoundError(about, hint="name it by its IRI") from error
+        classes = [term for solution in by_count if isinstance(term := solution["term"], IRI)]
+        found = [term for term in classes if normalised(local_name(term)) == normalised(name)]
+        if not found:
+            raise NotFoundError(f"no class is called {printable(name, 80)!r}", hint=hint) from unknown
+        return found
 
     def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
         """What is around an entity, at most ``limit`` neighbours by each predicate and direction.

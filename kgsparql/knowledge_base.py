@@ -208,7 +208,7 @@ class KnowledgeBase(GraphLookups):
         :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
-        terms = (self.resolve(name) if isinstance(name, str) else name for name in classes)
+        terms = (self.resolve_class(name) if isinstance(name, str) else name for name in classes)
         return self._graph_labels.build_slice(terms, limit=limit, cancel=cancel)
 
     def index_texts(

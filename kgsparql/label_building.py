@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from kgsparql.embedding import Embedder
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import KnowledgeGraph, naming_of
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.label_reading import read_descriptions, read_labels
 from kgsparql.label_rows import LabelRow, Progress
@@ -19,7 +19,7 @@ from kgsparql.label_search import LabelSearch
 from kgsparql.label_tables import LanceLabels, write_descriptions, write_labels
 from kgsparql.label_vectors import embed_texts, vector_table
 from kgsparql.tables import Tables
-from kgsparql.terms import IRI
+from kgsparql.vocabulary import Naming
 
 __all__ = ["RECIPE", "Builder", "IndexedGraph", "LabelIndex", "opened", "recipe"]
 
@@ -64,9 +64,10 @@ def opened(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) 
     return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
 
 
-def recipe(label_predicates: Iterable[IRI]) -> str:
-    """How rows are made: an index that was made by another is another index."""
-    return json.dumps([RECIPE, *sorted(predicate.value for predicate in label_predicates)])
+def recipe(naming: Naming) -> str:
+    """How the rows of a graph are made that names things so: an index that was made by another is another index."""
+    own = [] if naming == Naming() else [[p.value for p in naming.labels], [p.value for p in naming.links]]
+    return json.dumps([RECIPE, *own])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,6 @@ class Builder:
     graph: IndexedGraph
     directory: Path
     embedder: Embedder | None
-    label_predicates: tuple[IRI, ...]
     progress: Progress | None
     cancel: threading.Event | None
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -107,22 +107,20 @@ class Builder:
         return opened(tables, manifest, self.embedder)
 
     def _rows(self) -> list[LabelRow]:
-        return read_labels(
-            self.graph, label_predicates=self.label_predicates, progress=self.progress, cancel=self.cancel
-        )
+        return read_labels(self.graph, progress=self.progress, cancel=self.cancel)
 
     def _current(self, tables: Tables) -> dict[str, Any] | None:
         manifest = tables.manifest()
         if manifest is None or manifest["fingerprint"] != self.graph.fingerprint:
             return None
-        is_whole = manifest["recipe"] == recipe(self.label_predicates) and tables.open(manifest["labels"]) is not None
+        is_whole = manifest["recipe"] == recipe(naming_of(self.graph)) and tables.open(manifest["labels"]) is not None
         return manifest if is_whole else None
 
     def _write_labels(self, tables: Tables, rows: Sequence[LabelRow]) -> dict[str, Any]:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
         manifest = write_labels(tables, rows, self.graph.name, _tag())
-        manifest |= {"fingerprint": self.graph.fingerprint, "recipe": recipe(self.label_predicates), **self.more}
+        manifest |= {"fingerprint": self.graph.fingerprint, "recipe": recipe(naming_of(self.graph)), **self.more}
         tables.publish(manifest)
         return manifest
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 from kgsparql.embedding import Embedder
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
+from kgsparql.graph import naming_of
 from kgsparql.kept_labels import KeptLabels
 from kgsparql.label_building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
 from kgsparql.label_reading import is_remote, read_labels, too_many
@@ -16,7 +17,7 @@ from kgsparql.label_rows import Progress
 from kgsparql.label_search import MemoryLabels
 from kgsparql.partial_index import build_slice, kept_labels, looked_up
 from kgsparql.tables import Tables, lancedb
-from kgsparql.terms import IRI
+from kgsparql.vocabulary import Naming
 
 __all__ = [
     "EMBED_AT_ONCE",
@@ -42,14 +43,16 @@ EMBED_AT_ONCE = 2_000
 def index_directory(graph: IndexedGraph, parent: Path) -> Path:
     """Where the index of a graph belongs below a directory: another content or recipe, another place."""
     shared = _shared_address(graph)
-    key = hashlib.sha256(f"{RECIPE}\n{graph.fingerprint if shared is None else shared}".encode()).hexdigest()
+    naming = naming_of(graph)
+    made = RECIPE if naming == Naming() else recipe(naming)
+    key = hashlib.sha256(f"{made}\n{graph.fingerprint if shared is None else shared}".encode()).hexdigest()
     return parent / "labels" / key[:32]
 
 
 def _shared_address(graph: IndexedGraph) -> str | None:
-    """The URL of an endpoint that many share, whose labels are never read whole: nor is it asked to count itself."""
-    profile = getattr(graph, "profile", None)
-    return str(getattr(graph, "url", "")) if is_remote(graph) and profile is not None and profile.is_public else None
+    """The URL of an endpoint that is known to have too many labels: nor is it asked to count itself."""
+    has_many = getattr(getattr(graph, "profile", None), "has_many_labels", False)
+    return str(getattr(graph, "url", "")) if is_remote(graph) and has_many else None
 
 
 def label_index(
@@ -57,7 +60,6 @@ def label_index(
     directory: Path,
     *,
     embedder: Embedder | None = None,
-    label_predicates: Iterable[IRI] = (),
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     kept: KeptLabels | None = None,
@@ -79,15 +81,13 @@ def label_index(
     remote = is_remote(graph)
     if is_looked_up(graph, directory):
         return looked_up(graph, kept, candidates or embedder)
-    found = _opened_or_embedded_again(graph, directory, embedder, label_predicates)
+    found = _opened_or_embedded_again(graph, directory, embedder)
     if found is not None:
         is_wanted = embedder is not None and found.texts <= EMBED_AT_ONCE  # small enough to get its vectors now
         if found.embedder is not None or found.rows > MEMORY_ROWS or (remote and not is_wanted):
             return found
     try:
-        rows = read_labels(
-            graph, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=_import_early
-        )
+        rows = read_labels(graph, progress=progress, cancel=cancel, announce=_import_early)
     except LimitError:
         if not remote:
             raise
@@ -100,7 +100,7 @@ def label_index(
         return LabelIndex(MemoryLabels(rows), len(rows), texts)
     else:
         wanted = None
-    builder = Builder(graph, directory, wanted, tuple(label_predicates), progress, cancel)
+    builder = Builder(graph, directory, wanted, progress, cancel)
     try:
         return builder.build(rows, wait_s=30.0, with_descriptions=False)
     except StoreLockedError:
@@ -111,7 +111,7 @@ def label_index(
 
 
 def is_looked_up(graph: IndexedGraph, directory: Path) -> bool:
-    """Whether the labels of a graph are known to be too many to be read, or are a public endpoint's."""
+    """Whether the labels of a graph are known to be too many to be read."""
     return is_remote(graph) and (_shared_address(graph) is not None or _large(directory).exists())
 
 
@@ -128,14 +128,12 @@ def _mark_large(directory: Path) -> None:
         return  # where nothing can be kept, the next process finds out again
 
 
-def _opened_or_embedded_again(
-    graph: IndexedGraph, directory: Path, embedder: Embedder | None, label_predicates: Iterable[IRI]
-) -> LabelIndex | None:
+def _opened_or_embedded_again(graph: IndexedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
     """What was built, or, of another embedder and so small that it is embedded at once, nothing."""
     try:
-        return open_label_index(graph, directory, embedder=embedder, label_predicates=label_predicates)
+        return open_label_index(graph, directory, embedder=embedder)
     except ModelMismatchError:
-        plain = open_label_index(graph, directory, label_predicates=label_predicates)
+        plain = open_label_index(graph, directory)
         if plain is None or plain.texts > EMBED_AT_ONCE:
             raise
         return None
@@ -146,7 +144,6 @@ def build_label_index(
     directory: Path,
     *,
     embedder: Embedder | None,
-    label_predicates: Iterable[IRI] = (),
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LabelIndex:
@@ -161,8 +158,8 @@ def build_label_index(
     :raises CancelledError: if ``cancel`` is set before all is done; what was done is kept.
     """
     if _shared_address(graph) is not None:
-        raise too_many(graph, "it is a public endpoint")
-    builder = Builder(graph, directory, embedder, tuple(label_predicates), progress, cancel)
+        raise too_many(graph, "its profile says that they are too many")
+    builder = Builder(graph, directory, embedder, progress, cancel)
     return builder.build(None, wait_s=0.0, with_descriptions=True)
 
 
@@ -171,7 +168,6 @@ def open_label_index(
     directory: Path,
     *,
     embedder: Embedder | None = None,
-    label_predicates: Iterable[IRI] = (),
 ) -> LabelIndex | None:
     """The index that was built, ``None`` if none was, or none completely.
 
@@ -182,16 +178,17 @@ def open_label_index(
     manifest = tables.manifest()
     if manifest is None:
         return None
-    if manifest["fingerprint"] != graph.fingerprint or manifest["recipe"] != recipe(label_predicates):
+    if manifest["fingerprint"] != graph.fingerprint or manifest["recipe"] != recipe(naming_of(graph)):
         raise IndexStaleError(
             f"{directory}: the label index was made from other data than {graph.name} has now",
-            hint=f"run: kgsparql index -k {graph.name}", path=str(directory),
+            hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
         )  # fmt: skip
     if embedder is not None and manifest["vectors"] and embedder.name not in manifest["vectors"]:
         there = ", ".join(sorted(manifest["vectors"]))
         raise ModelMismatchError(
             f"{directory}: the label index has vectors of {there}, not of {embedder.name}",
-            hint=f"use that embedder, or add yours: kgsparql index -k {graph.name} --embedder …", path=str(directory),
+            hint=f"use that embedder, or add yours: kgsparql index -k {shlex.quote(graph.name)} --embedder …",
+            path=str(directory),
         )  # fmt: skip
     return opened(tables, manifest, embedder)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.evidence import Source
-from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
 from kgsparql.label_rows import Description, LabelRow, Progress, description_rows, label_rows
 from kgsparql.query import Query
-from kgsparql.terms import IRI
+from kgsparql.vocabulary import Naming
 
 __all__ = ["REMOTE_ROWS", "is_remote", "read_descriptions", "read_labels", "too_many"]
 
@@ -23,7 +23,6 @@ REMOTE_ROWS = 300_000
 def read_labels(
     graph: KnowledgeGraph,
     *,
-    label_predicates: Iterable[IRI] = (),
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
@@ -41,7 +40,7 @@ def read_labels(
             announce(rows)
 
     with _whole(graph) as readable:
-        return label_rows(readable, label_predicates=label_predicates, progress=progress, cancel=cancel, announce=about)
+        return label_rows(readable, progress=progress, cancel=cancel, announce=about)
 
 
 def read_descriptions(graph: KnowledgeGraph, *, cancel: threading.Event | None = None) -> list[Description]:
@@ -78,15 +77,17 @@ class _WholeGraph:
     name: str = field(init=False)
     chunk_size: int = field(init=False)
     may_repeat_triples: bool = field(init=False)
+    naming: Naming = field(init=False)
 
     def __post_init__(self) -> None:
         self.name = self.graph.name
         self.chunk_size = self.graph.chunk_size
         self.may_repeat_triples = bool(getattr(self.graph, "may_repeat_triples", True))
+        self.naming = naming_of(self.graph)
 
     def select(self, query: Query) -> Solutions:
         solutions = self.graph.select(query)
-        if not solutions.complete and not solutions.invalid:
+        if solutions.cut or solutions.failed:
             raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
 

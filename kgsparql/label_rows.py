@@ -13,10 +13,10 @@ from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kgsparql.errors import CancelledError
-from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, local_name, normalised
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, UNWALKED
+from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, Naming, is_mediator
 from kgsparql.words import is_unspaced
 
 __all__ = [
@@ -79,23 +79,22 @@ class Description(NamedTuple):
 def label_rows(
     graph: KnowledgeGraph,
     *,
-    label_predicates: Iterable[IRI] = (),
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
 ) -> list[LabelRow]:
     """Every name in a graph, sorted by IRI and text; a few queries, however large the graph.
 
-    Texts that are empty or only repeat the IRI are left out, and long ones are cut. Predicates that are called
+    Labels are what the graph's label predicates give; of a graph that does not say which these are, those that kgsparql
+    knows. Texts that are empty or only repeat the IRI are left out, and long ones are cut. Predicates that are called
     ``name``, ``label`` or ``title`` count too when their texts tell things apart. What has no name at all gets the
     end of its IRI, if that means something to a person.
 
-    :param label_predicates: further predicates whose texts are names.
     :param announce: called early, once, with about how many rows there will be.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
     with _no_garbage_collection():
-        return _Reader(graph, tuple(label_predicates), progress, cancel).read(announce)
+        return _Reader(graph, naming_of(graph), progress, cancel).read(announce)
 
 
 def description_rows(graph: KnowledgeGraph, *, cancel: threading.Event | None = None) -> list[Description]:
@@ -103,7 +102,7 @@ def description_rows(graph: KnowledgeGraph, *, cancel: threading.Event | None = 
 
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
-    reader = _Reader(graph, (), None, cancel)
+    reader = _Reader(graph, naming_of(graph), None, cancel)
     found = set()
     for predicate in DESCRIPTIONS:
         for iri, text, language in reader.texts(predicate):
@@ -116,7 +115,7 @@ class _Reader:
     """The queries, and what they have said so far."""
 
     graph: KnowledgeGraph
-    extra: tuple[IRI, ...]
+    naming: Naming
     progress: Progress | None
     cancel: threading.Event | None
     rows: dict[tuple[str, str, str, Kind], tuple[str, Role]] = field(default_factory=dict)
@@ -129,7 +128,7 @@ class _Reader:
             _value(s["predicate"]): _number(s["triples"]) for s in self._select(self._counting("index_predicates"))
         }
         if announce is not None:
-            announce(sum(triples.get(p.value, 0) for p in (*LABELS, *self.extra, *ALTERNATIVE_LABELS)))
+            announce(sum(triples.get(p.value, 0) for p in self.naming.names))
         # The engine counts on one core while this one reads texts.
         degrees_query = self._counting("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
         counting = _started(lambda: self.graph.select(degrees_query), self.cancel)
@@ -144,13 +143,13 @@ class _Reader:
         return sorted(chain.from_iterable(map(with_short, made)))
 
     def _read_texts(self, used: Collection[str]) -> None:
-        for predicate in (*LABELS, *self.extra):
+        for predicate in self.naming.labels:
             if predicate.value in used:
                 self._add(self.texts(predicate), "label")
         for predicate in ALTERNATIVE_LABELS:
             if predicate.value in used:
                 self._add(self.texts(predicate), "alternative")
-        known = {p.value for p in (*LABELS, *self.extra, *ALTERNATIVE_LABELS, *DESCRIPTIONS)}
+        known = {p.value for p in (*self.naming.names, *DESCRIPTIONS)}
         for value in sorted(set(used) - known):
             if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
                 self._add_names(list(self.texts(IRI(value))))
@@ -210,7 +209,7 @@ class _Reader:
 
     def _share_property_labels(self, used: Collection[str]) -> None:
         """Give ``wdt:P31`` the labels of ``wd:P31``, which is the node that Wikidata describes."""
-        links = [link for link in PREDICATE_LABEL_LINKS if link.value in used]
+        links = [link for link in self.naming.links if link.value in used]
         used_as: dict[str, list[str]] = {}
         for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
             used_as.setdefault(_value(solution["property"]), []).append(_value(solution["predicate"]))
@@ -229,7 +228,7 @@ class _Reader:
         is_bare = not any(kind == "entity" for *_, kind in self.rows)
         for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
             name = local_name(IRI(iri)).strip()[:MAX_TEXT]
-            if is_bare or _is_name(name):
+            if not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
                 self._add_row(iri, name, "", "derived")
 
 

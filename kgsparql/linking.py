@@ -270,7 +270,8 @@ def _without_derived(
     places = {place for c in labelled for place in c.fit.places}
     derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
     freed = {place for c in derived for place in c.fit.places}
-    return [c for c in wanted if c not in derived], [c for c in labelled if c.fit.places & freed]
+    classes = [c for c in labelled if c.row.kind == "class"]  # the words of a predicate say how, not of what
+    return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
 
 
 def linked(reading: Reading, candidate: Candidate, rivals: Iterable[Candidate] = ()) -> LinkedEntity:

@@ -17,6 +17,7 @@ from kgsparql.label_joining import JoinedLabels, SliceLabels
 from kgsparql.label_rows import Progress
 from kgsparql.label_search import LabelSearch, MemoryLabels
 from kgsparql.tables import Tables
+from kgsparql.vocabulary import Naming
 
 __all__ = ["build_slice", "kept_labels", "looked_up"]
 
@@ -36,7 +37,8 @@ def looked_up(graph: IndexedGraph, kept: KeptLabels | None, embedder: Embedder |
         EndpointLabels(
             graph,
             text_search=profile.text_search,
-            label_predicates=profile.label_predicates,
+            search_host=profile.search_host,
+            degree_predicate=profile.degree_predicate,
             embedder=embedder,
             known=seen,
         )
@@ -78,7 +80,7 @@ def build_slice(
     """Index the labels that were read of some classes of an endpoint, as :func:`build_label_index` does all labels."""
     part = _Slice.of(graph, kept)
     more = {"slice": {name: asdict(page) for name, page in kept.pages().items()}}
-    builder = Builder(part, kept.path.parent, embedder, (), progress, cancel, more)  # type: ignore[arg-type]
+    builder = Builder(part, kept.path.parent, embedder, progress, cancel, more)  # type: ignore[arg-type]
     return builder.build(kept.paged(), wait_s=0.0, with_descriptions=False)
 
 
@@ -92,7 +94,7 @@ def _open_slice(graph: IndexedGraph, kept: KeptLabels, embedder: Embedder | None
     part = _Slice.of(graph, kept)
     tables = Tables(kept.path.parent)
     manifest = tables.manifest()
-    if manifest is not None and (manifest["fingerprint"], manifest["recipe"]) == (part.fingerprint, recipe(())):
+    if manifest is not None and (manifest["fingerprint"], manifest["recipe"]) == (part.fingerprint, recipe(Naming())):
         return replace(opened(tables, manifest, embedder), note=note)
     rows = kept.paged()
     return LabelIndex(MemoryLabels(rows), len(rows), len({row.text for row in rows}), note=note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ class Passages:
             if isinstance(known, dict) and known.get("source") == self._source:
                 return (
                     "documents were indexed with an earlier state of this graph, or another of its name; for this one "
-                    f"run: kgsparql index -k {printable(self._source, 200)} --text DIR"
+                    f"run: kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
                 )
         return ""
 

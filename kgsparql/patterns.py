@@ -37,6 +37,21 @@ class Pattern:
         """One step from a variable to another."""
         return cls(near, step.predicate, far) if step.direction == "forward" else cls(far, step.predicate, near)
 
+    @classmethod
+    def read(cls, text: str) -> Pattern:
+        """From what stands in the comments at the head of a query.
+
+        >>> Pattern.read("?a <http://e.org/p> ?b").predicate, Pattern.read("?a ?p ?b").predicate
+        (<NamedNode value=http://e.org/p>, 'p')
+        """
+        subject, predicate, far = (place.removeprefix("?") for place in text.split())
+        return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
+
+    @classmethod
+    def declared(cls, header: Mapping[str, str]) -> tuple[Pattern, ...]:
+        """The triples of the graph that every solution shows: as ``triples`` says, else ``joins``."""
+        return tuple(map(cls.read, _listed(header, "triples" if "triples" in header else "joins")))
+
 
 @dataclass(frozen=True, slots=True)
 class Join:
@@ -90,9 +105,8 @@ class Join:
         """
         if "joins" not in header:
             return None
-        patterns = [pattern.replace("?", "").split() for pattern in _listed(header, "joins")]
         return cls(
-            tuple(Pattern(*places) for places in patterns),
+            tuple(map(Pattern.read, _listed(header, "joins"))),
             tuple((name, name) for name in _listed(header, "variables")),
             skipped=frozenset(_listed(header, "skipped")),
             literals=frozenset(_listed(header, "literals")),

@@ -7,7 +7,7 @@ binding puts terms there. Terms are validated again before they become text, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -16,8 +16,9 @@ from kgsparql.paths import Constraint, PropertyPath, Step
 from kgsparql.patterns import Join, Pattern
 from kgsparql.resources import resource
 from kgsparql.terms import IRI, Literal, Term, iri, spellings, validated
+from kgsparql.vocabulary import STATEMENT
 
-__all__ = ["MAX_ARMS", "Query", "prologue"]
+__all__ = ["MAX_ARMS", "Query", "prologue", "steps_of_walks"]
 
 MAX_ARMS = 50
 """Sub-selects in one union: the embedded engine is quadratic in them, and 10,000 end its process."""
@@ -26,15 +27,21 @@ _LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
 _PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _NO_BLANK = "FILTER(!isBlank(?answer))"
-_NO_STATEMENT = 'FILTER(!CONTAINS(STR(?answer), "/entity/statement/"))'
+_NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
+_HEADING = re.compile(r"\A(?:#\+[^\n]*\n)+\s*")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
 _NO_LIST = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 """A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph."""
 _TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
 _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
-_NOT_IN = re.compile(r"FILTER\(\?(\w+) NOT IN \((<[^<>\s]*>(?:, <[^<>\s]*>)*)\)\)")
+_NOT_IN = r"FILTER\(\?(\w+) NOT IN \((<[^<>\s]*>(?:, <[^<>\s]*>)*)\)\)"
+_TERM = r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
+"""What a parameter is never looked for in: literals, which may say anything, IRIs, and comments."""
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
+_WALK = re.compile(r"SELECT DISTINCT ([^\n{]*) WHERE \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+_SHOWN = re.compile(r"\((\S+) AS \?(\w+)\)|\?(\w+)")
+_STEP = re.compile(r"^  \?\w+ <[^<>\s]*> \?\w+(?= \.$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class Query:
     :param empty: a parameter was bound to no term at all, so there is nothing to ask: it is never sent.
     :param counts: variables that count triples: the counts of several graphs are added.
     :param join: what it asks of triples that may be in different graphs.
+    :param triples: the triples of the graph that each solution shows, as patterns of its variables.
     :param arms: the queries that it is a union of.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
@@ -55,6 +63,7 @@ class Query:
     empty: bool = False
     counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     join: Join | None = field(default=None, compare=False, repr=False)
+    triples: tuple[Pattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
@@ -63,8 +72,8 @@ class Query:
 
         :raises ResourceNotFoundError: if there is none.
         """
-        text, counts, join = _loaded(name)
-        return cls(name, text, counts=counts, join=join)
+        text, counts, join, triples = _loaded(name)
+        return cls(name, text, counts=counts, join=join, triples=triples)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -77,6 +86,15 @@ class Query:
         return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
 
     @property
+    def without_heading(self) -> str:
+        r"""The text without the comments at its head, which are for people and not for a server.
+
+        >>> Query("q", "#+ summary: All.\n\nSELECT * { ?s ?p ?o }").without_heading
+        'SELECT * { ?s ?p ?o }'
+        """
+        return _HEADING.sub("", self.text)
+
+    @property
     def minus_values(self) -> str:
         """The text of one of our files with ``MINUS`` for ``NOT IN``: twice as fast on Oxigraph, and wrong on Virtuoso.
 
@@ -86,7 +104,7 @@ class Query:
         """
         if not all(map(_is_file, self.name.split("+"))):
             return self.text
-        return _NOT_IN.sub(lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)
+        return _filled(_NOT_IN, lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)[0]
 
     def bind(self, **values: Iterable[Term]) -> Query:
         """Fill every ``VALUES ?name { UNDEF }``, and every ``?name NOT IN ("")``, of the named parameters.
@@ -121,9 +139,10 @@ class Query:
             pattern = rf"VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}}"
             head, body = f"({' '.join(f'?{name}' for name in names)})", [f"({row})" for row in data]
         block = f"VALUES {head} {{ {' '.join(body)} }}"
-        text, count = re.subn(pattern, lambda _: block, self.text)
+        text, count = _filled(pattern, lambda _: block, self.text)
         if len(names) == 1:
-            text, lists = re.subn(_NO_LIST.format(names[0]), lambda _: f"?{names[0]} NOT IN ({', '.join(data)})", text)
+            listed = f"?{names[0]} NOT IN ({', '.join(data)})"
+            text, lists = _filled(_NO_LIST.format(names[0]), lambda _: listed, text)
             count += lists
         if count == 0:
             raise QueryBindingError(f"query {self.name} has no parameter {head}", query=self.text)
@@ -145,10 +164,10 @@ class Query:
         query = self
         for name, term in values.items():
             written = self._row((name,), (term,))
-            text, count = re.subn(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
+            text, count = _filled(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", lambda _: "", query.text)
             if count == 0:
                 raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
-            query = replace(query, text=written.join(re.split(rf"\?{name}\b", text)))
+            query = replace(query, text=_written_for(name, written, text))
         return query
 
     def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
@@ -349,6 +368,42 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
+def _filled(pattern: str, made: Callable[[re.Match[str]], str], text: str) -> tuple[str, int]:
+    """A text with each match of a pattern replaced that is not in a term or a comment, and how many there were."""
+    count = 0
+
+    def replaced(found: re.Match[str]) -> str:
+        nonlocal count
+        if found["term"] is not None:
+            return found[0]
+        count += 1
+        return made(found)
+
+    return re.sub(f"{pattern}|{_TERM}", replaced, text), count
+
+
+def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[Pattern, ...]]]:
+    """What the solutions of each walk in a text bind, the number they have, and the steps that they show.
+
+    >>> walk = Query.walk(PropertyPath.of("http://e.org/at"), [IRI("http://e.org/a")], limit=9, number=3)
+    >>> ((names, number, (step,)),) = steps_of_walks(walk.text)
+    >>> sorted(names), number, step.subject, str(step.predicate), step.object
+    (['end', 'n0', 'walk'], '3', 'n0', '<http://e.org/at>', 'end')
+    """
+    for head, body in _WALK.findall(text):
+        shown = {alias or plain: what or plain for what, alias, plain in _SHOWN.findall(head)}
+        number = shown.pop("walk", "")
+        called = {what.removeprefix("?"): name for name, what in shown.items()}
+        steps = map(Pattern.read, _STEP.findall(body))
+        seen = (replace(s, subject=called.get(s.subject, ""), object=called.get(s.object, "")) for s in steps)
+        names = frozenset(shown) | (frozenset({"walk"}) if number else frozenset())
+        yield names, number, tuple(step for step in seen if "" not in step.variables)
+
+
+def _written_for(name: str, written: str, text: str) -> str:
+    return _filled(rf"\?{name}\b", lambda _: written, text)[0]
+
+
 def _nodes(path: PropertyPath) -> list[str]:
     return [f"?n{i}" for i in range(len(path) + 1)]
 
@@ -404,11 +459,12 @@ def _constrained(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str
 
 
 @cache
-def _loaded(name: str) -> tuple[str, frozenset[str], Join | None]:
-    """The text of a query, and what its head says of counts and joins."""
+def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[Pattern, ...]]:
+    """The text of a query, and what its head says of counts, joins and triples."""
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
-    return text, frozenset(re.findall(r"\w+", header.get("counts", ""))), Join.declared(header)
+    counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
+    return text, counts, Join.declared(header), Pattern.declared(header)
 
 
 @cache

@@ -7,8 +7,10 @@ other, is kept in that order.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import shlex
 import threading
 import time
 from collections import Counter
@@ -20,6 +22,7 @@ from typing import Any, Literal
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError
 from kgsparql.exchanges import Exchanges, key_of
+from kgsparql.terms import printable
 
 __all__ = ["QUERY", "Recording"]
 
@@ -30,12 +33,15 @@ _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: it was, or may have been, made once more."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
+_SHOWN = 2
+"""Recorded commands that are named to who asks for something else."""
 
 
 class Recording(Exchanges):
     """The store of exchanges of a snapshot.
 
     :param mode: ``write`` keeps what a run asks, ``only`` tells it again.
+    :ivar recorded: the commands that were recorded, for who asks for something else.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -57,10 +63,27 @@ class Recording(Exchanges):
 
     def __init__(self, path: Path, *, mode: Literal["write", "only"]) -> None:
         super().__init__(path, mode=mode)
+        self.recorded: tuple[str, ...] = ()
         self._counting = threading.Lock()
         self._before: Counter[bytes] = Counter()
         self._final: set[bytes] = set()
         self._asking: dict[bytes, threading.Lock] = {}
+        self._askers: dict[str, list[bytes]] = {}
+
+    def asker(self, where: str, *who: str) -> int:
+        """The place of somebody among all who ask there, from 0 on, in the order in which they first come.
+
+        So what one may see is not told to another, and nothing that is kept says who they are. A replay of the same
+        command has the same places, even where it has no credentials.
+
+        :param who: what makes two askers the same, such as user and password; it is not kept.
+        """
+        own = hashlib.sha256(json.dumps(who).encode()).digest()
+        with self._counting:
+            known = self._askers.setdefault(where, [])
+            if own not in known:
+                known.append(own)
+            return known.index(own)
 
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
         """What the request came to this time; while recording, only if it was asked before and need not be again.
@@ -159,9 +182,14 @@ class Recording(Exchanges):
 
     def _missed(self, kind: str, request: Mapping[str, Any], what: str) -> ReplayMissError:
         place = self.path.parent
+        recorded = "the command must be the one that was recorded"
+        if self.recorded:
+            more = f", and {len(self.recorded) - _SHOWN:,} more" if len(self.recorded) > _SHOWN else ""
+            shown = "; ".join(printable(command, 160) for command in self.recorded[:_SHOWN])
+            recorded = f"recorded there: kgsparql {shown}{more}"
         return ReplayMissError(
             f"not recorded in {place}: {what or f'a request ({kind})'}",
-            hint=f"the command must be the one that was recorded; or record this one too: --record {place}",
+            hint=f"{recorded}; or record this one too: --record {shlex.quote(str(place))}",
             path=str(place), kind=kind, request=dict(request),
         )  # fmt: skip
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
+from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
 
-__all__ = ["KEY_VARIABLE", "SHORTEST", "is_secret_name", "redacted", "unreadable_url", "without"]
+__all__ = ["KEY_VARIABLE", "SHORTEST", "is_secret_name", "is_word", "redacted", "spelt", "unreadable_url", "without"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 SHORTEST = 6
 """Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
 
+_LONGEST_WORD = 20
 _HIDDEN = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
 _NAME = re.compile(_HIDDEN, re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"(?<=://)[^/\s'\"<>?#]+@")
@@ -40,6 +45,28 @@ def without(text: str, *secrets: str | None) -> str:
     return text
 
 
+def spelt(secrets: Iterable[str]) -> tuple[str, ...]:
+    """The secrets in every way in which a server may repeat them, the longest first.
+
+    >>> spelt(["pa/ss&1"])
+    ('pa%2Fss%261', 'pa/ss&amp;1', 'pa/ss%261', 'pa/ss&1')
+    """
+    found = {
+        way(secret)
+        for secret in filter(None, secrets)
+        for way in (str, quote, _quoted, quote_plus, html.escape, _in_json)
+    }
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _in_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a parameter of a URL is one whose value nobody may see.
 
@@ -47,6 +74,16 @@ def is_secret_name(name: str) -> bool:
     (True, True, False)
     """
     return _NAME.fullmatch(name) is not None
+
+
+def is_word(secret: str) -> bool:
+    """Whether a secret is such a word, or number, as other texts have too, and so says nothing where it stands.
+
+    >>> is_word("dbpedia"), is_word("123456"), is_word("sk-12345"), is_word("bWU6c2VjcmV0")
+    (True, True, False, False)
+    """
+    is_spelt_so = secret.islower() or secret.isupper() or secret.istitle()
+    return secret.isdecimal() or (secret.isalpha() and is_spelt_so and len(secret) <= _LONGEST_WORD)
 
 
 def unreadable_url(text: str) -> str:

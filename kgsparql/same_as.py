@@ -8,9 +8,9 @@ from typing import cast
 
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.asking import BOUND, far_end, order_key, union_of
+from kgsparql.exploration.asking import far_end, order_key, union_of
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import BOUND, KnowledgeGraph
 from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term

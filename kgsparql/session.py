@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError, RateLimitError
+from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError
 from kgsparql.events import EntitiesLinked, Event, FallbackUsed
 from kgsparql.exploration import Label, labels, types
 from kgsparql.graphs.metered import MeteredGraph
@@ -246,9 +246,10 @@ class Session(Telling):
         if missing:
             try:
                 found = labels(self._graph(owed=owed), missing, languages=self.languages)
-            except (EndpointError, RateLimitError) as error:
-                if not owed or not self.lose(error):
+            except EndpointError as error:
+                if not owed:
                     raise
+                self.lose(error)
                 return {term: self._labels.get(term) or _own_name(term) for term in wanted}
             self._labels.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)

@@ -138,16 +138,21 @@ def _is_empty(graph: OpenedGraph) -> bool:
 
 
 def _noise(graph: OpenedGraph) -> Noise:
-    """What the profile of an endpoint calls noise, and the identifiers of a Wikibase.
+    """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
-    A public endpoint that is known to be none is not asked for those.
+    A public endpoint is only asked for those if its profile says that it has such; so is one of several.
     """
-    if isinstance(graph, FederatedGraph):
-        profiles = [member.profile for member in graph.members if isinstance(member, EndpointGraph)]
-        return Noise.of(graph, (term for profile in profiles for term in profile.noise))
-    profile = graph.profile if isinstance(graph, EndpointGraph) else None
-    if profile is None:
+    if not isinstance(graph, FederatedGraph):
+        return _own_noise(graph)
+    own = graph.each(lambda member, _: _own_noise(member)).values()
+    named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
+    return Noise(frozenset(named).union(*(noise.terms for noise in own)))
+
+
+def _own_noise(graph: OpenedGraph) -> Noise:
+    if not isinstance(graph, EndpointGraph):
         return Noise.of(graph)
+    profile = graph.profile
     if profile.is_public and not profile.external_ids:
         return Noise(frozenset(profile.noise))
     return Noise.of(graph, profile.noise)

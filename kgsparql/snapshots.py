@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
@@ -39,6 +40,9 @@ _TRIPLES = "triples.nq"
 _WAIT_S = 60.0
 _QUESTION = "question"
 """The kind of exchange that tells what a question took."""
+_ARGUMENTS = frozenset({"question", "text", "entity", "start", "end", "sparql", "dataset"})
+"""What a command was asked that is no option of it."""
+_SHORT = {"options": "-O", "kg": "-k", "entities": "-e", "methods": "-r", "model": "-m"}
 _MEASURED = "measured"
 """The kind of whatever else was measured by a clock."""
 
@@ -71,6 +75,7 @@ class Snapshot:
         self._runs = self._read()
         if self.is_replay and not self._runs:
             raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
+        self.exchanges.recorded = self.commands
         recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
         if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
             note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
@@ -91,6 +96,11 @@ class Snapshot:
     def cache(self) -> Path:
         """The snapshot's own cache directory: what others cached must not show in what is recorded."""
         return self.directory / "cache"
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What was recorded, each as it would be typed; of runs that were no command, nothing."""
+        return tuple(dict.fromkeys(_typed(run["command"], run["asked"]) for run in self._runs if "command" in run))
 
     def about_graph(self, graph: OpenedGraph) -> None:
         """Note a graph that is recorded; of one that is replayed see to it that it is the one that was recorded.
@@ -207,3 +217,20 @@ class Snapshot:
                 hint="use the kgsparql that wrote it", path=str(path),
             )  # fmt: skip
         return runs
+
+
+def _typed(command: str, asked: Mapping[str, Any]) -> str:
+    """A command as it would be typed.
+
+    >>> _typed("ask", {"question": "Who?", "kg": ["dbpedia"], "options": {"max_hops": 2}, "embedder": "none"})
+    "ask 'Who?' -k dbpedia -O max_hops=2 --embedder none"
+    """
+    words = [command]
+    for name, value in asked.items():
+        several = [f"{k}={v}" for k, v in value.items()] if isinstance(value, Mapping) else value
+        for one in several if isinstance(several, list | tuple) else [several]:
+            if name in _ARGUMENTS:
+                words.append(str(one))
+            elif one is not None:
+                words += [_SHORT.get(name, f"--{name.replace('_', '-')}"), str(one)]
+    return shlex.join(words)

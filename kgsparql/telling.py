@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from kgsparql.answer import Fallback
-from kgsparql.errors import BudgetExceededError, EndpointError, RateLimitError, UnreachableError
+from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.graphs.metered import MeteredGraph
@@ -34,7 +34,7 @@ class Telling:
     notes: list[str] = field(default_factory=list)
     fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
-    lost: UnreachableError | None = None
+    lost: EndpointError | None = None
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _labels: dict[Term, str] = field(default_factory=dict)
 
@@ -61,33 +61,26 @@ class Telling:
     def _cut_short(self) -> list[str]:
         """What the endpoint cut, in a line."""
         cut = self.graph.cut_short
-        reasons = sorted(set(filter(None, cut)))
+        reasons = sorted(set(cut))
         more = "; …" if len(reasons) > _REASONS_TOLD else ""
-        said = f": {'; '.join(reasons[:_REASONS_TOLD])}{more}" if reasons else ""
-        return [f"{self.graph.name} cut {len(cut):,} result{'s' * (len(cut) > 1)}{said}"] if cut else []
+        said = f"{'; '.join(reasons[:_REASONS_TOLD])}{more}"
+        return [f"{self.graph.name} cut {len(cut):,} result{'s' * (len(cut) > 1)}: {said}"] if cut else []
 
-    def lose(self, error: UnreachableError) -> bool:
-        """Go on without the graph, if it is the graph that failed, and tell the reader once.
-
-        :return: whether it is.
-        """
-        if "query" not in error.detail:  # it was a model's server
-            return False
+    def lose(self, error: EndpointError) -> None:
+        """Go on without the graph, and tell the reader once."""
         if self.lost is None:
             self.lost = error
             self.notes.append(f"{error.message}: some steps were left out")
             self.emit(LimitReached(what="endpoint", message=error.message))
         self.partial = True
-        return True
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
         """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
         try:
             yield
-        except (EndpointError, RateLimitError) as error:
-            if not self.lose(error):
-                raise
+        except EndpointError as error:
+            self.lose(error)
         except BudgetExceededError as error:
             if not self.partial:
                 way_out = f" ({error.hint})" if error.hint else ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 
-from kgsparql.errors import EndpointError, RateLimitError, UnreachableError
+from kgsparql.errors import EndpointError
 from kgsparql.evidence import Evidence, EvidenceItem, Source, SourceQuery
 from kgsparql.exploration.triples import lookup
-from kgsparql.graph import Solution
+from kgsparql.graph import Halving, Solution
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 
@@ -41,7 +41,7 @@ class Verification:
     unknown: int
     lost: tuple[str, ...]
     unanswered: int = 0
-    failure: UnreachableError | None = None
+    failure: EndpointError | None = None
 
 
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
@@ -54,8 +54,8 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     Of several graphs each is asked, and what is only found in more than one of them gets a query for each.
     """
     triples = evidence.triples
-    parts = {part.name: _looked_up(triples, part) for part in graph.members}
-    looked_up = _together(list(parts.values()))
+    parts = [(part.name, _looked_up(triples, part)) for part in graph.members]
+    looked_up = _together([part for _, part in parts])
     sources = _sources(triples, graph, looked_up)
     kept: list[EvidenceItem] = []
     lost: list[str] = []
@@ -91,7 +91,7 @@ class _LookedUp:
     held: set[_Key] = field(default_factory=set)
     open_: set[_Key] = field(default_factory=set)
     named: dict[_Key, list[Source]] = field(default_factory=dict)
-    failure: UnreachableError | None = None
+    failure: EndpointError | None = None
 
 
 def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
@@ -102,7 +102,7 @@ def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
         for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
             for solution in graph.select(lookup(batch, named_graphs=True)):
                 found.named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
-    except (EndpointError, RateLimitError) as error:  # what is found already is not lost with its endpoint
+    except EndpointError as error:  # what is found already is not lost with its endpoint
         found.failure = error
     for key in found.held:
         found.named.setdefault(key, [graph.source(None)])
@@ -124,28 +124,30 @@ def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
     return whole
 
 
-def _queries(item: EvidenceItem, parts: Mapping[str, _LookedUp]) -> tuple[SourceQuery, ...]:
+def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _LookedUp]]) -> tuple[SourceQuery, ...]:
     """A query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
-    own = {name: [triple for triple in plain if _key(triple) in part.held] for name, part in parts.items()}
-    if len(parts) == 1 or any(len(held) == len(plain) for held in own.values()):
+    own = [(name, [triple for triple in plain if _key(triple) in part.held]) for name, part in parts]
+    if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()
-    return tuple(SourceQuery(name, lookup(held)) for name, held in own.items() if held)
+    return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
 
 
 def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -> None:
     """Find which of these triples are there; what a result that was cut does not show is asked for in parts."""
+    halving = Halving()
     todo = deque(_batches(triples))
     while todo:
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
+        is_enough = halving.is_vain(solutions)
         found.held.update(map(_found, solutions))
         missing = [triple for triple in batch if _key(triple) not in found.held]
         if solutions.complete or not missing:
             found.open_.difference_update(map(_key, batch))
             continue
         found.open_.difference_update(found.held)
-        if len(batch) > 1 and not solutions.failed and not solutions.invalid:
+        if len(batch) > 1 and solutions.cut and not is_enough:
             graph.will_ask_again(solutions)
             half = -(-len(missing) // 2)
             todo.extendleft(part for part in (missing[half:], missing[:half]) if part)

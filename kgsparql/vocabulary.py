@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from kgsparql.terms import IRI, BlankNode, Term
 
@@ -11,13 +12,17 @@ __all__ = [
     "DESCRIPTIONS",
     "EXACT_MATCH",
     "LABELS",
+    "PICTURES_AND_PAGES",
     "PREDICATE_LABEL_LINKS",
     "RDF_TYPE",
     "SAME_AS",
+    "STATEMENT",
     "SUBCLASS_OF",
     "UNWALKED",
+    "Naming",
     "claim_part",
     "is_mediator",
+    "statement_value",
 ]
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -74,6 +79,25 @@ PREDICATE_LABEL_LINKS = tuple(
     IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
 )
 """Wikidata labels its properties on another node; these lead from there to the predicate that is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The predicates by which a graph names things.
+
+    :param labels: the best first.
+    :param links: lead from the node that a predicate is labelled on to the predicate.
+    """
+
+    labels: tuple[IRI, ...] = LABELS
+    links: tuple[IRI, ...] = PREDICATE_LABEL_LINKS
+
+    @property
+    def names(self) -> tuple[IRI, ...]:
+        """The label predicates, and those of alternative labels."""
+        return (*self.labels, *(predicate for predicate in ALTERNATIVE_LABELS if predicate not in self.labels))
+
+
 UNWALKED = frozenset(
     (
         RDF_TYPE,
@@ -96,13 +120,22 @@ UNWALKED = frozenset(
 )
 """Predicates that are read but not walked: they say what a term is called or is, not what it has to do with others."""
 
+PICTURES_AND_PAGES = frozenset(
+    (
+        *(IRI(_FOAF + name) for name in ("depiction", "thumbnail", "img", "homepage", "page")),
+        *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
+    )
+)
+"""Predicates that lead to a picture of a thing, or to a page about it, and no further."""
+
 _CLAIM_PARTS = re.compile(
     r"/prop/(?:(?P<kind>direct|direct-normalized|statement|qualifier|reference|novalue)/)?"
     r"(?P<normalized>value/|value-normalized/)?(?P<property>P[1-9][0-9]*)\Z"
 )
 """The IRIs that a Wikibase, such as Wikidata, gives to each of its properties."""
 
-_STATEMENT = "/entity/statement/"
+STATEMENT = "/entity/statement/"
+"""In the IRI of each statement of a Wikibase."""
 
 
 def claim_part(predicate: IRI) -> tuple[str, str] | None:
@@ -126,10 +159,20 @@ def claim_part(predicate: IRI) -> tuple[str, str] | None:
     return (kind if is_plain else "other", found["property"])
 
 
+def statement_value(claim: IRI) -> IRI:
+    """The predicate from a statement of a Wikibase to its value, where this one leads to the statement.
+
+    >>> statement_value(IRI("http://www.wikidata.org/prop/P39")).value
+    'http://www.wikidata.org/prop/statement/P39'
+    """
+    before, _, name = claim.value.rpartition("/")
+    return IRI(f"{before}/statement/{name}")
+
+
 def is_mediator(term: Term) -> bool:
     """Whether a term only stands between others, with no name a reader would know: a blank node, or a statement.
 
     >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
     (True, False)
     """
-    return isinstance(term, BlankNode) or (isinstance(term, IRI) and _STATEMENT in term.value)
+    return isinstance(term, BlankNode) or (isinstance(term, IRI) and STATEMENT in term.value)

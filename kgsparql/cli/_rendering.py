@@ -36,9 +36,10 @@ _RANKED = "Ranked candidates"
 FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
 
 
-def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
+def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False) -> str:
     """The answer in one of :data:`FORMATS`.
 
+    :param told_graphs: each piece of evidence says which graph it is from, for people, even if all are from one.
     :raises OptionError: for another format.
     """
     if form == "json":
@@ -54,11 +55,11 @@ def render(answer: Answer, form: str, *, verbose: int = 0) -> str:
     if form == "md":
         return "\n".join(_markdown(answer))
     if form == "text":
-        return "\n".join(_text(answer, verbose))
+        return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
     raise OptionError(f"no output format {printable(form, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
 
 
-def _text(answer: Answer, verbose: int) -> Iterator[str]:
+def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
     yield from (printable(line, _ANSWER) for line in answer.text.splitlines())
     if listed := _unsaid(answer):
         yield ""
@@ -79,7 +80,7 @@ def _text(answer: Answer, verbose: int) -> Iterator[str]:
         yield ""
         yield "Linked"
         yield from (f"      {line}" for line in link_lines(answer))
-    is_of_several = len({graph for item in answer.evidence for graph in item.graphs}) > 1
+    is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
     for heading, items in titled_items(answer):
         yield ""
         yield heading

@@ -48,7 +48,8 @@ class SnapshotOptions:
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
         """The snapshot, as long as the ``with`` lasts; ``None`` if neither is wanted.
 
-        :param command: that is recorded, and what it was ``asked``, for whoever reads the manifest.
+        :param command: that is recorded, and what it was ``asked``, for whoever reads the manifest, or wants to replay
+            it: arguments in their order, then options by their names.
         :raises OptionError: for both at once.
         :raises InputError: if there is no snapshot to be replayed.
         """
@@ -76,5 +77,5 @@ def _said(value: Any) -> Any:
         return [_said(one) for one in value]
     if isinstance(value, bool | int | float) or value is None:
         return value
-    text = str(value)
-    return redacted(Address.parse(text).url if is_address(text) else text)
+    where, sharp, model = str(value).partition("#")
+    return redacted(f"{Address.parse(where).url if is_address(where) else where}{sharp}{model}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -116,10 +116,18 @@ def ask(
         checked_question(question)
     method, options = method_with(preset, retriever, options_of(option))
     languages = c.languages(lang)
+
+    def shown(answer: Answer, *, verbose: int = 0) -> str:
+        made = _reproducible(answer) if reproducible else answer
+        return render(made, shape, verbose=verbose, told_graphs=len(named) > 1)
+
     with ExitStack() as stack:
         snapshot = stack.enter_context(
-            snapshots.opened(graph.say, "ask", question=question, retriever=method, options=options)
-        )
+            snapshots.opened(
+                graph.say, "ask", question=question, kg=graph.sources, retriever=method, options=options,
+                embedder=embedder, entities=entity or [], model=model.model,
+            )
+        )  # fmt: skip
         asking = Asking(
             retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
             budget=limits.budget(), emit=_steps(verbose), allow_model_knowledge=allow_model_knowledge,
@@ -134,18 +142,18 @@ def ask(
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
-            c.write_lines(_many(knowledge, asking, shape, reproducible=reproducible), output)
+            c.write_lines(_many(knowledge, asking, shape, shown), output)
             return
         answer = knowledge.answer(question, asking)
     graph.say(without)
-    c.write(render(_reproducible(answer) if reproducible else answer, shape, verbose=verbose), output)
+    c.write(shown(answer, verbose=verbose), output)
     if answer.error is not None:
         c.show_error(answer.error)
     if _exit_code(answer):
         raise typer.Exit(_exit_code(answer))
 
 
-def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible: bool) -> Iterator[str]:
+def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, shown: Callable[[Answer], str]) -> Iterator[str]:
     """One result for each line of stdin, whatever happened to the others; the worst status is raised at the end."""
     statuses = set()
     for line in sys.stdin.buffer:
@@ -155,7 +163,7 @@ def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, *, reproducible:
         try:
             answer = knowledge.answer(text, asking)
             statuses.add(_exit_code(answer))
-            yield render(_reproducible(answer) if reproducible else answer, shape)
+            yield shown(answer)
         except KgsparqlError as error:
             statuses.add(error.exit_code)
             if error.exit_code == 130:

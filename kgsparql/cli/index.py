@@ -31,7 +31,7 @@ def index(
         typer.Option(
             "--class",
             metavar="CLASS",
-            help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or label); repeat.",
+            help="Of an endpoint that is too large: only the instances of this class (IRI, CURIE or name); repeat.",
         ),
     ] = None,
     limit: Annotated[

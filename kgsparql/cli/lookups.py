@@ -48,7 +48,7 @@ def find(
     shape = c.two_formats(form, output)
     languages = c.languages(lang)
     with (
-        snapshots.opened(graph.say, "find", text=text) as snapshot,
+        snapshots.opened(graph.say, "find", text=text, kg=graph.sources, embedder=embedder) as snapshot,
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
     ):
         found = knowledge.find(text, limit=limit)
@@ -86,7 +86,7 @@ def show(
     way = c.checked_direction(direction)
     languages = c.languages(lang)
     with (
-        snapshots.opened(graph.say, "show", entity=entity) as snapshot,
+        snapshots.opened(graph.say, "show", entity=entity, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
     ):
         term = knowledge.resolve(entity)
@@ -140,7 +140,7 @@ def paths(
     way = c.checked_direction(direction)
     languages = c.languages(lang)
     with (
-        snapshots.opened(graph.say, "paths", start=start, end=end) as snapshot,
+        snapshots.opened(graph.say, "paths", start=start, end=end, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
     ):
         ends = knowledge.resolve(start), knowledge.resolve(end)

@@ -36,7 +36,10 @@ def query(
     form: Annotated[
         str | None,
         typer.Option(
-            "-f", "--format", metavar="FORMAT", help="table, json, csv, tsv, xml; ttl or nt for CONSTRUCT and DESCRIBE."
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            help="table, json, csv, tsv, xml; ttl, trig or nt for CONSTRUCT and DESCRIBE.",
         ),
     ] = None,
     output: c.OutputOption = None,
@@ -60,7 +63,10 @@ def query(
     text = _read(text)
     if snapshots.is_wanted and not names_endpoint(named):
         raise OptionError("--record and --replay: a query to a local graph asks nobody else", hint="leave it out")
-    with c.progress(quiet=graph.quiet) as shown, snapshots.opened(graph.say, "query", sparql=text) as snapshot:
+    with (
+        c.progress(quiet=graph.quiet) as shown,
+        snapshots.opened(graph.say, "query", sparql=text, kg=named) as snapshot,
+    ):
         # The worker cannot read our stdin: what comes from there is read here and sent to it.
         remote = _endpoint(graph, snapshot) if names_endpoint(named) else None
         piped = open_embedded(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
@@ -73,7 +79,8 @@ def query(
                 c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
             result = run(checked, timeout_s=timeout, max_rows=max_rows)
     if verbose:
-        c.say(f"· {result.rows:,} {'triples' if shape in {'ttl', 'nt'} else 'solutions'}, {result.seconds:.3f} s")
+        what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
+        c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s")
     data = serialise(result, shape, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if result.cut is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +50,7 @@ def load(
         c.say(f"loaded {source.source}: {source.triples:,} triples{skipped}", quiet=quiet)
     for name in report.unchanged:
         c.say(f"unchanged {name}", quiet=quiet)
-    c.say(f'ask it: kgsparql ask "…" -k {store}', quiet=quiet)
+    c.say(f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}', quiet=quiet)
 
 
 @c.reported

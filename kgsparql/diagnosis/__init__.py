@@ -42,9 +42,9 @@ class Diagnosis:
         yield from installation_checks()
         yield certificates_check(is_needed=self._uses_https)
         yield cache_check()
-        yield embedder_check(self.embedder, timeout_s=self.timeout_s, is_quick=self.is_quick, note=self.note)
-        yield from model_checks(self.model, self.base_url, timeout_s=self.timeout_s, note=self.note)
         yield from graph_checks(self.sources, timeout_s=self.timeout_s, note=self.note)
+        yield from model_checks(self.model, self.base_url, timeout_s=self.timeout_s, note=self.note)
+        yield embedder_check(self.embedder, timeout_s=self.timeout_s, is_quick=self.is_quick, note=self.note)
 
     @property
     def _uses_https(self) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 
 from kgsparql.diagnosis.checks import Check, attempted, failed
-from kgsparql.errors import KgsparqlError, QueryError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.profiles.wording import limits, what_it_is
@@ -55,8 +56,6 @@ def _engine(graph: EndpointGraph) -> Check:
 def _limits(graph: EndpointGraph) -> Check:
     profile = graph.profile
     said = ", ".join(limits(profile))
-    if profile.avoid:
-        said += f"; not asked: {', '.join(sorted(profile.avoid))}"
     hint = ""
     if profile.is_public:
         hint = "many share it: --max-queries bounds a question; for many questions, ask a copy of your own"
@@ -79,12 +78,12 @@ def _labels(graph: EndpointGraph, timeout_s: float) -> Check:
     looked_up = "names in a question are looked up as they are written"
     if profile.text_search != "none":
         looked_up += f", and searched for with {profile.text_search}"
-    if profile.is_public and profile.text_search != "none":
+    if profile.has_many_labels and profile.text_search != "none":
         return Check("labels", "ok", f"not read: {looked_up}")
     count = Query.load("label_count").bind(predicate=profile.label_predicates or LABELS)
     try:
         found = graph.select_within(count, timeout_s=timeout_s)
-    except (QueryError, UnreachableError) as error:
+    except GRAPH_FAILED as error:
         return Check("labels", "absent", f"cannot be counted ({error.message}): {looked_up}", _slice(graph))
     number = int(getattr(found[0]["count"], "value", 0)) if found.complete and len(found) else 0
     if not number:
@@ -97,9 +96,8 @@ def _labels(graph: EndpointGraph, timeout_s: float) -> Check:
 
 
 def _slice(graph: EndpointGraph) -> str:
-    return (
-        f"to search by parts of names: kgsparql index -k {graph.name} --class IRI --limit N; or name entities: -e IRI"
-    )
+    index = f"kgsparql index -k {shlex.quote(graph.name)} --class IRI --limit N"
+    return f"to search by parts of names: {index}; or name entities: -e IRI"
 
 
 def _named_graphs(graph: EndpointGraph) -> Check:

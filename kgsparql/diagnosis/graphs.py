@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +112,7 @@ def _writer(path: Path) -> Check:
 
 
 def _index(graph: OxigraphGraph) -> Check:
-    hint = f"kgsparql index -k {graph.name} makes it, for search by meaning"
+    hint = f"kgsparql index -k {shlex.quote(graph.name)} makes it, for search by meaning"
     try:
         index = open_label_index(graph, index_directory(graph, cache_directory()))
     except IndexStaleError as error:
@@ -130,7 +131,7 @@ def _files(source: str) -> Check:
     kinds = sorted({format_of(file, ReadOptions()).name for file in files})
     size = size_text(sum(file.size for file in files))
     count = "" if len(files) == 1 else f"{len(files):,} files, "
-    hint = f"it was not read: kgsparql info -k {source} does"
+    hint = f"it was not read: kgsparql info -k {shlex.quote(source)} does"
     return Check("file", "ok", f"{printable(source, 200)}: {count}{', '.join(kinds)}, {size}", hint)
 
 

@@ -3,6 +3,7 @@
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
+from kgsparql.exploration.mediators import mediated_paths, statement_values
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
@@ -18,12 +19,14 @@ __all__ = [
     "by_label",
     "follow",
     "labels",
+    "mediated_paths",
     "neighbourhood",
     "neighbours",
     "predicate_counts",
     "predicate_paths",
     "predicates",
     "shortest_paths",
+    "statement_values",
     "texts",
     "types",
     "walk_ends",

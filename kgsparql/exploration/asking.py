@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
-from kgsparql.graph import CutShort, KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.paths import Direction
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 __all__ = [
-    "BOUND",
     "FAR",
     "Asked",
     "ask_all",
@@ -25,11 +24,6 @@ __all__ = [
     "skipping",
     "union_of",
 ]
-
-BOUND = 10_000
-"""Solutions of one query that are worth fetching; a chunk with more is asked about in parts."""
-MOST_CUT = 4
-"""Results that an endpoint cut one after the other; smaller parts of what was asked are then no help to either side."""
 
 FAR: dict[Direction, str] = {"forward": "object", "inverse": "subject"}
 """The variable that holds the other term of a triple, which also says how the triple was walked."""
@@ -76,17 +70,16 @@ def ask_all(
     distinct = list(dict.fromkeys(keys))
     todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
     asked: Asked[K] = Asked()
-    cut = 0
+    halving = Halving()
     while todo:
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
-        if (found.complete or found.failed or found.invalid) and sum(map(weight, found)) + found.left_out <= at_most:
+        is_enough = halving.is_vain(found)
+        if not found.cut and sum(map(weight, found)) + found.left_out <= at_most:
             asked.solutions.extend(found)
-            cut = 0
             continue
-        cut = 0 if found.complete else cut + 1
-        if cut > MOST_CUT:
+        if is_enough:
             asked.over.update((key, [s for s in found if key_of(s) == key]) for key in chunk)
             continue
         if len(chunk) > 1 and isinstance(graph, CutShort):
@@ -168,8 +161,7 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
         return found
     parts = [graph.select(arm) for arm in query.arms]
     solutions = tuple(solution for part in parts for solution in part)
-    first = next((part for part in parts if not part.complete), found)
-    return replace(first, variables=found.variables, solutions=solutions, complete=all(p.complete for p in parts))
+    return Solutions.together(parts, variables=found.variables, solutions=solutions)
 
 
 def far_end(solution: Solution) -> tuple[Direction, Term]:

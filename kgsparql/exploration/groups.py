@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, ask_all, far_end, order_key, skipping, union_of
+from kgsparql.exploration.asking import ask_all, far_end, order_key, skipping, union_of
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.found import NeighbourGroup, PredicateCount
-from kgsparql.graph import CutShort, KnowledgeGraph, Solution
+from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Step, directions
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Term
@@ -130,11 +130,12 @@ def _some_of_each(
             arm = Query.load(f"group_{group[1].direction}")
             arm = arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)])
             arms.append(arm.limit(count.count if small else limit))
+    halving = Halving()
     todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
     while todo:
         some = todo.popleft()
         found = graph.select(Query.union(some))
-        if found.complete or found.failed or found.invalid or len(some) == 1:
+        if len(some) == 1 or halving.is_vain(found) or not found.cut:
             members |= _members(found)
         else:  # an endpoint cut it
             if isinstance(graph, CutShort):

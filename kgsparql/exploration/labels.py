@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import EndpointReplyError, InputError
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, Asked, ask_all, entities_of, order_key
+from kgsparql.exploration.asking import Asked, ask_all, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
-from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graph import BOUND, KnowledgeGraph, Solution, naming_of
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, local_name, printable
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, is_mediator
+from kgsparql.vocabulary import DESCRIPTIONS, Naming, is_mediator
 
 __all__ = ["by_label", "labels", "language_rank", "texts", "types"]
 
@@ -43,7 +43,7 @@ def labels(
     terms: Iterable[Term],
     *,
     languages: Sequence[str] = ("en",),
-    predicates: Sequence[IRI] = LABELS,
+    naming: Naming | None = None,
 ) -> dict[Term, Label]:
     """A label for every term; one query per chunk, and one more for terms that have none in these languages.
 
@@ -52,14 +52,18 @@ def labels(
     lexical order. A predicate may be labelled on another node, as Wikidata's are. In a graph with predicates of its
     own, one that is called ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label. Without any, an IRI is
     called by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
+
+    :param naming: by which predicates; those of the graph, if ``None``.
     """
+    naming = naming_of(graph) if naming is None else naming
+    predicates = naming.labels
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
-    own = [query.bind(range=_ranges(languages)) for query in _label_queries(predicates)]
+    own = [query.bind(range=_ranges(languages)) for query in _label_queries(naming)]
     best = dict(_best_labels(_of_all(graph, own, iris), languages, predicates))
     rest = [term for term in iris if term not in best]
-    found = _of_all(graph, [*_label_queries(predicates), Query.load("labels_by_name")], rest)
+    found = _of_all(graph, [*_label_queries(naming), Query.load("labels_by_name")], rest)
     best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
     best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
@@ -72,10 +76,10 @@ def labels(
     return named
 
 
-def _label_queries(predicates: Sequence[IRI]) -> list[Query]:
+def _label_queries(naming: Naming) -> list[Query]:
     """The queries for labels, on a term itself and on another node; still to be bound to terms."""
-    linked = Query.load("labels_linked").bind(predicate=predicates, link=PREDICATE_LABEL_LINKS)
-    return [Query.load("labels").bind(predicate=predicates), linked]
+    linked = Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)
+    return [Query.load("labels").bind(predicate=naming.labels), linked]
 
 
 def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]) -> list[Solution]:
@@ -138,7 +142,7 @@ def by_label(
     text: str,
     *,
     languages: Sequence[str] = ("en",),
-    predicates: Sequence[IRI] = (*LABELS, *ALTERNATIVE_LABELS),
+    predicates: Sequence[IRI] | None = None,
 ) -> tuple[IRI, ...]:
     """The IRIs that have exactly this label, in lexical order.
 
@@ -147,9 +151,11 @@ def by_label(
     then those that have it in any language, for which every label is read (0.25 s for
     320,000). Of more than 10,000 namesakes some may be absent: a result of more than that may not be all.
 
+    :param predicates: those of the graph, if ``None``, and those of alternative labels.
     :raises InputError: for a language tag that is not one.
     :raises EndpointReplyError: if nothing is found where an endpoint cut what it found.
     """
+    predicates = naming_of(graph).names if predicates is None else predicates
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(_tagged(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
@@ -165,7 +171,7 @@ def by_label(
         Query.load("by_text").bind(text=[Literal(text)], predicate=predicates),
     ):  # fmt: skip
         solutions = graph.select(wider.limit(BOUND + 1))
-        cut += [] if solutions.complete else [list(solutions)]
+        cut += [list(solutions)] if solutions.cut else []
         if found := _named(solutions):
             break
     if cut and not found:

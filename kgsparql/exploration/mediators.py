@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import cast
 
 from kgsparql.evidence import Cut
@@ -11,9 +12,9 @@ from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term, Triple
-from kgsparql.vocabulary import is_mediator
+from kgsparql.vocabulary import claim_part, is_mediator, statement_value
 
-__all__ = ["hop_of", "mediated_paths"]
+__all__ = ["hop_of", "mediated_paths", "statement_values"]
 
 Group = tuple[IRI, Step]
 
@@ -60,6 +61,35 @@ def mediated_paths(
         if nested and any(is_mediator(path.end) for path in paths):
             cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
     return found, cuts
+
+
+def statement_values(graph: KnowledgeGraph, paths: Iterable[Path]) -> dict[Term, Triple]:
+    """What each statement of a Wikibase that these paths go through to a qualifier, or come from one, says itself.
+
+    :return: the triple from the statement to its value; none for one that says there is no value.
+    """
+    wanted = dict.fromkeys(
+        (node, predicate)
+        for path in paths
+        for before, after in pairwise(path.hops)
+        if isinstance(node := before.end, IRI) and is_mediator(node)
+        and (predicate := _value_predicate(before.triple.predicate, after.triple.predicate)) is not None
+    )  # fmt: skip
+    found: dict[Term, Triple] = {}
+    rows = list(wanted)
+    for start in range(0, len(rows), graph.chunk_size):
+        chunk = rows[start : start + graph.chunk_size]
+        query = Query.load("group_forward").bind_rows(("entity", "predicate"), chunk).limit(2 * len(chunk))
+        for solution in graph.select(query):
+            triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
+            found.setdefault(solution["entity"], triple)
+    return found
+
+
+def _value_predicate(*predicates: IRI) -> IRI | None:
+    """Which predicate leads from a statement to its value, if of these two one leads to it and one to a qualifier."""
+    parts = {part[0]: predicate for predicate in predicates if (part := claim_part(predicate)) is not None}
+    return statement_value(parts["claim"]) if parts.keys() == {"claim", "qualifier"} else None
 
 
 def _path(solution: Solution) -> tuple[Group, Path]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from kgsparql.exploration.asking import BOUND, selected, skipping, union_of
+from kgsparql.exploration.asking import selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.search import Rules, Side
-from kgsparql.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.paths import Directions, Hop
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Term
@@ -87,7 +87,7 @@ def joints(
 def _bounded(graph: KnowledgeGraph, arms: Sequence[Query], bound: int) -> tuple[Solutions, bool]:
     """The solutions of some queries, at most so many of each and one more; and whether those are all."""
     solutions = selected(graph, union_of([arm.limit(bound + 1) for arm in arms]))
-    return solutions, not solutions.is_cut and len(solutions) + solutions.left_out <= bound
+    return solutions, not solutions.cut and len(solutions) + solutions.left_out <= bound
 
 
 def _chunks(side: Side, size: int) -> Iterator[list[Term]]:

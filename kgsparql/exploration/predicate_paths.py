@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +22,9 @@ Ends: TypeAlias = dict[Term, set[Term]]
 """The ends of a property path, each with the terms just before it: two of them say as much as all."""
 
 Level: TypeAlias = dict[PropertyPath, Ends]
+
+FarEnds: TypeAlias = Mapping[tuple[IRI, Step], set[Term]]
+"""The neighbours of a term by one step."""
 
 Keep: TypeAlias = Callable[[Sequence["PredicatePath"]], Collection[PropertyPath]]
 
@@ -69,7 +72,8 @@ def predicate_paths(
         if hops == max_hops and hops > 1:
             counted = predicates(graph, entities, direction=direction, skip=skipped)
             cuts.update(dict.fromkeys(counted.cuts))
-            found += _listed({**{path: {} for path in _last_steps(level, counted.items)}, **behind})
+            last = _last_steps(level, counted.items, _far_ends(graph, level, counted.items))
+            found += _listed({**{path: {} for path in last}, **behind})
             break
         near = neighbours(graph, entities, direction=direction, skip=skipped, limit=frontier)
         cuts.update(dict.fromkeys(near.cuts))
@@ -99,18 +103,41 @@ def _goes_back(path: PropertyPath, step: Step) -> bool:
     return len(path) > 0 and step.inverts(path.steps[-1])
 
 
-def _last_steps(level: Level, counts: Iterable[PredicateCount]) -> set[PropertyPath]:
+def _last_steps(level: Level, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
     """Paths one step longer, whose ends nobody needs: back along one hop there is always the term just left."""
+    return {
+        PropertyPath((*path, count.step))
+        for path, before, count in _longer(level, counts)
+        if not _goes_back(path, count.step)
+        or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
+    }
+
+
+def _longer(level: Level, counts: Iterable[PredicateCount]) -> Iterator[tuple[PropertyPath, set[Term], PredicateCount]]:
+    """Each path with what may follow at one of its ends, and what is just before that end."""
     at: dict[Term, list[PredicateCount]] = {}
     for count in counts:
         at.setdefault(count.entity, []).append(count)
-    return {
-        PropertyPath((*path, count.step))
-        for path, ends in level.items()
-        for end in ends
-        for count in at.get(end, ())
-        if count.count > 1 or not _goes_back(path, count.step)
-    }
+    for path, ends in level.items():
+        for end, before in ends.items():
+            for count in at.get(end, ()):
+                yield path, before, count
+
+
+def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCount]) -> FarEnds:
+    """Where steps back lead, as far as a count does not say whether that is more than the term just left.
+
+    One triple in several graphs that are asked as one counts several times.
+    """
+    most = len(getattr(graph, "members", ()))
+    doubtful: dict[IRI, list[Step]] = {}
+    for path, before, count in _longer(level, counts):
+        if 1 < count.count <= most and len(before) == 1 and _goes_back(path, count.step):
+            doubtful.setdefault(count.entity, []).append(count.step)
+    if not doubtful:
+        return {}
+    near = neighbours(graph, sorted(doubtful, key=str), steps=doubtful, limit=most)
+    return {(group.entity, group.step): set(group.neighbours) for group in near.items}
 
 
 def _grown(level: Level, groups: Iterable[NeighbourGroup]) -> tuple[Level, Level]:

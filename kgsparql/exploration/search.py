@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, ask_all, far_end, skipping, union_of
+from kgsparql.exploration.asking import ask_all, far_end, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
-from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.paths import Directions, Hop, directions
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term

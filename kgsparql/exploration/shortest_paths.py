@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import BOUND, entities_of, far_end, order_key, selected, union_of
+from kgsparql.exploration.asking import entities_of, far_end, order_key, selected, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
 from kgsparql.exploration.search import Rules, Side, link_arms
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import BOUND, KnowledgeGraph
 from kgsparql.paths import Directions, Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term
@@ -122,13 +122,13 @@ def _first_query(
     solutions = selected(graph, union_of(arms))
     direct = {way_of(solution, {near.end}): None for solution in solutions if "entity" not in solution}
     if direct:
-        return [(near.end, way) for way in direct], not solutions.is_cut and len(direct) <= enough, rules
+        return [(near.end, way) for way in direct], not solutions.cut and len(direct) <= enough, rules
     classes = {solution["entity"] for solution in solutions if "predicate" not in solution}
     if classes == {near.end, far.end}:
         return [], True, replace(rules, classes=True)
     for side in (near, far):
         links = [s for s in solutions if "predicate" in s and s["entity"] == side.end]
-        if not solutions.is_cut and max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
+        if not solutions.cut and max(Counter(far_end(s)[0] for s in links).values(), default=0) <= few:
             side.take(graph, rules, links)
     return [], True, rules
 

@@ -25,11 +25,16 @@ from kgsparql.graphs.protocol.request import Address, Form, Reply, Sender, Sent
 from kgsparql.query import Query
 from kgsparql.recording import Recording
 from kgsparql.terms import Literal
+from kgsparql.vocabulary import Naming
 
 __all__ = ["EndpointGraph"]
 
 MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""
+TIMEOUT_S = 30.0
+"""For a query, where nobody says how long the server lets one run."""
+_WAY_S = 2.0
+"""For what comes before and after: a server that ends a query should have the time to say so."""
 _COUNT_S = 5.0
 
 
@@ -37,7 +42,7 @@ class EndpointGraph:
     """A graph that is asked over HTTP, through SPARQLWrapper. Any number of threads may use it.
 
     Queries are to see the union of the default graph and the named graphs. Whether they do is found out before the
-    first of them, with at most three small queries; an endpoint that can be asked for the union is, and for one that
+    first of them, with at most two small queries; an endpoint that can be asked for the union is, and for one that
     cannot, ``notes`` says what is not seen. An endpoint that fails just then is looked at again. One that nobody
     described is asked once what it says of itself, too.
 
@@ -47,10 +52,12 @@ class EndpointGraph:
     :param name: what citations say; the URL without credentials and keys, if ``None``.
     :param profile: how it is to be asked.
     :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
-        ends with the question's time, or after two minutes.
+        ends with the question's time, or after two minutes. ``None``: what its profile says, and a little for the way;
+        30 s if it says nothing.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line a person should read, once.
-    :param exchanges: a recording keeps all that is asked, or tells it again; a cache keeps what public endpoints reply.
+    :param exchanges: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
+        the profile says so.
     :raises InputError: for what is not the URL of an endpoint.
 
     >>> EndpointGraph("https://me:secret@example.org/sparql").name
@@ -66,7 +73,7 @@ class EndpointGraph:
         *,
         name: str | None = None,
         profile: EndpointProfile = UNKNOWN,
-        timeout_s: float = 30.0,
+        timeout_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
         exchanges: Exchanges | None = None,
@@ -74,10 +81,12 @@ class EndpointGraph:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
         self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording))
-        self.timeout_s = timeout_s
+        self.timeout_s = _time_of(profile) if timeout_s is None else timeout_s
         self._max_bytes = max_bytes
         self._note = note
         self._exchanges = exchanges
+        who = (self._address.target, self._address.user, self._address.password)
+        self._asker = exchanges.asker(self.url, *who) if isinstance(exchanges, Recording) else 0
         self._usage: Usage | None = None
         self._found = _Found()
         self._named_graphs = NamedGraphs(self.name, self.url, note)
@@ -98,6 +107,12 @@ class EndpointGraph:
         return self.probe.profile
 
     @property
+    def naming(self) -> Naming:
+        """By which predicates it names things, as its profile says."""
+        known, said = Naming(), self.profile
+        return Naming(said.label_predicates or known.labels, said.predicate_label_links or known.links)
+
+    @property
     def chunk_size(self) -> int:
         """How many terms one ``VALUES`` block may hold."""
         return self.profile.chunk_size
@@ -112,14 +127,14 @@ class EndpointGraph:
         """A hash of the URL and the number of triples; of an endpoint that cannot count them in 5 s, of today's date.
 
         So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. Of a
-        public service, which changes all the time and is not asked to count itself, a hash of the URL alone.
+        service that has very many, which change all the time and are not asked for, a hash of the URL alone.
         """
         if self._found.fingerprint is None:
             self._found.fingerprint = self._fingerprint()
         return self._found.fingerprint
 
     def _fingerprint(self) -> str:
-        what = "" if self.profile.is_public else self._counted()
+        what = "" if self.profile.has_many_labels else self._counted()
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
     def _counted(self) -> str:
@@ -180,7 +195,11 @@ class EndpointGraph:
         """
         from kgsparql.graphs.protocol.results import solutions
 
-        return Solutions() if query.empty else solutions(*self._asked(query, "SELECT", timeout_s, cancel))
+        if query.empty:
+            return Solutions()
+        reply, sent = self._asked(query, "SELECT", timeout_s, cancel)
+        with self._told_whose_time():
+            return solutions(reply, sent)
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
@@ -233,11 +252,17 @@ class EndpointGraph:
             return
         self._usage.check()
         left_s = self._usage.seconds_left
-        try:
+        with self._told_whose_time():
             yield timeout_s if left_s is None else max(0.001, min(timeout_s, left_s)), cancel or self._usage.cancel
+
+    @contextmanager
+    def _told_whose_time(self) -> Iterator[None]:
+        """What was over may have been the time of the question."""
+        try:
+            yield
         except EndpointTimeoutError as error:
-            # What was over may have been the time of the question.
-            self._usage.check(error.message if "waited_s" in error.detail else "")
+            if self._usage is not None:
+                self._usage.check(error.message if "waited_s" in error.detail else "")
             raise
 
     def _asked(
@@ -257,8 +282,9 @@ class EndpointGraph:
         parameters: Mapping[str, str],
         cancel: threading.Event | None,
     ) -> tuple[Reply, Sent]:
-        secrets = (self._address.password, *self._address.keys)
-        sent = Sent(self.url, query.name, query.text, timeout_s, secrets, self.profile)
+        until = time.monotonic() + left_s
+        text = query.without_heading if query.name else query.text  # of a user's own query the lines are counted
+        sent = Sent(self.url, query.name, text, timeout_s, self._address.secrets, self.profile, until, cancel)
         sender = self._found.sender
         if sender is None:
             sender = self._found.sender = self._new_sender()
@@ -269,7 +295,7 @@ class EndpointGraph:
         from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
         if isinstance(self._exchanges, Recording):
-            return RecordedSender(self._polite, self._exchanges)
+            return RecordedSender(self._polite, self._exchanges, self._asker)
         if self._exchanges is None:
             return self._polite()
         return CachedSender(self._polite(), self._exchanges, self._note)
@@ -305,6 +331,10 @@ class EndpointGraph:
 
         sent = self._sent(query, "SELECT", timeout_s=timeout_s, left_s=left_s, parameters=parameters, cancel=cancel)
         return solutions(*sent)
+
+
+def _time_of(profile: EndpointProfile) -> float:
+    return profile.timeout_s + _WAY_S if profile.timeout_s else TIMEOUT_S
 
 
 @dataclass(slots=True)

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions
+from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, naming_of
 from kgsparql.graphs.federation.members import Call, Failure, is_survivable, left_s
 from kgsparql.graphs.federation.merging import local_triple, merged
 from kgsparql.graphs.federation.queries import Asking
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple
+from kgsparql.vocabulary import Naming
 
 __all__ = ["FederatedGraph"]
 
@@ -33,7 +34,7 @@ class FederatedGraph:
     A member that fails does not take away what the others say: the solutions are then not complete, ``failures`` says
     why, and the member is not asked again. That is for :meth:`afresh` to forget.
 
-    :param members: at least two, with different names.
+    :param members: at least two. Those that have one name, such as an endpoint as two users see it, are numbered.
     :ivar used: whether any member has a triple with one of some predicates, as far as that was asked.
     :raises InputError: for fewer.
     """
@@ -41,7 +42,7 @@ class FederatedGraph:
     def __init__(self, members: Sequence[OpenedGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        self.members = tuple(members)
+        self.members = _with_own_names(members)
         self.name = name or ", ".join(member.name for member in members)
         self.prefixes: dict[str, str] = {}
         for member in reversed(members):
@@ -73,6 +74,11 @@ class FederatedGraph:
         return tuple(self.members[at].name for at in sorted(self._failed))
 
     @property
+    def errors(self) -> dict[str, KgsparqlError]:
+        """What was wrong with each member that failed, by its name."""
+        return {self.members[at].name: failure.error for at, failure in sorted(self._failed.items())}
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """The members that failed, and how, a line each."""
         told = []
@@ -91,6 +97,13 @@ class FederatedGraph:
     def chunk_size(self) -> int:
         """How many terms one ``VALUES`` block may hold: what the least able member takes."""
         return min(member.chunk_size for member in self.members)
+
+    @property
+    def naming(self) -> Naming:
+        """By which predicates the members name things, those first that a member says itself."""
+        named = sorted((naming_of(member) for member in self.members), key=lambda naming: naming == Naming())
+        labels = dict.fromkeys(predicate for naming in named for predicate in naming.labels)
+        return Naming(tuple(labels), tuple(dict.fromkeys(link for naming in named for link in naming.links)))
 
     @property
     def fingerprint(self) -> str:
@@ -221,6 +234,23 @@ class FederatedGraph:
         return replies
 
 
+def _with_own_names(members: Sequence[OpenedGraph]) -> tuple[OpenedGraph, ...]:
+    """The members, of which those that come after another of the same name are copies with a number in theirs."""
+    named: dict[str, OpenedGraph] = {}
+    given = {member.name for member in members}
+    for member in members:
+        name, number = member.name, 1
+        while name in named or (number > 1 and name in given):
+            number += 1
+            name = f"{member.name} ({number})"
+        own = member
+        if name != member.name:
+            own = copy.copy(member)
+            own.name = name
+        named[name] = own
+    return tuple(named.values())
+
+
 class Member:
     """One member of a federation by itself, with the errors and the names of blank nodes that it has there."""
 
@@ -228,6 +258,11 @@ class Member:
         self._graph, self._at = graph, at
         self.name = graph.members[at].name
         self.chunk_size = graph.members[at].chunk_size
+
+    @property
+    def naming(self) -> Naming:
+        """By which predicates it names things."""
+        return naming_of(self._graph.members[self._at])
 
     def select(self, query: Query) -> Solutions:
         """As :meth:`KnowledgeGraph.select`."""

@@ -6,6 +6,8 @@ Files are parsed by pyoxigraph only, and never leniently: an IRI that is not one
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -34,6 +36,9 @@ __all__ = [
     "reader_of",
     "standard_input",
 ]
+
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
+"""How the URL of an endpoint begins where its scheme was left out."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
@@ -203,6 +208,8 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
             hint = f"an unknown scheme: {scheme}; an endpoint has http or https" if separator else _not_there(name)
+            if _HOST.match(name):
+                hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{name}')}"
             raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
         if not path.is_file():
             raise InputError(

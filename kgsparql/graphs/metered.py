@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, EndpointTimeoutError
+from kgsparql.errors import CancelledError, EndpointTimeoutError, KgsparqlError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions
+from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions, naming_of
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.noise import Noise
 from kgsparql.query import Query
 from kgsparql.terms import Triple
+from kgsparql.vocabulary import Naming
 
 __all__ = ["MeteredGraph"]
 
@@ -54,14 +55,24 @@ class MeteredGraph:
         return tuple(replace(self, graph=member) for member in self.graph.each_member)
 
     @property
+    def naming(self) -> Naming:
+        """By which predicates the graph names things."""
+        return naming_of(self.graph)
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """Of several graphs, those that failed, a line each."""
         return self.graph.failures if isinstance(self.graph, FederatedGraph) else ()
 
+    @property
+    def errors(self) -> tuple[KgsparqlError, ...]:
+        """Of several graphs, what was wrong with those that failed."""
+        return tuple(self.graph.errors.values()) if isinstance(self.graph, FederatedGraph) else ()
+
     def will_ask_again(self, solutions: Solutions) -> None:
         """The reader need not be told of this result: what is missing is asked for in parts."""
-        if not solutions.complete and solutions.reason in self.cut_short:
-            self.cut_short.remove(solutions.reason)
+        if solutions.missing in self.cut_short:
+            self.cut_short.remove(solutions.missing)
 
     def select(self, query: Query) -> Solutions:
         """As :meth:`KnowledgeGraph.select`.
@@ -89,8 +100,8 @@ class MeteredGraph:
             if self.limited:  # what was over may have been the time of the question
                 self.usage.check(error.message if "waited_s" in error.detail else "")
             raise
-        if not solutions.complete and (solutions.reason or not solutions.failed):
-            self.cut_short.append(solutions.reason)
+        if solutions.missing:
+            self.cut_short.append(solutions.missing)
         if not self.limited:
             self.usage.owed_query(len(solutions))
         self.emit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kgsparql.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.query import Query
@@ -28,6 +28,7 @@ class Noise:
 
     :param terms: predicates by name: external identifiers, and what an endpoint's profile calls noise.
     :param qualifiers: statements are walked, through which qualifiers are reached.
+    :param hidden: the entities of which statements were met that are not walked, so far.
 
     >>> wikidata = "http://www.wikidata.org/prop/"
     >>> Noise().drops(IRI(wikidata + "P39")), Noise(qualifiers=True).drops(IRI(wikidata + "P39"))
@@ -38,6 +39,7 @@ class Noise:
 
     terms: frozenset[IRI] = frozenset()
     qualifiers: bool = False
+    hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> Noise:
@@ -68,10 +70,18 @@ class Noise:
         dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
         if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
             return solutions
+        claims = {p for p in dropped if isinstance(p, IRI) and _is_claim(p)} if not self.qualifiers else set()
+        self.hidden.update(s["entity"] for s in solutions if "entity" in s and s.get("predicate") in claims)
         kept = tuple(
             s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
         )
         return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
+
+
+def _is_claim(predicate: IRI) -> bool:
+    """Whether a predicate leads from an entity to a statement of a Wikibase."""
+    part = claim_part(predicate)
+    return part is not None and part[0] == "claim"
 
 
 def _repeats(solution: Solution) -> bool:

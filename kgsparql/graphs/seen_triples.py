@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql.errors import KgsparqlError, StoreError
+from kgsparql.errors import KgsparqlError, ResourceNotFoundError, StoreError
 from kgsparql.graph import Solution
 from kgsparql.graphs.protocol.recorded import reply_of
 from kgsparql.graphs.protocol.request import Sent
 from kgsparql.graphs.protocol.results import solutions
+from kgsparql.patterns import Pattern
+from kgsparql.query import Query, steps_of_walks
 from kgsparql.recording import QUERY, Recording
 from kgsparql.terms import IRI, Literal, Term
 
 __all__ = ["write_triples"]
 
-_OF_TRIPLES = frozenset({
-    "between", "between_pairs", "by_label", "group_forward", "group_inverse", "labels", "links_forward",
-    "links_inverse", "named_graph_triples", "named_graphs", "neighbours_forward", "neighbours_inverse",
-    "predicate_triples", "verify",
-})  # fmt: skip
-"""Queries whose every solution is a triple of the graph, by what its variables are called."""
+_ONE_VALUE = re.compile(r"VALUES \?(\w+) \{ <([^<>\s]*)> \}")
 
 
 def write_triples(recording: Recording, path: Path) -> None:
@@ -48,26 +49,62 @@ def write_triples(recording: Recording, path: Path) -> None:
         raise StoreError(f"{path}: cannot be written: {error.strerror}", path=str(path)) from error
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the solutions of one query, or of one arm of a union, show.
+
+    :param names: the variables that each of them binds.
+    :param number: what those of a walk have for ``?walk``.
+    """
+
+    names: frozenset[str]
+    triples: tuple[Pattern, ...]
+    number: str = ""
+
+    def is_of(self, solution: Solution) -> bool:
+        """Whether a solution may be one of these."""
+        walk = solution.get("walk")
+        return self.names == solution.keys() and self.number == (walk.value if isinstance(walk, Literal) else "")
+
+
 def _quads(request: Mapping[str, Any], reply: Mapping[str, Any]) -> Iterator[ox.Quad]:
-    name = str(reply.get("name", ""))
-    if request.get("form") != "SELECT" or "status" not in reply or not _OF_TRIPLES.issuperset(name.split("+")):
+    name, text = str(reply.get("name", "")), str(request.get("query", ""))
+    if request.get("form") != "SELECT" or "status" not in reply:
         return
-    sent = Sent(str(request["endpoint"]), name, str(request["query"]), 0.0)
+    shown = list(_in_files(name))
+    if {"walk", "walk_triples"} & set(name.split("+")):
+        shown += [_Shown(names, steps, number) for names, number, steps in steps_of_walks(text)]
+    if not any(one.triples for one in shown):
+        return
     try:
-        found = solutions(reply_of(reply), sent)
+        found = solutions(reply_of(reply), Sent(str(request["endpoint"]), name, text, 0.0))
     except KgsparqlError:
         return  # a failure that was kept for the replay: there is no triple in it
+    given = _given(text)
     for solution in found:
-        subject, predicate, object_ = _triple(solution)
-        if isinstance(subject, IRI) and isinstance(predicate, IRI) and isinstance(object_, IRI | Literal):
-            graph = solution.get("graph")
-            named = graph if isinstance(graph, IRI) else ox.DefaultGraph()
-            yield ox.Quad(subject, predicate, object_, named)
+        told = {one.triples for one in shown if one.is_of(solution)}
+        for pattern in told.pop() if len(told) == 1 else ():  # what two arms may have said says nothing
+            yield from _quad(pattern, {**given, **solution})
 
 
-def _triple(solution: Solution) -> tuple[Term | None, Term | None, Term | None]:
-    entity, predicate = solution.get("entity"), solution.get("predicate")
-    far = solution.get("object", solution.get("label"))
-    if far is not None:
-        return solution.get("subject", entity), predicate, far
-    return solution.get("subject"), predicate, entity
+def _in_files(name: str) -> Iterator[_Shown]:
+    """What the head of each file says that a query was made of."""
+    for part in name.split("+"):
+        with suppress(ResourceNotFoundError):  # made by another way, such as a walk
+            query = Query.load(part)
+            yield _Shown(query.variables, query.triples)
+
+
+def _given(text: str) -> dict[str, Term]:
+    """The variables that a query gives one value, which it need not select."""
+    values = _ONE_VALUE.findall(text)
+    names = Counter(name for name, _ in values)
+    return {name: IRI(value) for name, value in values if names[name] == 1}
+
+
+def _quad(pattern: Pattern, terms: Solution) -> Iterator[ox.Quad]:
+    subject, object_ = terms.get(pattern.subject), terms.get(pattern.object)
+    predicate = terms.get(pattern.predicate) if isinstance(pattern.predicate, str) else pattern.predicate
+    if isinstance(subject, IRI) and isinstance(predicate, IRI) and isinstance(object_, IRI | Literal):
+        graph = terms.get("graph")
+        yield ox.Quad(subject, predicate, object_, graph if isinstance(graph, IRI) else ox.DefaultGraph())

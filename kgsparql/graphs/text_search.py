@@ -8,7 +8,7 @@ from kgsparql.graphs.profiles import TextSearch
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Literal
 
-__all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikidata_search"]
+__all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikibase_search"]
 
 MAX_SEARCHES = MAX_ARMS
 """Searches in one query."""
@@ -42,12 +42,13 @@ def label_search(
     return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
 
 
-def wikidata_search(names: Iterable[str], *, languages: Sequence[str]) -> Query:
-    """A query for the items that Wikidata's own search finds for some names: ``?words``, ``?entity``.
+def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
+    """A query for the items that the own search of a Wikibase finds for some names: ``?words``, ``?entity``.
 
+    :param host: of its web page.
     :param languages: whose labels and aliases are searched; what is in no language is in all of them.
     """
-    query = Query.load("text_search/mwapi")
+    query = Query.load("text_search/mwapi").fix(host=Literal(host))
     words = dict.fromkeys(Literal(name) for name in names if name.strip())
     return query.bind(words=list(words), language=[Literal(tag) for tag in languages])
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
-from kgsparql.paths import PropertyPath, Step, Walk
+from kgsparql.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import RDF_TYPE, UNWALKED, is_mediator
@@ -32,6 +32,7 @@ class Enumeration:
 
     :param ends: some ends of each path that was looked at.
     :param whole: the paths of which these are all the ends.
+    :param constraints: of a path that only keeps to nodes which have something to do with another entity: that.
     """
 
     start: IRI
@@ -39,6 +40,7 @@ class Enumeration:
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     whole: set[PropertyPath] = field(default_factory=set)
     kinds: dict[PropertyPath, str] = field(default_factory=dict)
+    constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """What stands at each place of a path, the start first; empty where it is not known."""
@@ -52,6 +54,15 @@ class Enumeration:
             if says and item.path not in self.ends:
                 self.paths.append(item.path)
                 self.ends[item.path] = item.ends[:SAMPLE]
+
+    def take_in(self, shared: Mapping[PropertyPath, Sequence[Term]]) -> None:
+        """Have these paths lead just to these ends, whether they were found before or not."""
+        self.paths += [path for path in shared if path not in self.ends]
+        self.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
+
+    def walk(self, path: PropertyPath) -> Walk:
+        """A path from the start, with what it keeps to."""
+        return Walk(self.start, path, (self.constraints[path],) if path in self.constraints else ())
 
 
 def enumerated(
@@ -77,7 +88,12 @@ def enumerated(
             return paths if max_hops is not None else ()
         likely = _likeliest(paths, first_steps, session)
         if len(likely) < len(paths):
-            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), _name(start, session))])
+            name = _name(start, session)
+            told = (
+                f"paths from {name}: only {first_steps:,} of {len(paths):,} first steps were walked on from "
+                "(-O first_steps=N takes more)"
+            )
+            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), name, told)])
         return likely
 
     with session.within_budget():
@@ -88,7 +104,9 @@ def enumerated(
         )  # fmt: skip
         made.add(found.items)
         if found.cuts:
-            session.note_cuts([Cut("ends of a path walked on from", frontier, None, _name(start, session))])
+            name = _name(start, session)
+            told = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
+            session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, told)])
         _add_kinds(made, session)
     return made
 
@@ -96,7 +114,7 @@ def enumerated(
 def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
     """Look at the ends of these paths: one query for 50 of them. Of more than 500 ends, at any 500."""
     with session.within_budget():
-        found = walk_ends(session.graph, [Walk(made.start, path) for path in paths], limit=_LOOKED_AT)
+        found = walk_ends(session.graph, [made.walk(path) for path in paths], limit=_LOOKED_AT)
         for path, own in zip(paths, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
             made.ends[path] = tuple(end for end in ends if end != made.start) or ends

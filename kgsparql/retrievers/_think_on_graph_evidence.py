@@ -133,8 +133,10 @@ def all_ends(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
     places = {item.marker: place for place, item in enumerate(evidence)}
+    named = {link.term for link in session.link()}
     answers = sorted(
-        answers_at_ends(evidence, session), key=lambda answer: (places[answer.markers[0]], -best.get(answer.term, 0.0))
+        answers_at_ends(evidence, session),
+        key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),
     )
     tree = decision_tree(evidence, evidence_labels(evidence, session))
     return Retrieval(evidence=evidence, candidates=tuple(answers), tree=tree)

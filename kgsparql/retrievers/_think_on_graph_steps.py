@@ -22,9 +22,9 @@ from kgsparql.retrievers._walking import counted, linked_classes
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Term, Triple, printable
 from kgsparql.verbalising import arrow, path_text
-from kgsparql.vocabulary import UNWALKED, is_mediator
+from kgsparql.vocabulary import is_mediator
 
-__all__ = ["NOISE", "Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
+__all__ = ["Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
 
 STAND_INS = 150
 """Siblings of a beam that its predicates are asked of too."""
@@ -36,20 +36,6 @@ words with it."""
 _AGAIN = 0.3
 """What is taken off the score of a predicate that was walked from the same term before: seldom what is asked, but on
 PathQuestion 18 % of the ways of three hops lead through their start again."""
-
-_WDT = "http://www.wikidata.org/prop/direct/"
-_DBO = "http://dbpedia.org/ontology/"
-_FOAF = "http://xmlns.com/foaf/0.1/"
-
-NOISE = UNWALKED | frozenset(
-    (
-        *(IRI(f"{_WDT}P{n}") for n in (18, 41, 94, 154, 373, 910, 935, 1343, 1424, 1472, 5008, 6104)),
-        *(IRI(f"{_DBO}{name}") for name in ("thumbnail", "wikiPageID", "wikiPageRevisionID", "wikiPageLength")),
-        *(IRI(f"{_FOAF}{name}") for name in ("depiction", "thumbnail", "img", "homepage", "page")),
-        *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
-    )
-)
-"""Predicates that are not walked: names, classes, images, and pages about the thing instead of the thing."""
 
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 

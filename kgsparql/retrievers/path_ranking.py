@@ -21,11 +21,12 @@ from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
 from kgsparql.path_scoring import Weights
-from kgsparql.paths import PropertyPath, Walk
+from kgsparql.paths import PropertyPath
 from kgsparql.questions import asks_how_many
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._aliases import read_aliases
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
+from kgsparql.retrievers._shared_statements import add_shared, others_named
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Term, printable
 from kgsparql.verbalising import arrow
@@ -184,6 +185,8 @@ class PathRanking(Retriever):
             ))
             for link in self._meanings(session)
         ]  # fmt: skip
+        for link, enumeration in made:
+            add_shared(enumeration, link, session)
         kept = {link.term: enumeration.paths for link, enumeration in made}
         if sum(map(len, kept.values())) > _SHORTLIST:
             unworded = replace(self.weights, nested=0.0, arrow=0.0, reversed=0.0)
@@ -207,9 +210,11 @@ class PathRanking(Retriever):
         weights: Weights,
     ) -> list[Likely]:
         worded = [(path, made.kinds_along(path)) for path in paths]
-        bonus = self.link_weight * link.score
+        others = {term: other.score for term, other in others_named(link, session).items()}
+        besides = [[v for c in made.walk(path).constraints for v in c.values] for path in paths]
+        bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
         return [
-            Likely(link, made, replace(candidate, score=(candidate.score or 0.0) + bonus))
+            Likely(link, made, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(worded, about=link, weights=weights, words=self._words)
         ]
 
@@ -229,7 +234,7 @@ class PathRanking(Retriever):
 
     def _followed(self, chosen: Sequence[tuple[Likely, Choice]], session: Session) -> list[EvidenceItem]:
         """The chosen paths with everything they lead to, the best first."""
-        walks = [Walk(found.link.term, found.path) for found, _ in chosen]
+        walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
         items = completed(walks, session, limit=limit)
         return [

@@ -23,7 +23,6 @@ from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
 from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
 from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
 from kgsparql.retrievers._think_on_graph_steps import (
-    NOISE,
     Offer,
     Pair,
     Thinning,
@@ -37,6 +36,7 @@ from kgsparql.retrievers._walking import composed
 from kgsparql.session import Session
 from kgsparql.side_by_side import side_by_side
 from kgsparql.terms import IRI, Term, iri
+from kgsparql.vocabulary import PICTURES_AND_PAGES, UNWALKED
 
 __all__ = ["ThinkOnGraph"]
 
@@ -152,7 +152,7 @@ class ThinkOnGraph(Retriever):
 
     def _go_on(self, walked: _Walked, session: Session) -> None:
         """One depth: predicates, and meanwhile whether there is enough already; then what they lead to."""
-        skip = NOISE | {iri(name) for name in self.skip}
+        skip = UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
         made = offers(walked.beam, session, skip=skip, walked=walked.led_to)
         walked.stopped = not made
         choices = self._chosen(made, walked, session) if made else []

@@ -48,12 +48,13 @@ def run_on_endpoint(
             try:
                 complete = read(reply, sent, "SELECT", partial(written, lines=lines))
             except EndpointReplyError as error:
-                (reply, invalid), lines = mended(reply, error), Lines(max_rows + header, max_bytes)
+                (reply, invalid), lines = mended(reply, error, sent), Lines(max_rows + header, max_bytes)
                 complete = read(reply, sent, "SELECT", partial(written, lines=lines))
         else:
             complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent))
     except QuerySyntaxError as error:
         raise syntax_error(str(error.detail.get("said", error.message)), query) from error
     number, seconds = lines.lines - header, time.monotonic() - began
-    why = why_cut(reply, sent, number + invalid, invalid)
-    return QueryResult(query.form, bytes(lines.content), number, complete and not why, seconds, why)
+    why = why_cut(reply, sent, number + invalid)
+    is_whole = complete and not why and not invalid
+    return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)

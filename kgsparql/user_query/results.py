@@ -21,8 +21,8 @@ __all__ = ["FORMATS", "QueryResult", "serialise"]
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
     "ASK": ("table", "json", "xml"),
-    "CONSTRUCT": ("ttl", "nt"),
-    "DESCRIBE": ("ttl", "nt"),
+    "CONSTRUCT": ("ttl", "trig", "nt"),
+    "DESCRIBE": ("ttl", "trig", "nt"),
 }
 """The formats of each form of query; the first is the one for people."""
 
@@ -46,7 +46,8 @@ class QueryResult:
     :param rows: how many solutions or triples there are in it.
     :param complete: ``False`` when a limit cut it.
     :param seconds: how long the engine worked.
-    :param reason: why it is not complete, in a clause, where that was not our own limit.
+    :param why_cut: why an endpoint has more, in a clause; empty if it was our own limit.
+    :param invalid: solutions that are missing because a term in them is none.
     """
 
     form: Form
@@ -54,7 +55,13 @@ class QueryResult:
     rows: int
     complete: bool = True
     seconds: float = 0.0
-    reason: str = ""
+    why_cut: str = ""
+    invalid: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why it is not complete, in a clause, where that was not our own limit."""
+        return Solutions(cut=self.why_cut, invalid=self.invalid).missing
 
     @property
     def cut(self) -> Cut | None:
@@ -84,7 +91,8 @@ class QueryResult:
                 {name: term for name, term in zip(names, solution, strict=True) if term is not None}
                 for solution in results
             )
-            return Solutions(names, found, self.complete, reason=self.reason)
+            cut = self.why_cut or ("" if self.complete or self.invalid else "no more are kept")
+            return Solutions(names, found, cut=cut, invalid=self.invalid)
 
         return _translated(read)
 
@@ -105,7 +113,7 @@ class QueryResult:
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002
     r"""The bytes of a result: ``table`` for people; W3C SPARQL results, Turtle or N-Triples for programs.
 
-    :param prefixes: to shorten IRIs in ``table`` and ``ttl``; the shipped ones by default.
+    :param prefixes: to shorten IRIs in ``table``, ``ttl`` and ``trig``; the shipped ones by default.
     :raises OptionError: if the result has no such format; :data:`FORMATS` lists what it has.
 
     >>> serialise(QueryResult("SELECT", b'?name\n"Ada"@en\n', 1), "csv")
@@ -120,9 +128,9 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
     known = prefixes or PrefixMap.default()
     if format == "table":
         return _table(result, known).encode()
-    if format in {"ttl", "nt"}:
-        rdf_format = ox.RdfFormat.TURTLE if format == "ttl" else ox.RdfFormat.N_TRIPLES
-        used = _used(known, result) if format == "ttl" else {}
+    if format in {"ttl", "trig", "nt"}:  # Turtle is TriG, too
+        rdf_format = ox.RdfFormat.N_TRIPLES if format == "nt" else ox.RdfFormat.TURTLE
+        used = {} if format == "nt" else _used(known, result)
         return ox.serialize(result.triples, format=rdf_format, prefixes=used) or b""
     if format == "tsv":
         return result.content

@@ -412,6 +412,8 @@ def test_E01_an_endpoint_that_is_down_is_one_line_and_exit_5(doctor: Doctor, tmp
     assert "E_ENDPOINT_DOWN" in found["endpoint"]["found"]
     assert found["model server"]["state"] == "fail"
     assert "nonsense is not the URL" in found["model server"]["found"]
+    order = list(found)
+    assert order.index("endpoint") < order.index("embedder")  # to load it takes seconds
 
 
 def test_the_graph_may_be_named_by_the_environment(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ class Request:
     @property
     def looks_round(self) -> bool:
         """Whether this is the query with which a graph finds out what it sees."""
-        return "named graphs" in self.query
+        return "isIRI(?subject) && isIRI(?object)" in self.query
 
     @property
     def asks_for_description(self) -> bool:

@@ -320,14 +320,22 @@ def test_E09_an_answer_says_that_the_endpoint_cut_results_and_why(nobel_url: str
     assert told_of_cuts(nobel_url, None)[1] == []
 
 
-def test_E09_an_endpoint_that_gives_so_many_solutions_and_says_nothing(nobel_url: str) -> None:
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_E09_an_endpoint_that_gives_so_many_solutions_and_says_nothing(nobel_url: str, is_kept: bool) -> None:
+    def birth_place_first(row: dict[str, Any]) -> tuple[bool, str]:
+        text = json.dumps(row, sort_keys=True)
+        return ("/birthPlace" in text) is not is_kept, text
+
     def cap(document: dict[str, Any]) -> None:
-        del document["results"]["bindings"][10:]
+        rows = document["results"]["bindings"]
+        rows[:] = sorted(rows, key=birth_place_first)[:10]
 
     whole, _ = told_of_cuts(nobel_url, None)
     answer, notes = told_of_cuts(nobel_url, first(then=changed(as_json(cap))), max_solutions=10)
     assert "10 solutions" in " ".join(notes)
-    assert answer.answers[0].term == whole.answers[0].term
+    assert "predicates of Marie Curie: at most 10 taken, there are more" in answer.notes
+    assert all(cited.verified for item in answer.evidence for cited in item.triples)
+    assert (answer.answers[0].term == whole.answers[0].term) is is_kept  # what it keeps is its own choice
 
 
 # -- E10-E16: statuses --------------------------------------------------------------------------------------------
@@ -614,6 +622,25 @@ def test_E22_an_endpoint_that_dies_in_the_middle_of_a_question(nobel_url: str, r
         assert any(proxy.url in note for note in answer.notes)
         kept += len(answer.evidence) > 0
     assert kept
+
+
+@pytest.mark.parametrize("line", ["401 Unauthorized", "403 Forbidden", "429 Too Many Requests", "503 Unavailable"])
+def test_E22_whatever_an_endpoint_says_in_the_middle_of_a_question_what_was_found_stands(
+    nobel_url: str, line: str
+) -> None:
+    question, options = "Who was born in the city in which Marie Curie was born?", {"retriever": "think_on_graph"}
+    with Proxy(nobel_url) as proxy:
+        kgsparql.open(proxy.url, embedder="none").ask(question, entities=[CURIE], **options)
+    needed = len(proxy.requests)
+    refusal = status(line, b"no", "Retry-After: 3000")
+    for last in (needed - 6, needed - 1):  # the last two look up again what was found
+        with Proxy(nobel_url) as proxy:
+            proxy.plan = lambda request, last=last: refusal if request.number >= last else None
+            answer = kgsparql.open(proxy.url, embedder="none").ask(question, entities=[CURIE], **options)
+        assert answer.status == "partial"
+        assert len(answer.evidence)
+        assert isinstance(answer.error, EndpointError)
+        assert any(proxy.url in note and line[:3] in note for note in answer.notes)
 
 
 def test_E23_an_entity_of_the_other_half_of_a_split_service(nobel_url: str) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pyoxigraph
 import pytest
@@ -20,7 +22,7 @@ from pyoxigraph import RdfFormat
 
 import kgsparql
 from kgsparql.budget import Budget
-from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
+from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
 from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
@@ -29,12 +31,17 @@ from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints import faults
-from tests.endpoints.faults import FaultServer, reply, results
+from tests.endpoints.faults import FaultServer, Request, reply, results
 from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 
 NOBEL = FIXTURES / "nobel.ttl"
 D = "http://dbpedia.org/resource/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
+SONGS = """
+@prefix : <http://e.org/tutorial/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:a a :Song ; rdfs:label "Alpha" . :b a :Song ; rdfs:label "Beta" . :c a :MusicAlbum ; rdfs:label "Gamma" .
+"""
 PEOPLE = FIXTURES / "queries" / "people.trig"
 
 
@@ -249,6 +256,48 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
     assert "within 0.5 s" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["Song", "music album", "MusicAlbum"])
+def test_a_class_without_a_label_is_indexed_by_the_name_that_info_shows(run: Run, tmp_path: Path, name: str) -> None:
+    data = tmp_path / "songs.ttl"
+    data.write_text(SONGS, encoding="utf-8")
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        assert "! Song (2)" in run("info", "-k", url).stdout
+        done = run("index", "-k", url, "--class", name, "--embedder", "none")
+        assert (done.exit_code, f"indexed {2 if name == 'Song' else 1} labels" in done.stderr) == (0, True), done.stderr
+        none = run("index", "-k", f"{url}?a=1&b=2", "--class", "Nix", "--embedder", "none")
+    assert none.exit_code == 3
+    assert "no class is called 'Nix'" in none.stderr
+    assert f"kgsparql info -k '{url}?a=1&b=2' lists" in none.stderr
+
+
+def test_triples_as_trig(run: Run, nobel_url: str, tmp_path: Path) -> None:
+    query, file = "CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o }", tmp_path / "labels.trig"
+    assert run("query", query, "-k", nobel_url, "-o", file, "-q").exit_code == 0
+    turtle = run("query", query, "-k", nobel_url, "-f", "ttl", "-q").stdout_bytes
+    found = {quad.triple for quad in pyoxigraph.parse(path=str(file))}
+    assert found == {quad.triple for quad in pyoxigraph.parse(turtle, RdfFormat.TURTLE)}
+    assert found
+
+
+def test_E04_a_page_that_repeats_the_query_is_not_repeated(run: Run) -> None:
+    def listing(sock: socket.socket, request: Request) -> None:
+        page = f"<html><h1>Directory listing for /?query={quote_plus(request.query)}</h1></html>"
+        sock.sendall(reply(page.encode(), content_type="text/html"))
+
+    with FaultServer(listing) as server:
+        done = run("show", "http://e.org/a", "-k", server.url)
+        assert server.asked
+        assert not any("#+" in request.query for request in server.asked)
+    assert done.exit_code == 5
+    assert "the reply is not SPARQL results: Directory listing for /?query=… [E_ENDPOINT_NOT_SPARQL]" in done.stderr
+
+
+def test_a_url_without_its_scheme(run: Run) -> None:
+    done = run("show", "x", "-k", "localhost:7001/query")
+    assert done.exit_code == 2
+    assert "-k http://localhost:7001/query" in done.stderr
+
+
 # -- Ends ---------------------------------------------------------------------------------------------------------
 
 
@@ -382,3 +431,12 @@ def test_I14_ctrl_c_while_an_endpoint_hangs(arguments: tuple[str, ...], tmp_path
         assert time.monotonic() - began < 2
     assert process.returncode == 130
     assert b"Traceback" not in said
+
+
+def test_E22_a_server_that_stops_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
+        graph = EndpointGraph(url)
+        assert len(neighbours(graph, [IRI(f"{D}Niels_Bohr")]).items)
+    with pytest.raises(EndpointError) as caught:
+        neighbours(graph, [IRI(f"{D}Niels_Bohr")])
+    assert caught.value.hint == "it answered before, and has stopped: is the server still running?"

@@ -15,11 +15,12 @@ from kgsparql.events import Event
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.query import Query
 from kgsparql.retrievers import names
 from tests.conftest import FIXTURES, PREFIXES
 from tests.contract.conftest import SMALL
 from tests.endpoints.sameness import differences, told, was_cut
-from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, rdflib_endpoint
+from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, rdflib_endpoint, virtuoso
 from tests.queries.test_queries import bound, cases, in_order, solutions_of
 
 NOBEL = FIXTURES / "nobel.ttl"
@@ -86,6 +87,17 @@ def test_solutions_on_rdflib_endpoint(on_rdflib: Open, name: str, case: dict[str
     if case.get("ordered"):
         assert found == case["solutions"]
     assert in_order(found) == in_order(case["solutions"])
+
+
+def test_E12_virtuoso_with_a_cap_of_its_own_says_where_it_stopped(tmp_path: Path) -> None:
+    data = tmp_path / "data.nt"
+    data.write_text("".join(f"<http://e.org/a> <http://e.org/p> <http://e.org/b{i}> .\n" for i in range(80)))
+    query = Query("q", "SELECT ?o { <http://e.org/a> ?p ?o } LIMIT 1000")
+    with virtuoso(data, tmp_path / "server", max_rows=50) as url:
+        graph = open_graph(url)
+        found = graph.select(query)
+        assert (len(found), found.cut) == (50, "the endpoint stopped at 50 solutions")
+        assert graph.select(query.limit(49)).complete
 
 
 # -- Answers ------------------------------------------------------------------------------------------------------

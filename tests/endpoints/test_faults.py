@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,13 @@ from kgsparql.errors import (
     QuerySyntaxError,
     RateLimitError,
 )
+from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol import repair
+from kgsparql.graphs.protocol import results as protocol_results
+from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.results import solutions
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import ROOT
@@ -89,7 +97,8 @@ def test_E01_no_tls_where_tls_is_expected() -> None:
         with taking(less_than=10), pytest.raises(EndpointError) as caught:
             EndpointGraph(url).select(ALL)
     assert caught.value.code == "E_ENDPOINT_DOWN"
-    assert "no connection in time" in caught.value.message
+    assert "no TLS connection in time" in caught.value.message
+    assert "http://" in caught.value.hint
 
 
 def test_E01_a_server_that_answers_tls_with_something_else() -> None:
@@ -253,6 +262,93 @@ def test_E09_what_the_server_says_it_cut_is_not_complete() -> None:
     assert selected(results()).complete
     assert not selected(results(status="206 Partial Content")).complete
     assert not selected(results(headers=["X-SQL-State: S1TAT"])).complete
+
+
+NO_JSON = b'{"head":{},"boolean":false}'
+
+
+@pytest.mark.parametrize("options", [{"status": "206 Partial Content"}, {"headers": ["X-SQL-State: S1TAT"]}])
+def test_E09_what_is_not_there_in_what_was_cut_may_be_there(options: dict[str, Any]) -> None:
+    assert type(failure(results(NO_JSON, **options), ANY)) is EndpointTimeoutError
+    with FaultServer(results(ASK_JSON, **options)) as server:
+        assert EndpointGraph(server.url).ask(ANY)
+    with FaultServer(results(NO_JSON)) as server:
+        assert not EndpointGraph(server.url).ask(ANY)
+
+
+def test_E09_false_that_may_be_wrong_is_asked_for_again(tmp_path: Path) -> None:
+    replies = [reply(NO_JSON, status="206 Partial Content"), reply(ASK_JSON)]
+    profile = EndpointProfile(name="kept", keep_s=3600.0, has_union=True)
+    in_turn = FaultServer(lambda sock, _: sock.sendall(replies.pop(0)))
+    with in_turn as server, Exchanges(tmp_path / "kept.sqlite") as kept:
+        graph = EndpointGraph(server.url, profile=profile, exchanges=kept)
+        with pytest.raises(EndpointTimeoutError):
+            graph.ask(ANY)
+        assert graph.ask(ANY)
+        assert graph.ask(ANY)
+    assert not replies
+
+
+def listed(number: int, iri: Callable[[int], str]) -> bytes:
+    rows = [{"s": {"type": "uri", "value": iri(i)}} for i in range(number)]
+    return json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
+
+
+def test_E12_the_most_that_the_server_says_it_gives_is_not_all() -> None:
+    body = listed(50, lambda i: f"http://e.org/{i}")
+    most = results(body, headers=["X-SPARQL-MaxRows: 50"])
+    found = selected(most)
+    assert (len(found), found.complete, found.cut) == (50, False, "the endpoint stopped at 50 solutions")
+    assert selected(results(body)).complete
+    with FaultServer(most) as server:
+        graph = EndpointGraph(server.url)
+        assert graph.select(Query("all", f"{ALL.text} LIMIT 50")).complete
+        assert not graph.select(Query("all", f"{ALL.text} LIMIT 1000")).complete
+    for said in ("51", "many", "", "9" * 5000):
+        assert selected(results(body, headers=[f"X-SPARQL-MaxRows: {said}"])).complete
+
+
+# -- Reading is in time, too --------------------------------------------------------------------------------------
+
+
+def test_a_server_that_says_very_odd_words_is_read_in_time() -> None:
+    for words in (b"a." * 60_000, b"a.A" * 40_000, b"a." + b"A" * 120_000, b" a." * 40_000):
+        with taking(less_than=5):
+            assert failure(results(b"oops " + words, status="500 Broken", type="text/plain")).exit_code == 5
+
+
+def test_E20_however_many_terms_are_bad_each_solution_is_tried_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    written = repair._written
+    monkeypatch.setattr(repair, "_written", lambda names, rows: tried.append(len(rows)) or written(names, rows))
+    found = selected(results(listed(4_000, lambda i: f"http://e.org/{i}" if i % 2 else f"http://e.org/ {i}")))
+    assert (len(found), found.invalid) == (2_000, 2_000)
+    assert sum(tried) <= 2 * 4_000 + 2_000, "and what is left is written once"
+
+
+@pytest.mark.parametrize("iri", ["http://e.org/{}", "http://e.org/ {}"])
+def test_reading_ends_at_the_deadline_and_when_it_is_stopped(iri: str) -> None:
+    reply_ = Reply(200, {}, listed(20_001, lambda i: iri.format(i) if i % 2 else "http://e.org/x"))
+    sent = Sent("http://e.org/sparql", "all", ALL.text, 5.0)
+    assert len(solutions(reply_, sent)) >= 10_000
+    with pytest.raises(EndpointTimeoutError, match="could not be read in time"):
+        solutions(reply_, replace(sent, deadline=time.monotonic() - 1))
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(CancelledError):
+        solutions(reply_, replace(sent, cancel=stop))
+
+
+def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every solution is looked at as late as it would be on a slow machine."""
+    seen: list[Sent] = []
+    monkeypatch.setattr(protocol_results, "_refuse_late", seen.append)
+    stop = threading.Event()
+    with FaultServer(results(listed(20_000, lambda i: f"http://e.org/{i}"))) as server:
+        began = time.monotonic()
+        EndpointGraph(server.url).select_within(ALL, timeout_s=50.0, cancel=stop)
+    assert seen
+    assert all(began < sent.deadline <= time.monotonic() + 50.0 and sent.cancel is stop for sent in seen)
 
 
 def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:

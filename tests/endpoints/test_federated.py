@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -15,11 +17,15 @@ import kgsparql
 from kgsparql.cli import app
 from kgsparql.errors import EndpointError
 from kgsparql.exploration import neighbours, shortest_paths, walk_ends
-from kgsparql.graphs import FederatedGraph, open_graph
+from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.paths import PropertyPath, Walk
 from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode
+from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
+from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.proxy import Proxy
 from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
@@ -91,6 +97,54 @@ def test_E01_an_endpoint_that_is_not_there_is_asked_once(halves: tuple[Path, Pat
         open_graph([url, f"{url}2"]).select(Query.load("any"))
 
 
+def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served: str) -> None:
+    wikibase = pyoxigraph.Store()
+    viaf = "http://www.wikidata.org/prop/direct/P214"
+    ontology = "http://wikiba.se/ontology#"
+    wikibase.update(
+        f"""INSERT DATA {{ <http://www.wikidata.org/entity/P214> <{ontology}propertyType> <{ontology}ExternalId> ;
+        <{ontology}directClaim> <{viaf}> }}"""
+    )
+    own = OxigraphGraph(wikibase, name="own", fingerprint="own")
+    noise = IRI(f"{DBO}wikiPageID")
+    with Proxy(served) as public, Proxy(served) as private, Proxy(served) as catalogue:
+        profiles = {
+            public.url: EndpointProfile(has_union=True, is_public=True, noise=frozenset({noise})),
+            private.url: EndpointProfile(has_union=True),
+            catalogue.url: EndpointProfile(has_union=True, is_public=True, external_ids=True),
+        }
+        members = [EndpointGraph(url, profile=profile) for url, profile in profiles.items()]
+        assert KnowledgeBase(FederatedGraph([own, *members]), embedder="none").noise.terms == {noise, IRI(viaf)}
+        assert [len(proxy.of("ExternalId")) for proxy in (public, private, catalogue)] == [0, 1, 1]
+
+
+def test_two_users_of_one_endpoint_are_cited_each_by_a_name_of_their_own() -> None:
+    example, label = "http://example.org/", "http://www.w3.org/2000/01/rdf-schema#label"
+    stores = {}
+    for user, triples in {"alice": ["Ann knows Bob"], "bobby": ["Bob knows Cid", "Bob knows Dan"]}.items():
+        stores[b64encode(f"{user}:password-of-{user}".encode()).decode()] = store = pyoxigraph.Store()
+        for subject, predicate, object_ in map(str.split, triples):
+            store.add(pyoxigraph.Quad(*(IRI(example + name) for name in (subject, predicate, object_))))
+            for name in (subject, object_):
+                store.add(pyoxigraph.Quad(IRI(example + name), IRI(label), Literal(name, language="en")))
+
+    def behave(sock: socket.socket, request: Request) -> None:
+        store = stores[request.headers["authorization"].removeprefix("Basic ")]
+        found = store.query(request.query).serialize(format=pyoxigraph.QueryResultsFormat.JSON)  # type: ignore[arg-type]
+        sock.sendall(reply(found))  # type: ignore[arg-type]
+
+    with FaultServer(behave) as server:
+        urls = [server.url.replace("http://", f"http://{user}:password-of-{user}@") for user in ("alice", "bobby")]
+        knowledge = kgsparql.open(*urls, embedder="none", cache=False)
+        of_ann, of_bob = knowledge.ask("Who does Ann know?"), knowledge.ask("Who does Bob know?")
+    assert [of_ann.answers[0].label, *sorted(answer.label for answer in of_bob.answers[:2])] == ["Bob", "Cid", "Dan"]
+    assert not any("not in the graph any more" in note for note in (*of_ann.notes, *of_bob.notes))
+    cited = [triple for answer in (of_ann, of_bob) for item in answer.evidence for triple in item.triples]
+    assert all(triple.verified for triple in cited)
+    names = {str(source) for triple in cited for source in triple.sources}
+    assert names == {server.url, f"{server.url} (2)"}
+
+
 def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], served: str) -> None:
     named = ["-k", str(halves[0]), "-k", served]
     run = CliRunner()
@@ -103,3 +157,27 @@ def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], se
     refused = run.invoke(app, ["query", "SELECT * { ?s ?p ?o } LIMIT 1", *named])
     assert refused.exit_code == 2
     assert "one graph" in refused.stderr
+
+
+def test_E01_where_nothing_is_found_the_graph_that_is_not_there_is_what_is_said(halves: tuple[Path, Path]) -> None:
+    url = f"http://127.0.0.1:{free_port()}/query"
+    named = ["-k", str(halves[0]), "-k", url, "--no-model", "--embedder", "none"]
+    run = CliRunner()
+    done = run.invoke(app, ["ask", "Where was Frank Wilczek born?", *named])
+    assert (done.exit_code, done.stdout) == (5, "")
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert error.startswith(f"error: {url}: no connection: Connection refused; in the other graphs nothing was found")
+    assert "did you mean" not in done.stderr
+    (names,) = [line for line in done.stderr.splitlines() if "names that only it knows" in line]
+    assert names == f"{url}: no connection: Connection refused; names that only it knows are not found"
+
+
+def test_evidence_says_its_graph_wherever_several_are_named(halves: tuple[Path, Path], served: str) -> None:
+    run, asked = CliRunner(), ["ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none"]
+    alone = run.invoke(app, [*asked, "-k", str(halves[0])])
+    several = run.invoke(app, [*asked, "-k", str(halves[0]), "-k", served])
+    assert f"({halves[0]})" not in alone.stdout
+    lines = several.stdout.partition("Evidence")[2].splitlines()
+    items = [line for line in lines if line.startswith("  P")]
+    assert items
+    assert all(str(halves[0]) in line or served in line for line in items)

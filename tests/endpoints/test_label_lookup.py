@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
 import kgsparql
@@ -18,6 +19,7 @@ from kgsparql.errors import CancelledError, EndpointReplyError, InputError, Limi
 from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch
+from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.kept_labels import KeptLabels, Page
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.label_index import LabelIndex
@@ -31,6 +33,7 @@ from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.unit.hashed_embedder import HashedEmbedder
 
@@ -38,7 +41,7 @@ NOBEL = FIXTURES / "nobel.ttl"
 QALD = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata_qald10"
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 NOBEL_QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
-PUBLIC = EndpointProfile(is_public=True)
+PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
 
 
 class Counting:
@@ -132,6 +135,17 @@ def test_the_better_connected_namesake_is_linked(tmp_path: Path) -> None:
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
+@pytest.mark.parametrize("line", ["403 Forbidden", "429 Too Many Requests", "500 Broken"])
+def test_a_text_search_that_is_refused_leaves_the_names_as_they_are_written(nobel_url: str, line: str) -> None:
+    refusal = sends(reply(b"no", status=line, type="text/plain", headers=["Retry-After: 0"]))
+    with Proxy(nobel_url, lambda request: refusal if "bif:contains" in request.query else None) as proxy:
+        linker = lookup(EndpointGraph(proxy.url, profile=EndpointProfile(has_union=True)), "bif:contains")
+        (link, *_) = linker.link("Where was Marie Curie born?")
+        assert link.term == IRI(D + "Marie_Curie")
+        (note,) = [note for note in linker.notes([link]) if "text search" in note]
+        assert line[:3] in note
+
+
 def test_labels_in_mul_without_language_and_in_english_are_found_the_best_language_first(tmp_path: Path) -> None:
     data = tmp_path / "languages.nt"
     names = {
@@ -192,6 +206,74 @@ def test_exact_labels_link_real_questions_nearly_as_well_as_all_labels(tmp_path:
     assert exact[1] <= every[1] + 10
 
 
+# -- Label predicates of an endpoint's own ------------------------------------------------------------------------
+
+OWN = f"""
+<http://e.org/Q1> <http://e.org/caption> "Ada Lovelace" ; <http://e.org/d1> <http://e.org/Q2> .
+<http://e.org/Q2> <http://e.org/caption> "London" ; <{LABEL}> "LND" .
+<http://e.org/P1> <http://e.org/caption> "place of birth" ; <http://e.org/usedAs> <http://e.org/d1> .
+"""
+BESIDE = f"""
+<http://e.org/Q2> <http://f.org/c> <http://f.org/x1> .
+<http://f.org/x1> <{LABEL}> "United Kingdom" .
+<http://f.org/c> <{LABEL}> "country" .
+"""
+
+
+@pytest.fixture(params=["false", "true"], ids=["labels read", "labels looked up"])
+def captions_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An endpoint whose user says in a profile by which predicates it names things."""
+    data, profile = tmp_path / "own.ttl", tmp_path / "profile.ttl"
+    data.write_text(OWN, encoding="utf-8")
+    monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        profile.write_text(
+            "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
+            f"[] a kgs:EndpointProfile ; <http://www.w3.org/ns/sparql-service-description#endpoint> <{url}> ;\n"
+            "  kgs:labelPredicates ( <http://e.org/caption> ) ; kgs:predicateLabelLink <http://e.org/usedAs> ;\n"
+            f"  kgs:hasManyLabels {request.param} .\n"
+        )
+        yield url
+
+
+def test_label_predicates_of_a_profile_name_things_in_ask_find_and_show(run: Run, captions_url: str) -> None:
+    asked = run("ask", "What is the place of birth of Ada Lovelace?", "-k", captions_url, "--embedder", "none")
+    assert asked.exit_code == 0, asked.stderr
+    assert "Ada Lovelace —place of birth→ London" in asked.stdout
+    (found,) = json.loads(run("find", "Ada Lovelace", "-k", captions_url, "--embedder", "none", "-f", "json").stdout)
+    assert (found["term"], found["label"]) == ("<http://e.org/Q1>", "Ada Lovelace")
+    shown = json.loads(run("show", "Ada Lovelace", "-k", captions_url, "-f", "json").stdout)
+    groups = {group["predicate_label"]: group["neighbours"] for group in shown["groups"]}
+    assert shown["label"] == "Ada Lovelace"
+    assert groups["place of birth"] == [{"term": "<http://e.org/Q2>", "label": "London"}]
+
+
+def test_label_predicates_of_a_profile_and_of_a_file_beside_it(run: Run, captions_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "beside.ttl"
+    file.write_text(BESIDE, encoding="utf-8")
+    both = ("-k", file, "-k", captions_url)
+    shown = json.loads(run("show", "London", *both, "-f", "json").stdout)
+    named = {(g["predicate_label"], n["label"]) for g in shown["groups"] for n in g["neighbours"]}
+    assert {("place of birth", "Ada Lovelace"), ("country", "United Kingdom")} <= named
+    for question, answer in (
+        ("What is the place of birth of Ada Lovelace?", "Ada Lovelace —place of birth→ London"),
+        ("What is the country of London?", "London —country→ United Kingdom"),
+    ):
+        asked = run("ask", question, *both, "--embedder", "none")
+        assert asked.exit_code == 0, asked.stderr
+        assert answer in asked.stdout
+
+
+def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
+    data = tmp_path / "own.ttl"
+    data.write_text(f"{OWN}\n<http://e.org/Q1> a <http://e.org/Person> .", encoding="utf-8")
+    profile = EndpointProfile(label_predicates=(IRI("http://e.org/caption"),))
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        kept = KeptLabels(tmp_path / "kept.sqlite")
+        assert read_slice(EndpointGraph(url, profile=profile), [IRI("http://e.org/Person")], kept, limit=10) == 1
+    assert [row.text for row in kept.paged()] == ["Ada Lovelace"]
+
+
 # -- Text search --------------------------------------------------------------------------------------------------
 
 
@@ -234,13 +316,13 @@ def test_a_text_search_that_is_not_there_is_said_and_exact_labels_are_found(nobe
 
 
 def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
-    """Replies of a small server to the queries of a search of Wikidata, which it reads."""
+    """Replies of a small server to the queries of a search of a Wikibase, which it reads."""
     item = "http://www.wikidata.org/entity/"
 
     def solutions(query: str) -> list[dict[str, Any]]:
         iri = lambda name: {"type": "uri", "value": item + name}  # noqa: E731
         if "wikibase:mwapi" in query:
-            assert re.search(r'bd:serviceParam wikibase:endpoint "www.wikidata.org"', query)
+            assert re.search(r'bd:serviceParam wikibase:endpoint "items.example.org"', query)
             assert re.search(r'wikibase:api "EntitySearch"', query)
             assert 'VALUES ?language { "en" }' in query
             words = re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"VALUES \?words \{(.*)\}", query)[1])  # type: ignore[index]
@@ -249,9 +331,10 @@ def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
             return [
                 {"words": {"type": "literal", "value": w}, "entity": iri(q)} for w in words for q in found.get(w, ())
             ]
-        if "wikibase:sitelinks" in query:
+        if "ontology#sitelinks>" in query:
             count = {"type": "literal", "value": "120", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}
-            return [{"entity": iri("Q42"), "triples": count}]
+            predicate = {"type": "uri", "value": "http://wikiba.se/ontology#sitelinks"}
+            return [{"entity": iri("Q42"), "predicate": predicate, "triples": count}]
         if "VALUES ?entity" in query and "?label" in query:
             names = [("Q42", LABEL, "Douglas Adams", "mul"), ("Q28421831", LABEL, "Douglas Adams", "en"),
                      ("Q42", "http://www.w3.org/2004/02/skos/core#altLabel", "Douglas Noel Adams", "en")]  # fmt: skip
@@ -271,15 +354,34 @@ def wikidata(seen: list[str]) -> Callable[[Any, Request], None]:
     return behave
 
 
-def test_wikidatas_own_search_finds_items_by_name(nobel_url: str) -> None:
+def test_the_own_search_of_a_wikibase_finds_items_by_name(nobel_url: str) -> None:
     seen: list[str] = []
     with FaultServer(wikidata(seen)) as server:
-        linker = lookup(EndpointGraph(server.url, profile=PUBLIC), "wikibase:mwapi")
+        sitelinks = IRI("http://wikiba.se/ontology#sitelinks")
+        options = {"search_host": "items.example.org", "degree_predicate": sitelinks}
+        linker = lookup(EndpointGraph(server.url, profile=PUBLIC), "wikibase:mwapi", **options)
         (link,) = linker.link("When was Douglas Adams born?")
         assert linker.notes((link,)) == ()
     assert seen == ["Douglas Adams"]
     assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English
     assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
+
+
+def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: Path) -> None:
+    profile = known_endpoints().named("wikidata")
+    assert profile is not None
+    asked: list[str] = []
+
+    def behave(sock: Any, request: Request) -> None:
+        asked.append(request.query)
+        sock.sendall(reply(b'{"head":{"vars":["entity"]},"results":{"bindings":[]}}'))
+
+    with FaultServer(behave) as server:
+        for types in (profile.type_predicates, ()):
+            graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True, type_predicates=types))
+            with pytest.raises(NotFoundError):
+                read_slice(graph, [SCIENTIST], KeptLabels(tmp_path / "labels.sqlite"), limit=5)
+    assert ["direct/P31>" in query for query in asked if "STR(?entity) >" in query] == [True, False]
 
 
 # -- When ---------------------------------------------------------------------------------------------------------
@@ -293,7 +395,7 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     assert known.index.is_partial
     answer = known.ask("Where was Marie Curie born?")
     assert [found.label for found in answer.answers][:1] == ["Warsaw"]
-    with pytest.raises(LimitError, match="public"):
+    with pytest.raises(LimitError, match="too many"):
         known.build_index()
 
 
@@ -359,6 +461,42 @@ def test_a_page_that_fails_leaves_those_before_it(
     assert kept.pages()[SCIENTIST.value] == Page(kept.pages()[SCIENTIST.value].last, 20, whole=False)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], kept, limit=50) == 50
     assert len({row.iri for row in kept.paged()}) == 50
+
+
+def cutting(sign: str, *, at: int) -> Callable[[Any, Request], None]:
+    """An endpoint that gives so many instances of a class at most, and says so, or does not."""
+    store = ox.Store()
+    store.load(path=str(NOBEL), format=ox.RdfFormat.TURTLE)
+
+    def behave(sock: Any, request: Request) -> None:
+        found = json.loads(store.query(request.query).serialize(format=ox.QueryResultsFormat.JSON))  # type: ignore[union-attr,arg-type]
+        bindings, is_cut = found["results"]["bindings"], False
+        if "?kind" in request.query and len(bindings) > at:
+            found["results"]["bindings"], is_cut = bindings[:at], True
+        headers = ["X-SQL-State: S1TAT"] if is_cut and sign == "header" else []
+        status = "206 Partial Content" if is_cut and sign == "status" else "200 OK"
+        sock.sendall(reply(json.dumps(found).encode(), status=status, headers=headers))
+
+    return behave
+
+
+@pytest.mark.parametrize("sign", ["header", "status", "nothing"])
+def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_path: Path, sign: str) -> None:
+    expected, kept = KeptLabels(tmp_path / "a" / "labels.sqlite"), KeptLabels(tmp_path / "b" / "labels.sqlite")
+    number = read_slice(EndpointGraph(nobel_url), [SCIENTIST], expected, limit=10_000)
+    assert number > 30
+    with FaultServer(cutting(sign, at=20)) as server:
+        assert read_slice(EndpointGraph(server.url), [SCIENTIST], kept, limit=10_000) == number
+        assert kept.pages()[SCIENTIST.value].whole
+    assert kept.paged() == expected.paged()
+
+
+def test_a_page_of_nothing_that_was_cut_is_an_error(tmp_path: Path) -> None:
+    kept = KeptLabels(tmp_path / "labels.sqlite")
+    refused = pytest.raises(LimitError, match="too many to be read in order")
+    with FaultServer(cutting("header", at=0)) as server, refused:
+        read_slice(EndpointGraph(server.url), [SCIENTIST], kept, limit=10)
+    assert kept.pages() == {}
 
 
 def test_a_class_without_instances_is_said(nobel_url: str, tmp_path: Path) -> None:

@@ -20,11 +20,12 @@ from kgsparql.errors import (
     OptionError,
     QueryError,
     RateLimitError,
+    UnreachableError,
 )
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.query import Query
@@ -87,6 +88,54 @@ def test_a_server_that_takes_no_post_is_asked_by_get() -> None:
         assert [request.line.split(" ")[0] for request in server.requests] == ["POST", "GET", "GET"]
         with pytest.raises(EndpointError, match="405"):
             graph.select(Query("long", ALL.text + " #" + "x" * 1500))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "post"),
+    [
+        ("405 Method Not Allowed", ["Retry-After: 60"], True),
+        ("405 Method Not Allowed", [], True),
+        ("405 Method Not Allowed", [], False),
+        ("501 Not Implemented", ["Retry-After: 60"], True),
+        ("414 URI Too Long", ["Retry-After: 60"], False),
+        ("301 Moved Permanently", ["Retry-After: 60", "Location: /elsewhere"], True),
+        ("307 Temporary Redirect", ["Retry-After: 1.5", "Location: /elsewhere"], True),
+    ],
+)
+def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way(status: str, headers: list[str], post: bool) -> None:
+    busy = (StatusMeaning(status=405, means="throttled"),)
+    profile = EndpointProfile(is_public=True, concurrency=1, has_union=True, post=post, statuses=busy)
+    with FaultServer(results(b"", status=status, headers=headers)) as server:
+        graph = EndpointGraph(server.url, profile=profile)
+        for _ in range(2):
+            with pytest.raises(UnreachableError):
+                graph.select_within(ALL, timeout_s=1.0)
+        assert len(server.asked) == 1
+
+
+def test_E13_a_post_is_not_taken_for_refused_because_it_came_too_soon() -> None:
+    replies = [reply(b"", status="405 Method Not Allowed", headers=["Retry-After: 1"]), *[reply(SELECT_JSON)] * 2]
+    with FaultServer(lambda sock, _: sock.sendall(replies.pop(0))) as server:
+        graph = EndpointGraph(server.url, profile=EndpointProfile(is_public=True, has_union=True))
+        assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
+    assert [request.line.split(" ")[0] for request in server.requests] == ["POST"] * 3
+
+
+def test_a_redirect_that_is_to_wait_says_how_long() -> None:
+    away = results(b"", status="302 Found", headers=["Retry-After: 600", "Location: /elsewhere"])
+    with FaultServer(away) as server, pytest.raises(EndpointError, match="302") as caught:
+        EndpointGraph(server.url).select(ALL)
+    assert caught.value.hint == "wait 10 min"
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "localhost.", "LocalHost."])
+def test_E11_one_server_however_its_name_is_written(host: str) -> None:
+    profile = EndpointProfile(is_public=True, concurrency=1, has_union=True)
+    with FaultServer(results(b"", status="429 Too Many", headers=["Retry-After: 600"])) as server:
+        for name in ("localhost", host):
+            with pytest.raises(RateLimitError):
+                EndpointGraph(server.url.replace("127.0.0.1", name), profile=profile).select(ALL)
+        assert len(server.requests) == 1
 
 
 # -- Who asks, and whom -------------------------------------------------------------------------------------------
@@ -196,7 +245,7 @@ def test_E09_exactly_what_an_endpoint_gives_at_most(
         found = EndpointGraph(server.url, profile=profile).select(Query("all", ALL.text + text))
     assert len(found) == number
     assert found.complete is complete
-    assert found.reason == ("" if complete else f"the endpoint stopped at {number:,} solutions")
+    assert found.cut == ("" if complete else f"the endpoint stopped at {number:,} solutions")
 
 
 @pytest.mark.parametrize(
@@ -213,9 +262,9 @@ def test_E09_the_reason_is_told(headers: list[str], status: str, reason: str) ->
         metered = MeteredGraph(graph, Usage(), lambda _: None)
         found = metered.select(ALL)
         result = run_on_endpoint(graph, check(ALL.text))
-    assert found.reason.startswith(reason)
-    assert metered.cut_short == [found.reason]
-    assert (result.complete, result.reason) == (False, found.reason)
+    assert found.cut.startswith(reason)
+    assert metered.cut_short == [found.cut]
+    assert (result.complete, result.reason) == (False, found.cut)
 
 
 def test_E09_nothing_after_a_long_wait_may_be_a_timeout() -> None:
@@ -233,7 +282,7 @@ def test_E09_nothing_after_a_long_wait_may_be_a_timeout() -> None:
         with FaultServer(slowly(body)) as server:
             found = EndpointGraph(server.url, profile=profile).select(ALL)
         assert found.complete is complete
-        assert ("may have run out of time" in found.reason) is not complete
+        assert ("may have run out of time" in found.cut) is not complete
 
 
 def test_more_solutions_than_anybody_reads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,8 +303,18 @@ def test_E20_a_bad_term_among_a_thousand_solutions_costs_its_solution() -> None:
         found, result = graph.select(ALL), run_on_endpoint(graph, check(ALL.text))
     assert [s["s"].value for s in found] == [f"http://e.org/{i}" for i in range(1000) if i not in bad]
     assert (found.complete, found.invalid) == (False, 3)
-    assert found.reason == result.reason == "3 solutions with invalid terms left out"
+    assert found.missing == result.reason == "3 solutions with invalid terms left out"
     assert len(result.solutions) == 997
+
+
+def test_E20_a_bad_term_in_a_result_that_was_cut_is_counted_too() -> None:
+    body = rows(10, iri=lambda i: f"http://e.org/{i}" + (" oh no" if i == 7 else ""))
+    with FaultServer(results(body, headers=["X-SQL-State: S1TAT"])) as server:
+        graph = EndpointGraph(server.url)
+        found, result = graph.select(ALL), run_on_endpoint(graph, check(ALL.text)).solutions
+    for solutions in (found, result):
+        assert (len(solutions), solutions.complete, solutions.invalid) == (9, False, 1)
+        assert solutions.cut == "the endpoint stopped early (S1TAT)"
 
 
 @pytest.mark.parametrize(

@@ -123,15 +123,14 @@ def test_an_endpoint_whose_profile_says_enough_is_not_asked() -> None:
 
 def test_of_a_service_only_the_engine_is_found_out() -> None:
     known = EndpointProfile(
-        name="Ours", urls=("http://e.org/",), chunk_size=7, max_solutions=99, avoid=frozenset({"text filters"})
-    )
+        name="Ours", urls=("http://e.org/",), chunk_size=7, max_solutions=99,
+    )  # fmt: skip
     with FaultServer(results(), describe=turtle(b"", *VIRTUOSO)) as server:
         graph = EndpointGraph(server.url, profile=known)
         graph.select(ALL)
     profile = graph.profile
     assert (profile.name, profile.engine, profile.chunk_size, profile.max_solutions) == ("Ours", "Virtuoso", 7, 99)
     assert (profile.text_search, profile.has_union, profile.urls) == ("bif:contains", True, known.urls)
-    assert profile.avoid == {"text filters"}
 
 
 def test_credentials_go_where_the_queries_go() -> None:
@@ -425,7 +424,7 @@ def test_doctor_of_a_known_service(run: Run, nobel_url: str, tmp_path: Path, mon
     assert checks["limits"]["found"].startswith(
         "60 s a query, 60 s of query time a minute, at most 120 s saved up, one query"
     )
-    assert checks["limits"]["found"].endswith("; not asked: text filters")
+    assert checks["limits"]["found"].endswith(", a ban from 30 errors a minute on, results kept for 5 min")
     assert "wikibase:mwapi" in checks["labels"]["found"]
     assert checks["named graphs"]["found"] == "there are none"
     assert checks["elsewhere"]["found"] == "-k dblp: articles"

@@ -66,13 +66,17 @@ def test_an_ask_is_used_again_too(file: Path) -> None:
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(
-    "profile", [replace(PUBLIC, is_public=False), replace(PUBLIC, keep_s=0.0)], ids=["private", "not to be kept"]
-)
-def test_of_other_endpoints_nothing_is_kept(file: Path, profile: EndpointProfile) -> None:
+def test_what_a_profile_wants_kept_is_kept_of_a_private_endpoint_too(file: Path) -> None:
     with FaultServer(results(SELECT_JSON)) as server:
         for _ in range(2):
-            asked(server.url, file, profile)
+            asked(server.url, file, replace(PUBLIC, is_public=False))
+        assert len(server.asked) == 1
+
+
+def test_of_other_endpoints_nothing_is_kept(file: Path) -> None:
+    with FaultServer(results(SELECT_JSON)) as server:
+        for _ in range(2):
+            asked(server.url, file, replace(PUBLIC, keep_s=0.0))
         assert len(server.asked) == 2
     assert not file.exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyoxigraph as ox
 import pytest
@@ -28,6 +30,7 @@ from kgsparql.errors import (
     RateLimitError,
     ReplayMissError,
     SnapshotError,
+    StoreError,
 )
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
@@ -36,7 +39,7 @@ from kgsparql.snapshots import Snapshot
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
-from tests.endpoints.faults import SELECT_JSON, FaultServer, reply, results
+from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, reply, results
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
@@ -125,6 +128,7 @@ def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: P
     assert f"not recorded in {snapshot}: query " in said
     assert url in said
     assert f"--record {snapshot}" in said
+    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --retriever path_ranking --embedder none;" in said
     none = run("ask", FEYNMAN, *asked, "--replay", tmp_path / "nothing here")
     assert (none.exit_code, "no snapshot" in none.stderr) == (2, True)
     both = run("ask", FEYNMAN, *asked, "--replay", snapshot, "--record", snapshot)
@@ -144,10 +148,13 @@ def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Pat
     assert all(list(entry["graphs"]) == [url] and entry["versions"]["kgsparql"] for entry in manifest["runs"])
 
 
-def test_the_triples_of_a_snapshot_are_a_graph_that_can_be_asked(run: Run, tmp_path: Path, cache: Path) -> None:
-    snapshot = tmp_path / "snapshot"
+@pytest.mark.parametrize("method", ["path_ranking", "mindmap", "struct_gpt"])
+def test_the_triples_of_a_snapshot_are_a_graph_that_can_be_asked(
+    run: Run, tmp_path: Path, cache: Path, method: str
+) -> None:
+    snapshot, asked = tmp_path / "snapshot", ("ask", FEYNMAN, "-r", method, "--embedder", "none", "-f", "json")
     with served(tmp_path) as url:
-        recorded = run("ask", FEYNMAN, "-k", url, "--embedder", "none", "-f", "json", "--record", snapshot)
+        recorded = run(*asked, "-k", url, "--record", snapshot)
     held = {quad.triple for quad in ox.parse(path=snapshot / "triples.nq")}
     whole = {quad.triple for quad in ox.parse(path=NOBEL)}
     assert held < whole
@@ -155,11 +162,42 @@ def test_the_triples_of_a_snapshot_are_a_graph_that_can_be_asked(run: Run, tmp_p
     assert terms
     subjects = {str(triple.subject) for triple in held} | {str(triple.object) for triple in held}
     assert set(terms) <= subjects
-    again = run("ask", FEYNMAN, "-k", snapshot / "triples.nq", "--embedder", "none", "-f", "json")
+    again = run(*asked, "-k", snapshot / "triples.nq")
     assert again.exit_code == 0
     assert {a["term"] for a in json.loads(again.stdout)["answers"]} & {
         a["term"] for a in json.loads(recorded.stdout)["answers"]
     }
+
+
+@pytest.mark.parametrize("looked_up", [False, True], ids=["read", "looked up"])
+def test_the_triples_of_a_snapshot_have_the_names_that_were_linked_and_shown(
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, looked_up: bool
+) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    triples = {
+        f'<http://e.org/Q1> {label} "Ada Lovelace"@en .',
+        f'<http://e.org/Q2> {label} "London"@en .',
+        f'<http://e.org/P1> {label} "place of birth"@en .',
+        "<http://e.org/P1> <http://wikiba.se/ontology#directClaim> <http://e.org/d1> .",
+        "<http://e.org/Q1> <http://e.org/d1> <http://e.org/Q2> .",
+    }
+    data, profile, snapshot = tmp_path / "data.nt", tmp_path / "profile.ttl", tmp_path / "snapshot"
+    data.write_text("\n".join(triples) + "\n", encoding="utf-8")
+    monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
+    asked = ("ask", "What is the place of birth of Ada Lovelace?", "--embedder", "none", "-f", "json")
+    with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
+        profile.write_text(
+            "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
+            "[] a kgs:EndpointProfile ; <http://www.w3.org/ns/sparql-service-description#endpoint> "
+            f"<{url}> ; kgs:hasManyLabels {str(looked_up).lower()} .\n"
+        )
+        recorded = run(*asked, "-k", url, "--record", snapshot)
+    again = run(*asked, "-k", snapshot / "triples.nq")
+    assert (recorded.exit_code, again.exit_code) == (0, 0), (recorded.stderr, again.stderr)
+    assert set((snapshot / "triples.nq").read_text("utf-8").splitlines()) == triples
+    for told in (json.loads(recorded.stdout), json.loads(again.stdout)):
+        assert [(entity["term"], entity["matched"]) for entity in told["linked"]] == [("<http://e.org/Q1>", "exact")]
+        assert [answer["label"] for answer in told["answers"]] == ["London"]
 
 
 @pytest.mark.parametrize(
@@ -298,6 +336,10 @@ def test_U12_no_secret_is_in_any_file_of_a_snapshot(
             assert secret.encode() not in file.read_bytes(), f"{secret} in {file.name}"
 
 
+def with_credentials(url: str, credentials: str) -> str:
+    return url.replace("http://", f"http://{credentials}@")
+
+
 def graph_in(snapshot: Snapshot, url: str, **options: Any) -> EndpointGraph:
     return EndpointGraph(url, exchanges=snapshot.exchanges, **options)
 
@@ -308,6 +350,95 @@ def outcome(graph: EndpointGraph, query: Query = SOME) -> object:
         return graph.select_within(query, timeout_s=5.0)
     except KgsparqlError as error:
         return type(error), error.to_json()
+
+
+WORDS = "pa$$ wo/rd&1"
+ENCODED = b64encode(f"me:{WORDS}".encode()).decode()
+SAID = f"me@contact.example? Authorization: Basic {ENCODED}; {WORDS} {quote(WORDS, safe='')} {html.escape(WORDS)}"
+
+
+@pytest.mark.parametrize(
+    ("status", "type_", "body"),
+    [
+        ("429 Too Many Requests", "text/plain", SAID),
+        ("401 Unauthorized", "text/plain", SAID),
+        ("500 Internal Server Error", "application/json", json.dumps({"error": SAID})),
+        ("200 OK", "text/plain", SAID),
+        ("200 OK", JSON, SAID),
+        ("200 OK", JSON, json.dumps({"error": SAID})),
+    ],
+)
+def test_U12_what_a_server_repeats_of_who_asks_is_neither_shown_nor_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, type_: str, body: str
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CONTACT", "me@contact.example")
+    secrets = (WORDS, ENCODED, quote(WORDS, safe=""), html.escape(WORDS), "me@contact.example")
+    answer = results(body.encode(), status=status, type=type_, headers=["Retry-After: 500"])
+    with FaultServer(answer) as other, FaultServer(answer) as server:
+        live = outcome(EndpointGraph(with_credentials(other.url, f"me:{quote(WORDS, safe='')}")))
+        url = with_credentials(server.url, f"me:{quote(WORDS, safe='')}")
+        with Snapshot(tmp_path, "write") as snapshot:
+            snapshot.about_graph(graph_in(snapshot, url))
+            recorded = outcome(graph_in(snapshot, url))
+    with Snapshot(tmp_path, "only") as snapshot:
+        assert outcome(graph_in(snapshot, url)) == recorded
+    for told in (live, recorded):
+        assert "***" in str(told), "the server's words are shown"
+        assert not [secret for secret in secrets if secret in str(told)]
+    for file in tmp_path.rglob("*"):
+        held = file.read_bytes() if file.is_file() else b""
+        assert not [secret for secret in secrets if secret.encode() in held], file
+
+
+def test_each_user_of_an_endpoint_is_told_what_was_told_to_them(tmp_path: Path) -> None:
+    numbers = iter(range(1, 100))
+
+    def another_each_time(sock: Any, request: Any) -> None:
+        results(SELECT_JSON.replace(b'"value":"1"', b'"value":"%d"' % next(numbers)))(sock, request)
+
+    def asked(snapshot: Snapshot, urls: list[str]) -> list[str]:
+        graphs = [graph_in(snapshot, url) for url in urls]
+        snapshot.about_graph(graphs[0])
+        return [str(graph.select(SOME)[0]["n"].value) for graph in graphs]  # type: ignore[union-attr]
+
+    with FaultServer(another_each_time) as server:
+        urls = [with_credentials(server.url, "alice:pw-of-alice"), with_credentials(server.url, "bobby:pw-of-bobby")]
+        urls += [f"{server.url}?key=key-of-carol", f"{server.url}?key=key-of-diana", server.url]
+        with Snapshot(tmp_path, "write") as snapshot:
+            recorded = asked(snapshot, [*urls, urls[0]])
+    assert recorded == ["1", "2", "3", "4", "5", "1"]
+    with Snapshot(tmp_path, "only") as snapshot:
+        assert asked(snapshot, [*urls, urls[0]]) == recorded
+    with Snapshot(tmp_path, "only") as snapshot:
+        assert asked(snapshot, [server.url]) == ["1"], "who has the snapshot needs no credentials"
+    for name in ("alice", "bobby", "carol", "diana"):
+        assert name.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_password_that_is_a_word_of_the_graph_changes_no_term(tmp_path: Path) -> None:
+    body = SELECT_JSON.replace(b"http://e.org/a", b"http://e.org/dbpedia/a")
+    with FaultServer(results(body)) as server:
+        url = with_credentials(server.url, "dbpedia:dbpedia")
+        with Snapshot(tmp_path, "write") as snapshot:
+            snapshot.about_graph(graph_in(snapshot, url))
+            recorded = graph_in(snapshot, url).select(SOME)
+    assert recorded[0]["s"] == ox.NamedNode("http://e.org/dbpedia/a")
+    with Snapshot(tmp_path, "only") as snapshot:
+        assert graph_in(snapshot, url).select(SOME) == recorded
+
+
+@pytest.mark.parametrize("said", ["key-4711-x", b64encode(b"me:pass").decode()])
+def test_results_that_repeat_credentials_are_refused_and_not_kept(tmp_path: Path, said: str) -> None:
+    body = SELECT_JSON.replace(b'"value":"1"', b'"value":"%s"' % said.encode())
+    with FaultServer(results(body)) as server, Snapshot(tmp_path, "write") as snapshot:
+        url = with_credentials(server.url, "me:pass") + "?apikey=key-4711-x"
+        graph = graph_in(snapshot, url)
+        snapshot.about_graph(graph)
+        with pytest.raises(StoreError, match="repeat the password, or the key") as caught:
+            graph.select(SOME)
+        assert said not in str(caught.value.to_json())
+        assert len(EndpointGraph(url).select(SOME)) == 2, "who does not record is told all"
+    assert said.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_what_failed_fails_again_and_as_often(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class Cutting:
         if len(found) <= self.most or (self.only and not any(name in query.name for name in self.only)):
             return found
         why = f"the endpoint stopped at {self.most} solutions"
-        return replace(found, solutions=found.solutions[: self.most], complete=False, reason=why)
+        return replace(found, solutions=found.solutions[: self.most], cut=why)
 
     def ask(self, query: Query) -> bool:
         return self.graph.ask(query)
@@ -71,6 +71,16 @@ def star(graph_of: GraphOf) -> OxigraphGraph:
 
 
 ENTITIES = [IRI(f"{E}e{i}") for i in range(30)]
+
+
+def test_only_what_was_cut_is_cut() -> None:
+    assert Solutions().complete
+    lacking = (Solutions(cut="x"), Solutions(invalid=1), Solutions(failed=("c",)))
+    assert [(found.complete, found.cut) for found in lacking] == [(False, "x"), (False, ""), (False, "")]
+    parts = [Solutions(cut="a: x", invalid=1, left_out=2), Solutions(cut="b: y", invalid=2, failed=("c",))]
+    both = Solutions.together(parts, variables=(), solutions=())
+    assert (both.cut, both.invalid, both.failed, both.left_out) == ("a: x; b: y", 3, ("c",), 2)
+    assert both.missing == "a: x; b: y, and 3 solutions with invalid terms left out"
 
 
 def test_what_was_cut_is_asked_for_in_parts_and_nobody_need_be_told(star: OxigraphGraph) -> None:
@@ -124,6 +134,15 @@ def test_a_name_that_is_not_found_in_a_result_that_was_cut_may_be_there(graph_of
     assert types(metered(Cutting(graph, most=0)), [IRI(E + "a")]) == {IRI(E + "a"): ()}
 
 
+def test_smaller_parts_of_a_hub_are_not_asked_for_without_end(graph_of: GraphOf) -> None:
+    hub = graph_of("\n".join(f":hub :p{i} :n{j} ." for i in range(40) for j in range(3)))
+    graph = Cutting(hub, most=0, only=("group", "neighbours"))
+    found = neighbours(metered(graph), [IRI(E + "hub")], direction="forward")
+    assert found.items == ()
+    assert len(found.cuts) == 40
+    assert 4 < len(graph.asked) < 20
+
+
 # -- Verification -------------------------------------------------------------------------------------------------
 
 
@@ -151,6 +170,14 @@ def test_a_triple_is_not_called_refuted_by_a_result_that_was_cut(star: OxigraphG
     assert (found.found, found.removed, found.lost) == (0, (), ())
     assert (found.unknown, found.unanswered) == (5, 5)
     assert {cited.verified for item in found.evidence for cited in item.triples} == {None}
+
+
+def test_triples_are_not_looked_up_in_smaller_and_smaller_parts_without_end(graph_of: GraphOf) -> None:
+    triples = [Triple(IRI(f"{E}e{i}"), P, IRI(f"{E}n{i}")) for i in range(200)]
+    graph = Cutting(graph_of("\n".join(f":e{i} :p :n{i} ." for i in range(200))), most=0)
+    found = verify(evidence_of(*triples), metered(graph))
+    assert (found.found, found.unanswered, found.removed) == (0, 200, ())
+    assert 4 < len(graph.asked) < 20
 
 
 def test_E22_what_was_looked_up_before_the_endpoint_went_stays_so(star: OxigraphGraph) -> None:

@@ -15,11 +15,13 @@ import rdflib
 
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
+from kgsparql.graphs.noise import Noise
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
-from kgsparql.graphs.profiles.values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
+from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
 from kgsparql.terms import IRI
+from kgsparql.vocabulary import UNWALKED
 from tests.conftest import ROOT
 
 SHIPPED = ROOT / "ontologies" / "endpoints.ttl"
@@ -93,7 +95,9 @@ def test_wikidata_is_as_its_operators_say() -> None:
     assert (wikidata.timeout_s, wikidata.query_seconds, wikidata.burst_seconds) == (60, 60, 120)
     assert (wikidata.errors_per_minute, wikidata.needs_contact) == (30, True)
     assert (wikidata.has_union, wikidata.has_named_graphs, wikidata.external_ids) == (True, False, True)
-    assert wikidata.text_search == "wikibase:mwapi"
+    assert (wikidata.text_search, wikidata.search_host) == ("wikibase:mwapi", "www.wikidata.org")
+    assert wikidata.degree_predicate == IRI("http://wikiba.se/ontology#sitelinks")
+    assert wikidata.type_predicates == (IRI("http://www.wikidata.org/prop/direct/P31"),)
     assert wikidata.label_predicates == (RDFS_LABEL,)
     assert IRI("http://wikiba.se/ontology#directClaim") in wikidata.predicate_label_links
     assert wikidata.elsewhere == ("wikidata-scholarly: scholarly articles",)
@@ -105,7 +109,7 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     assert virtuoso is not None
     assert dbpedia is not None
     assert scholarly is not None
-    assert (dbpedia.max_solutions, dbpedia.text_search, dbpedia.avoid) == (10_000, "bif:contains", virtuoso.avoid)
+    assert (dbpedia.max_solutions, dbpedia.text_search) == (10_000, "bif:contains")
     assert StatusMeaning(status=405, means="throttled") in dbpedia.statuses
     assert set(virtuoso.statuses) < set(dbpedia.statuses)
     assert StatusMeaning(status=405, means="throttled") not in virtuoso.statuses
@@ -144,13 +148,76 @@ def test_every_profile_that_is_shipped_says_where_it_is_from() -> None:
         ("https://me:secret@dbpedia.org/sparql", "DBpedia"),
         ("https://dbpedia.org/other", UNKNOWN.name),
         ("https://query.wikidata.org/bigdata/namespace/wdq/sparql", "Wikidata Query Service, main graph"),
+        ("https://dbpedia.org/sparql?default-graph-uri=http://dbpedia.org", "DBpedia"),
+        ("https://dbpedia.org:443/sparql", "DBpedia"),
         ("https://another.wikidata.org/sparql", "Wikidata Query Service, main graph"),
+        ("https://query.wikidata.org:443/bigdata/sparql", "Wikidata Query Service, main graph"),
+        ("https://query.wikidata.org./sparql", "Wikidata Query Service, main graph"),
+        ("https://query.wikidata.org?x=1", "Wikidata Query Service, main graph"),
+        ("http://QUERY.wikidata.org/", "Wikidata Query Service, main graph"),
+        ("https://query-scholarly.wikidata.org/bigdata/sparql", "Wikidata Query Service, scholarly graph"),
+        ("https://mirror.example.org/?from=query.wikidata.org/sparql", UNKNOWN.name),
+        ("https://mirror.example.org/query.wikidata.org/sparql", UNKNOWN.name),
+        ("https://notwikidata.org/sparql", UNKNOWN.name),
         ("https://qlever.dev/api/osm-planet", UNKNOWN.name),
         ("http://localhost:3030/ds/sparql", UNKNOWN.name),
     ],
 )
 def test_a_url_has_the_profile_of_its_service(url: str, name: str) -> None:
     assert known_endpoints().at(url).name == name
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://fr.dbpedia.org/sparql", "https://qlever.dev/api/osm-planet", "http://sparql.example.org:8890/sparql",
+        "http://93.184.216.34/sparql", "https://[2606:4700::1111]/sparql", "https://mirror.example.org/?a=localhost",
+    ],
+)  # fmt: skip
+def test_who_is_not_known_is_asked_as_if_many_did_if_anybody_may(url: str) -> None:
+    graph = open_graph(url)
+    assert isinstance(graph, EndpointGraph)
+    assert (graph.profile.name, graph.profile.is_public, graph.profile.concurrency) == (UNKNOWN.name, True, 1)
+    assert graph.profile.keep_s == 300
+    assert 0 < graph.profile.pause_s < 1
+    assert not graph.profile.has_many_labels, "nobody said so: they are counted first"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:3030/ds", "http://127.0.0.1:3030/ds", "http://[::1]:3030/ds", "http://fuseki:3030/ds",
+        "http://10.1.2.3/sparql", "http://192.168.0.7/sparql", "http://[fe80::1]/sparql", "http://sparql.example.local/",
+        "http://graphs.corp.internal/sparql", "http://nas.lan/sparql", "https://me:secret@sparql.example.org/query",
+        "https://sparql.example.org/query?apikey=1234",
+    ],
+)  # fmt: skip
+def test_who_is_of_a_private_network_or_wants_credentials_is_not(url: str) -> None:
+    assert known_endpoints().at(url) is UNKNOWN
+
+
+def test_a_profile_of_a_user_says_how_public_a_service_is(file: Path) -> None:
+    file.write_text(OURS)
+    ours = known_endpoints().named("ours")
+    assert ours is not None
+    assert (ours.is_public, ours.concurrency, ours.keep_s, ours.max_solutions) == (True, 1, 300, 10_000)
+    file.write_text(OURS.replace("50 .", "50 ; kgs:concurrency 4 ; kgs:keepSeconds 0 ; kgs:pauseSeconds 0 ."))
+    os.utime(file, ns=(1, 1))
+    ours = known_endpoints().named("ours")
+    assert ours is not None
+    assert (ours.is_public, ours.concurrency, ours.keep_s, ours.pause_s) == (True, 4, 0, 0)
+    file.write_text(OURS.replace("50 .", "50 ; kgs:isPublic false ."))
+    os.utime(file, ns=(2, 2))
+    ours = known_endpoints().at("https://sparql.example.org/query")
+    assert (ours.is_public, ours.concurrency, ours.keep_s, ours.pause_s) == (False, UNKNOWN.concurrency, 0, 0)
+
+
+def test_a_query_has_the_time_that_the_profile_gives_it() -> None:
+    wikidata, unknown = open_graph("wikidata"), open_graph("http://localhost:3030/ds")
+    assert isinstance(wikidata, EndpointGraph)
+    assert isinstance(unknown, EndpointGraph)
+    assert (wikidata.timeout_s, unknown.timeout_s) == (62, 30)
+    assert EndpointGraph("http://e.org/", profile=wikidata.profile, timeout_s=5).timeout_s == 5
 
 
 def test_what_is_shipped_has_the_shape_that_is_promised() -> None:
@@ -171,7 +238,7 @@ def test_what_is_shipped_has_the_shape_that_is_promised() -> None:
 
 def test_every_property_is_in_the_vocabulary_and_fills_a_field() -> None:
     declared = {str(quad.subject.value) for quad in pyoxigraph.parse(path=str(ROOT / "ontologies" / "kgsparql.ttl"))}
-    ours = {name for name in (*PROPERTIES, *STATUS_PROPERTIES, ENGINE, STATUS) if name.startswith(KGS)}
+    ours = {name for name in (*PROPERTIES, *STATUS_PROPERTIES, ENGINE, DATA, STATUS) if name.startswith(KGS)}
     assert ours <= declared
     filled = {prop.field for prop in PROPERTIES.values()} - {"endpoint", "also_at"}
     assert filled | {"urls", "engine", "statuses"} == {field.name for field in fields(EndpointProfile)}
@@ -283,12 +350,28 @@ def test_the_file_in_the_configuration_directory_comes_after_the_named_one(
     assert found.chunk_size == 70
 
 
+def test_the_same_data_elsewhere_has_the_same_labels_and_the_same_noise() -> None:
+    known = known_endpoints()
+    wikidata, other = known.named("wikidata"), known.named("wikidata-qlever")
+    assert wikidata is not None
+    assert other is not None
+    for name in ("noise", "label_predicates", "predicate_label_links", "type_predicates", "degree_predicate"):
+        assert getattr(other, name) == getattr(wikidata, name) != getattr(UNKNOWN, name)
+    assert (other.external_ids, other.has_many_labels) == (True, True)
+    assert (other.text_search, other.needs_contact, other.query_seconds) == ("none", False, None)
+
+
+def test_no_noise_of_a_profile_is_noise_anywhere() -> None:
+    for profile in known_endpoints().profiles:
+        assert not {term for term in profile.noise if term in UNWALKED or Noise().drops(term)}, profile.name
+
+
 def test_a_list_keeps_its_order_and_sets_add_up(tmp_path: Path) -> None:
     text = PREFIXES + (
-        '<#e> a kgs:EndpointProfile ; kgs:avoid "long paths" ; kgs:noise <a:b> ; kgs:labelPredicates ( <a:z> ) .\n'
+        "<#e> a kgs:EndpointProfile ; kgs:noise <a:b> ; kgs:labelPredicates ( <a:z> ) .\n"
         "<#s> a kgs:EndpointProfile ; sd:endpoint <http://e.org/sparql> ; kgs:engine <#e> ; kgs:noise <a:a> ;\n"
         "  kgs:alsoAt <http://b.org/> , <http://a.org/> ; kgs:labelPredicates ( <a:c> <a:a> <a:b> <a:a> ) .\n"
-        '[] a kgs:EndpointProfile ; kgs:engine <#e> ; sd:endpoint <http://f.org/> ; kgs:avoid "text filters" .'
+        "[] a kgs:EndpointProfile ; kgs:engine <#e> ; sd:endpoint <http://f.org/> ."
     )
     by_url = {profile.urls[:1]: profile for profile in read(text, tmp_path)}
     service, other = by_url["http://e.org/sparql",], by_url["http://f.org/",]
@@ -296,7 +379,6 @@ def test_a_list_keeps_its_order_and_sets_add_up(tmp_path: Path) -> None:
     assert [p.value for p in other.label_predicates] == ["a:z"]
     assert service.urls == ("http://e.org/sparql", "http://a.org/", "http://b.org/")
     assert {p.value for p in service.noise} == {"a:a", "a:b"}
-    assert other.avoid == {"long paths", "text filters"}
     assert (service.name, service.chunk_size) == ("http://e.org/sparql", UNKNOWN.chunk_size)
 
 
@@ -314,7 +396,8 @@ HEAD = PREFIXES + "\n<#a> a kgs:EndpointProfile ;\n  sd:endpoint <http://e.org/s
         ("kgs:pauseSeconds -1", "kgs:pauseSeconds '-1': not a number of at least 0, without quotes", ""),
         ('kgs:hasUnion "true"', "kgs:hasUnion 'true': not true or false, without quotes", ""),
         ('kgs:textSearch "lucene"', "kgs:textSearch 'lucene': not one of none, bif:contains, ", ""),
-        ('kgs:avoid "paths"', "kgs:avoid 'paths': not one of long paths, ", ""),
+        ('kgs:avoid "paths"', "no property kgs:avoid of a profile", ""),
+        ('kgs:host "https://e.org/"', "kgs:host 'https://e.org/': not the name of a host", ""),
         ('kgs:alias "Our own"', "kgs:alias 'Our own': not small letters, digits", ""),
         ("kgs:alsoAt <file:///etc/passwd>", "kgs:alsoAt 'file:///etc/passwd': not the URL of an endpoint", ""),
         ("kgs:alsoAt <https://me:secret@e.org/>", "not a URL without user, password and keys", ""),
@@ -324,6 +407,7 @@ HEAD = PREFIXES + "\n<#a> a kgs:EndpointProfile ;\n  sd:endpoint <http://e.org/s
         ('kgs:elsewhere "somewhere"', 'not an alias and what is there: "alias: what it holds"', ""),
         ("kgs:engine kgs:virtuso", "kgs:engine kgs:virtuso: no such profile", "one of kgs:blazegraph, "),
         ("kgs:engine <#a>", "leads back to where it came from", ""),
+        ("kgs:sameDataAs kgs:wikidat", "kgs:sameDataAs kgs:wikidat: no such profile", "one of kgs:blazegraph, "),
         ('kgs:engine "virtuoso"', "kgs:engine: not the IRI of one profile", ""),
         ("kgs:statusMeaning [ kgs:httpStatus 429 ]", "kgs:statusMeaning: needs kgs:httpStatus and kgs:means", ""),
         ('kgs:statusMeaning [ kgs:httpStatus 429 ; kgs:means "busy" ]', "kgs:means 'busy': not one of throttled, ", ""),

@@ -159,6 +159,20 @@ def test_dense_graphs_that_are_divided_say_what_one_graph_says(seed: int) -> Non
     _same_as_one(list(dict.fromkeys(quads)), paths, random.choice([2, 3]), random)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_property_paths_are_those_of_one_graph_where_members_hold_the_same_triples(seed: int) -> None:
+    random = Random(seed)  # noqa: S311 - the same graphs every time
+    steps = [ex("p"), ex("q")]
+    quads = list({pyoxigraph.Quad(random.choice(TERMS), random.choice(steps), random.choice(TERMS)) for _ in range(9)})
+    members = [[quad for quad in quads if random.random() < 0.6] for _ in range(random.choice([2, 3]))]
+    whole = graph([quad for some in members for quad in some], "whole")
+    both = FederatedGraph([graph(some, str(at)) for at, some in enumerate(members)])
+    for start in TERMS:
+        for hops in (1, 2, 3):
+            found, expected = (predicate_paths(one, start, max_hops=hops, skip=()) for one in (both, whole))
+            assert shown(found.items) == shown(expected.items)
+
+
 def _same_as_one(quads: list[pyoxigraph.Quad], paths: list[PropertyPath], parts: int, random: Random) -> None:
     expected = everything(graph(quads, "whole"), TERMS, paths)
     found = everything(divided(quads, parts, random), TERMS, paths)
@@ -258,12 +272,51 @@ def test_the_error_is_raised_if_every_member_fails() -> None:
 def test_E09_the_member_whose_result_was_cut_is_named() -> None:
     class Cutting(OxigraphGraph):
         def select(self, query: Query) -> Solutions:
-            return replace(super().select(query), complete=False, reason="exactly 10 rows")
+            return replace(super().select(query), cut="exactly 10 rows")
 
     store = pyoxigraph.Store()
     cutting = Cutting(store, name="cutting", fingerprint="0")
     found = FederatedGraph([graph([], "one"), cutting]).select(Query.load("any"))
-    assert (found.complete, found.reason) == (False, "cutting: exactly 10 rows")
+    assert (found.complete, found.cut) == (False, "cutting: exactly 10 rows")
+
+
+class Cut(OxigraphGraph):
+    """A member that gives some solutions and no more."""
+
+    def __init__(self, turtle: str, name: str, most: int) -> None:
+        store = pyoxigraph.Store()
+        store.extend(parsed(turtle))
+        super().__init__(store, name=name, fingerprint=name)
+        self.most, self.asked = most, 0
+
+    def select(self, query: Query) -> Solutions:
+        self.asked += 1
+        found = super().select(query)
+        cut = f"no more than {self.most}" if len(found) > self.most else ""
+        return replace(found, solutions=found.solutions[: self.most], cut=cut)
+
+
+def test_E09_a_member_that_fails_does_not_hide_that_another_cuts() -> None:
+    entities = [ex(f"e{i}") for i in range(30)]
+    turtle = "\n".join(f":e{i} :p :n{i}, :m{i} ." for i in range(30))
+    cut = Cut(turtle, "cut", 20)
+    both = FederatedGraph([cut, Broken(EndpointError("no route to it"))])
+    query = Query.load("neighbours_forward").bind(entity=entities)
+    found = both.select(query)
+    assert (found.complete, found.cut, found.failed) == (False, "cut: no more than 20", ("broken",))
+    assert neighbours(both, entities, direction="forward").items == (
+        neighbours(graph(parsed(turtle), "whole"), entities, direction="forward").items
+    )
+
+
+def test_a_member_that_cuts_whatever_it_is_asked_is_not_asked_for_single_terms() -> None:
+    middles = "\n".join(f":a :p :m{i} . :m{i} :r :z ." for i in range(150))
+    cut = Cut("\n".join(f":m{i} :q :y{i} ." for i in range(150)), "cut", 0)
+    both = FederatedGraph([graph(parsed(middles), "one"), cut])
+    both.used.update({(ex("p"),): True, (ex("q"),): True})
+    found = follow(both, ex("a"), PropertyPath.of(f"{E}p", f"{E}q"))
+    assert (found.items, len(found.cuts)) == ((), 1)
+    assert cut.asked < 30
 
 
 def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
@@ -280,6 +333,33 @@ def test_a_predicate_has_the_label_that_another_graph_gives_to_its_property() ->
     found = labels(two(one, other), [ex("p")], languages=("en",))
     assert found == labels(graph(parsed(f"{one} {other}"), "whole"), [ex("p")], languages=("en",))
     assert found[ex("p")].text == "mentor"
+
+
+def test_E09_a_member_that_did_not_say_it_all_once_is_joined_all_the_same() -> None:
+    class Lying(OxigraphGraph):
+        lies = 1
+
+        def select(self, query: Query) -> Solutions:
+            if query.name == "predicate_triples" and self.lies:
+                self.lies -= 1
+                return Solutions(cut="the endpoint stopped early")
+            return super().select(query)
+
+    store = pyoxigraph.Store()
+    store.extend(parsed(":P1 <http://wikiba.se/ontology#directClaim> :p ."))
+    lying = Lying(store, name="lying", fingerprint="0")
+    both = FederatedGraph([graph(parsed(":P1 rdfs:label 'mentor'@en . :a :p :b ."), "one"), lying])
+    assert [labels(view, [ex("p")])[ex("p")].text for view in (both, both.afresh())] == ["mentor", "mentor"]
+    assert lying.lies == 0
+
+
+def test_members_of_one_name_are_numbered_and_cite_themselves_so() -> None:
+    given = [graph(parsed(f":a :p :b{i} ."), name) for i, name in enumerate(("x", "x", "x (2)", "y", "x"))]
+    both = FederatedGraph(given)
+    assert [member.name for member in both.members] == ["x", "x (3)", "x (2)", "y", "x (4)"]
+    assert both.members[1].source(None) == Source("x (3)")
+    assert [member.name for member in given] == ["x", "x", "x (2)", "y", "x"], "those of the caller stay as they are"
+    assert len({member.name for member in both.each_member}) == 5
 
 
 def test_what_no_member_uses_is_not_joined() -> None:

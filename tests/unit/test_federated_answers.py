@@ -250,4 +250,4 @@ def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pyt
 
     monkeypatch.setattr(labels, "index_of", limited)
     assert labels.index.rows > 100
-    assert told == ["what only one graph names cannot be found by its name: large: its labels cannot all be read"]
+    assert told == ["large: its labels cannot all be read; names that only it knows are not found"]

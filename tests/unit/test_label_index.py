@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyoxigraph
@@ -28,6 +29,7 @@ from kgsparql.label_tables import LanceLabels
 from kgsparql.label_vectors import KEEP_EVERY
 from kgsparql.tables import MANIFEST, Tables
 from kgsparql.terms import IRI, normalised
+from kgsparql.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 
 MakeGraph = Callable[..., OxigraphGraph]
@@ -58,6 +60,16 @@ def many(count: int, *, name: str = "many") -> OxigraphGraph:
 
 def texts_of(rows: list[LabelRow], iri: str) -> list[tuple[str, str]]:
     return [(row.text, row.role) for row in rows if row.iri == f"http://example.org/{iri}"]
+
+
+class SayingHowItNames:
+    """A graph with label predicates of its own, as an endpoint's profile may say."""
+
+    def __init__(self, graph: OxigraphGraph, naming: Naming) -> None:
+        self.graph, self.naming = graph, naming
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph, name)
 
 
 @pytest.fixture
@@ -140,10 +152,13 @@ def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGr
     assert not any(row.text == "Dr." for row in rows)
 
 
-def test_further_label_predicates_may_be_named(graph_of: MakeGraph) -> None:
-    graph = graph_of(':a :heisst "Anna" ; :p 1 .')
-    rows = label_rows(graph, label_predicates=[IRI("http://example.org/heisst")])
-    assert texts_of(rows, "a") == [("Anna", "label")]
+def test_a_graph_may_name_label_predicates_of_its_own(graph_of: MakeGraph) -> None:
+    graph = graph_of(':P1 :heisst "Geburtsort" ; :used :p . :a :heisst "Anna" ; rdfs:label "Ann" ; :p 1 .')
+    naming = Naming((IRI("http://example.org/heisst"),), (IRI("http://example.org/used"),))
+    rows = label_rows(SayingHowItNames(graph, naming))
+    assert texts_of(rows, "a") == [("Ann", "alternative"), ("Anna", "label")]
+    assert texts_of(rows, "p") == [("Geburtsort", "label")]
+    assert texts_of(label_rows(graph), "a") == [("Ann", "label")]
 
 
 def test_wikidata_properties_share_their_labels_with_the_predicates_that_are_used(graph_of: MakeGraph) -> None:
@@ -300,7 +315,9 @@ def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: 
 KILLED = """
 import sys
 from pathlib import Path
+from typing import Any
 from kgsparql.label_index import build_label_index
+from kgsparql.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
 log = Path(sys.argv[2])
@@ -361,6 +378,7 @@ def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path
 RACE = """
 import importlib.abc, sys, threading, time
 from pathlib import Path
+from typing import Any
 
 class Slow(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -437,8 +455,11 @@ def test_S09_an_index_of_another_content_is_refused(graph_of: MakeGraph, tmp_pat
 def test_S09_another_recipe_is_another_index(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph = graph_of(PLACES)
     build_label_index(graph, tmp_path / "i", embedder=None)
+    other = SayingHowItNames(graph, Naming((IRI("http://example.org/born"),)))
     with pytest.raises(IndexStaleError):
-        open_label_index(graph, tmp_path / "i", label_predicates=[IRI("http://example.org/born")])
+        open_label_index(other, tmp_path / "i")
+    assert index_directory(other, tmp_path) != index_directory(graph, tmp_path)
+    assert index_directory(SayingHowItNames(graph, Naming()), tmp_path) == index_directory(graph, tmp_path)
 
 
 def test_S10_few_vectors_of_another_model_are_made_again(graph_of: MakeGraph, kept: LabelIndex) -> None:

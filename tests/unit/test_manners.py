@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,16 +13,19 @@ from kgsparql.errors import (
     AuthenticationError,
     CancelledError,
     EndpointError,
+    EndpointReplyError,
     EndpointTimeoutError,
     OptionError,
     RateLimitError,
 )
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
-from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PUBLIC_PAUSE_S, PoliteClient
+from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, PoliteClient
 from kgsparql.graphs.protocol.request import Form, Reply, Sent
+from kgsparql.graphs.protocol.retry_after import LONGEST_S, retry_after_s
 from kgsparql.graphs.protocol.statuses import of_status
 
 GOOD = Reply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
@@ -130,6 +133,17 @@ def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once(clock: Clock
     assert len(server.asked) == 1
 
 
+def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
+    public = EndpointProfile(is_public=True, concurrency=1, pause_s=5.0)
+    server = Server(clock, [GOOD])
+    urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
+    for url in urls:
+        client = PoliteClient(server)
+        client.send(Sent(url, "walk", "", 30.0, (), public), "SELECT", parameters={}, left_s=30.0)
+        manners = manners_of("manners.example.org")
+        assert client._own is manners
+
+
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     running, most, lock = 0, 0, threading.Lock()
@@ -227,6 +241,26 @@ def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times(clock: Clock) 
     assert caught.value.hint == "wait 10 s"
 
 
+@pytest.mark.parametrize(
+    ("value", "wait_s"),
+    [
+        ("1.5", 2.0),
+        ("120, 120", 120.0),
+        ("5, 90, 7", 90.0),
+        ("abc, 5", 5.0),
+        ("Wed, 21 Oct 2015 07:28:40 GMT", 30.0),
+        ("Wed, 21 Oct 2015 07:28:40 GMT, 12", 30.0),
+        ("12,Wednesday, 21-Oct-15 07:28:40 GMT", 30.0),
+        ("9" * 5000, LONGEST_S),
+        ("," * 100_000, None),
+        ("-5, x", None),
+        ("1e3", None),
+    ],
+)
+def test_E11_whatever_form_a_wait_has_the_longest_counts(value: str, wait_s: float | None) -> None:
+    assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
+
+
 @pytest.mark.parametrize(("value", "said"), [("86400", "24 h"), ("9" * 300, "24 h"), ("3600", "60 min")])
 def test_E11_a_wait_that_is_too_long_is_not_waited_for_but_said(clock: Clock, value: str, said: str) -> None:
     server = Server(clock, [status(429, retry_after=value)])
@@ -276,6 +310,73 @@ def test_whoever_asks_the_same_endpoint_has_the_same_manners() -> None:
     assert id(manners_of("http://e.org/public")) == kept
 
 
+@pytest.mark.parametrize("number", [200, 301, 400, 403, 404, 413, 500, 504])
+@pytest.mark.parametrize("profile", [PUBLIC, PRIVATE], ids=["public", "private"])
+def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query(
+    clock: Clock, number: int, profile: EndpointProfile
+) -> None:
+    first = status(number, b"<html>no</html>", retry_after="60")
+    server = Server(clock, [first, GOOD])
+    said: list[str] = []
+    ask = asking(server, profile, said)
+    assert ask() is first
+    assert said == []
+    with pytest.raises(RateLimitError, match="left alone"):
+        ask(left_s=30.0)
+    assert ask() is GOOD
+    assert server.asked == pytest.approx([0.0, 60.0])
+    assert said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
+
+
+def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be(clock: Clock) -> None:
+    profile = EndpointProfile(statuses=(StatusMeaning(status=404, means="may pass"),))
+    server = Server(clock, [status(404, retry_after="60"), GOOD])
+    assert asking(server, profile)() is GOOD
+    assert server.asked == pytest.approx([0.0, 60.0])
+    late = Server(clock, [status(404, retry_after="60")])
+    with pytest.raises(EndpointError, match="404"):
+        asking(late, profile)(left_s=30.0)
+    assert len(late.asked) == 1
+
+
+# -- What a query leaves behind -----------------------------------------------------------------------------------
+
+
+def too_large() -> EndpointReplyError:
+    return EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
+
+
+@pytest.mark.parametrize(
+    ("ends", "takes_s", "profile", "waits_s"),
+    [
+        (timed_out(about(PUBLIC)), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
+        (timed_out(about(PUBLIC)), 70.0, PUBLIC, 70.0),
+        (timed_out(about(PUBLIC)), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
+        (too_large(), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
+        (CancelledError("stopped"), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
+        (EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail()), 5.0, PUBLIC, 5.0),
+        (timed_out(about(PUBLIC), status=504), 5.0, PUBLIC, 5.0),
+        (timed_out(about(PRIVATE)), 5.0, replace(PRIVATE, concurrency=1), 5.0),
+    ],
+)
+def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for(
+    clock: Clock, ends: Exception, takes_s: float, profile: EndpointProfile, waits_s: float
+) -> None:
+    server = Server(clock, [ends, GOOD], takes_s=takes_s)
+    ask = asking(server, profile)
+    with pytest.raises(type(ends)):
+        ask()
+    assert ask() is GOOD
+    assert server.asked == pytest.approx([0.0, waits_s], abs=0.06)
+
+
+def known(alias: str) -> EndpointProfile:
+    """The profile of a service that is shipped, without the waits of a public one."""
+    profile = known_endpoints().named(alias)
+    assert profile is not None
+    return replace(profile, is_public=False, pause_s=0.0)
+
+
 # -- What is tried again ------------------------------------------------------------------------------------------
 
 
@@ -290,8 +391,11 @@ def down() -> EndpointError:
         (status(502), PRIVATE, 3),
         (status(405, retry_after="1"), PRIVATE, 3),
         (down(), PRIVATE, 3),
-        (status(404, server="Virtuoso/08.03"), PRIVATE, 2),
-        (status(404), PRIVATE, 1),
+        (status(404), known("dbpedia"), 2),
+        (status(404, server="Virtuoso/08.03"), PRIVATE, 1),
+        (status(405), known("dbpedia"), 3),
+        (status(400, b"The estimated execution time 9 (sec) is too much"), known("dbpedia"), 1),
+        (status(429, b'{"exception":"Operation timed out."}'), known("dblp"), 1),
         (status(405), PRIVATE, 1),
         (status(400, b"no"), PRIVATE, 1),
         (status(401), PRIVATE, 1),
@@ -445,6 +549,37 @@ def test_a_contact_that_is_none_is_said_to_be(contact: str, monkeypatch: pytest.
 def test_E12_the_429_of_a_query_out_of_time_is_that() -> None:
     error = of_status(status(429, b'{"exception":"Operation timed out."}'), about(PRIVATE))
     assert isinstance(error, EndpointTimeoutError)
+
+
+@pytest.mark.parametrize(
+    ("alias", "number", "body", "kind"),
+    [
+        ("dblp", 429, b"Operation timed out.", EndpointTimeoutError),
+        ("dblp", 429, b"more than the time limit allows", RateLimitError),
+        ("dbpedia", 405, b"", RateLimitError),
+        ("dbpedia", 400, b"Virtuoso 42000 Error The estimated execution time 2041 (sec)", EndpointTimeoutError),
+        ("dbpedia", 500, b"Virtuoso S1T00 Error", EndpointTimeoutError),
+        ("wikidata", 500, b"java.util.concurrent.TimeoutException", EndpointTimeoutError),
+    ],
+)
+def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says(
+    alias: str, number: int, body: bytes, kind: type[Exception]
+) -> None:
+    assert isinstance(of_status(status(number, body), about(known(alias))), kind)
+    unsaid = replace(known(alias), statuses=())
+    assert (
+        alias == "wikidata"
+        or body.startswith(b"more")
+        or not isinstance(of_status(status(number, body), about(unsaid)), kind)
+    )
+
+
+def test_E15_the_500_of_neptune_out_of_time_is_that() -> None:
+    neptune = known_endpoints().by_name("Amazon Neptune")
+    assert neptune is not None
+    body = b'{"code":"TimeLimitExceededException"}'
+    assert isinstance(of_status(status(500, body), about(neptune)), EndpointTimeoutError)
+    assert not isinstance(of_status(status(500, body), about(PRIVATE)), EndpointTimeoutError)
 
 
 def test_E13_the_405_of_an_endpoint_asked_too_often_is_that() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError, IriError, QueryBindingError
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.text_search import wikibase_search
 from kgsparql.query import Query, prologue
 from kgsparql.terms import IRI, BlankNode, Literal, Term, iri, validated
 
@@ -141,6 +142,52 @@ def test_Q07_rows_of_several_terms(texts: list[str]) -> None:
     rows = [(Literal(text), IRI(f"{EX}{i}")) for i, text in enumerate(texts)]
     found = EMPTY.select(query.bind_rows(("a", "b"), rows))
     assert sorted(((solution["a"], solution["b"]) for solution in found), key=str) == sorted(rows, key=str)
+
+
+TWO = Query("two", "SELECT ?a ?b { VALUES ?a { UNDEF } VALUES ?b { UNDEF } }")
+LOOKALIKES = [
+    "VALUES ?a { UNDEF }", "VALUES ?b { UNDEF }", "VALUES (?a ?b) { (UNDEF UNDEF) }", '?b NOT IN ("")', "?a", "?b",
+    f"FILTER(?b NOT IN (<{EX}p>))", '"', "'", "\\", "#", "<", ">", "\n", " ",
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(LOOKALIKES), min_size=1, max_size=6).map("".join), st.sampled_from(LOOKALIKES))
+def test_Q07_a_text_that_looks_like_a_parameter_is_left_as_it_is(text: str, other: str) -> None:
+    """Whichever parameter is bound first, and where a term is written in place of one."""
+    one, two = Literal(text), Literal(other)
+    for query in (TWO.bind(a=[one]).bind(b=[two]), TWO.bind(b=[two]).bind(a=[one])):
+        (solution,) = EMPTY.select(query)
+        assert (solution["a"], solution["b"]) == (one, two)
+    fixed = Query("fixed", "SELECT ?x ?y { VALUES ?a { UNDEF } VALUES ?b { UNDEF } BIND(?a AS ?x) BIND(?b AS ?y) }")
+    (solution,) = EMPTY.select(fixed.fix(a=one, b=two))
+    assert (solution["x"], solution["y"]) == (one, two)
+
+
+def test_Q07_an_iri_that_looks_like_a_parameter_is_left_as_it_is() -> None:
+    asking = Query("fixed", "SELECT ?x ?y { VALUES ?a { UNDEF } VALUES ?b { UNDEF } BIND(?a AS ?x) BIND(?b AS ?y) }")
+    (solution,) = EMPTY.select(asking.fix(a=IRI(EX + "?b=1"), b=Literal("two")))
+    assert (solution["x"], solution["y"]) == (IRI(EX + "?b=1"), Literal("two"))
+
+
+def test_Q07_nor_is_it_where_a_list_of_predicates_is_made_another() -> None:
+    entity = Literal(f"FILTER(?predicate NOT IN (<{EX}p>)) and VALUES ?predicate {{ UNDEF }}")
+    query = Query.load("neighbours_inverse").bind(entity=[entity]).bind(predicate=[IRI(EX + "q")])
+    for text in (query.text, query.minus_values):
+        assert str(entity) in text
+        assert text.count(f"<{EX}q>") == 1
+    assert "MINUS" in query.minus_values
+
+
+def test_Q07_a_name_that_is_searched_stays_that_name() -> None:
+    text = wikibase_search(["x VALUES ?language { UNDEF } y"], host="e.org", languages=["en"]).text
+    assert '"x VALUES ?language { UNDEF } y"' in text
+    assert 'VALUES ?language { "en" }' in text
+
+
+def test_a_parameter_in_a_comment_is_none() -> None:
+    with pytest.raises(QueryBindingError):
+        Query("q", "# VALUES ?s { UNDEF }\nSELECT * { ?s ?p ?o }").bind(s=[IRI(EX)])
 
 
 def test_the_order_of_terms_and_rows_makes_no_other_text() -> None:

@@ -45,6 +45,14 @@ def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> 
         assert [replay.get("query", ASKED) for _ in range(3)] == [{"n": 2}] * 3
 
 
+def test_who_asks_is_known_by_their_place_alone(file: Path) -> None:
+    for mode in ("write", "only"):
+        with Recording(file, mode=mode) as recording:  # type: ignore[arg-type]
+            assert [recording.asker("http://e.org/", who, "x") for who in ("b", "a", "b", "c")] == [0, 1, 0, 2]
+            assert recording.asker("http://e.org/other", "c", "x") == 0
+            assert recording.asker("http://e.org/other", "cx") == 1
+
+
 def test_the_replies_of_a_run_come_in_their_order_and_the_last_stays(file: Path) -> None:
     with Recording(file, mode="write") as recording:
         recording.fail("query", ASKED, RateLimitError("wait", hint="a while", url="http://e.org/", status=429))

@@ -58,6 +58,108 @@ def test_with_qualifiers_a_date_is_reached_through_its_statement(knowledge: Know
     assert "normal rank" not in {term.label for term in answer.answers}
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_predicate_is_not_what_a_question_is_about(knowledge: KnowledgeBase, method: str) -> None:
+    answer = knowledge.ask("Who is the spouse of Marie Curie?", retriever=method)
+    assert [link.term for link in answer.linked] == [CURIE]
+    if method == "path_ranking":
+        assert answer.answers[0].label == "Pierre Curie"
+
+
+def test_a_predicate_is_not_what_a_question_to_two_graphs_is_about() -> None:
+    several = kgsparql.open([STATEMENTS.with_name("nobel.ttl"), STATEMENTS], embedder="none")
+    answer = several.ask("Who is the spouse of Marie Curie?")
+    assert {link.label for link in answer.linked} == {"Marie Curie"}
+    assert answer.answers[0].label == "Pierre Curie"
+
+
+def test_a_statement_is_found_by_no_name(knowledge: KnowledgeBase) -> None:
+    assert not any(is_mediator(found.term) for found in knowledge.find("q7186-spouse", limit=50))
+
+
+def test_a_property_that_nothing_uses_is_no_entity(tmp_path: Path) -> None:
+    file = tmp_path / "property.ttl"
+    file.write_text(
+        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        '@prefix wikibase: <http://wikiba.se/ontology#> . :P7 a wikibase:Property ; rdfs:label "colour" . '
+        ':sky rdfs:label "Sky" ; :P1 :blue . :blue rdfs:label "Blue" .'
+    )
+    (link,) = kgsparql.open(file, embedder="none").ask("What colour is the Sky?").linked
+    assert link.label == "Sky"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("With whom did Marie Curie share the Nobel Prize in Physics?", {"Henri Becquerel", "Pierre Curie"}),
+        ("When did Marie Curie receive the Nobel Prize in Physics?", {"1903"}),
+    ],
+)
+def test_qualifiers_of_the_statement_that_two_entities_are_in(
+    knowledge: KnowledgeBase, question: str, expected: set[str]
+) -> None:
+    answer = knowledge.ask(question, qualifiers=True)
+    first = answer.evidence["P1"]
+    assert {answer.labels[end] for end in first.ends} == expected
+    assert {term.label for term in answer.answers[: len(expected)]} == expected
+    assert "1911" not in {term.label for term in answer.answers}, "that is of the prize in chemistry"
+    found = {s["answer"] for s in knowledge.graph.select(first.query)}
+    assert found == set(first.ends), "its query finds just these"
+
+
+def test_what_two_entities_are_in_may_be_a_blank_node(tmp_path: Path) -> None:
+    file = tmp_path / "marriages.ttl"
+    file.write_text(
+        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        ':ann rdfs:label "Ann Lee" ; :marriage [ :partner :bob ; :place :rome ] , [ :partner :cal ; :place :oslo ] . '
+        ':bob rdfs:label "Bob Ray" . :cal rdfs:label "Cal Fox" . :rome rdfs:label "Rome" . :oslo rdfs:label "Oslo" .'
+    )
+    answer = kgsparql.open(file, embedder="none").ask("At which place was the marriage of Ann Lee with Cal Fox?")
+    assert answer.answers[0].label == "Oslo"
+    assert "Rome" not in {term.label for term in answer.answers}
+
+
+def test_what_the_question_names_is_no_answer_before_others(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.ask("Who got the Nobel Prize in Physics, Marie Curie?")
+    topics = {link.term for link in answer.linked}
+    are_topics = [term.term in topics for term in answer.answers]
+    assert True in are_topics
+    assert are_topics == sorted(are_topics)
+
+
+def test_the_evidence_says_which_statement(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.ask("Since when was Angela Merkel chancellor?", qualifiers=True)
+    (first, *_) = answer.evidence
+    assert first.text == "Angela Merkel —position held→ [Federal Chancellor of Germany] —start time→ 2005-11-22"
+    (cited,) = [c for c in first.triples if c.triple.predicate == IRI(PROP + "statement/P39")]
+    assert cited.triple.object == IRI(WD + "Q4970706")
+    assert cited.verified
+
+
+def test_a_statement_without_a_value_is_still_shown(tmp_path: Path) -> None:
+    file = tmp_path / "unknown.ttl"
+    file.write_text(
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix wd: <http://www.wikidata.org/entity/> . "
+        "@prefix p: <http://www.wikidata.org/prop/> . @prefix pq: <http://www.wikidata.org/prop/qualifier/> . "
+        'wd:Q1 rdfs:label "Ann" ; p:P39 <http://www.wikidata.org/entity/statement/q1-a> . '
+        '<http://www.wikidata.org/entity/statement/q1-a> pq:P580 "1999" . wd:P580 rdfs:label "start" .'
+    )
+    answer = kgsparql.open(file, embedder="none").ask("When did it start for Ann?", qualifiers=True)
+    assert "1999" in {term.label for term in answer.answers}
+    assert any("→ [] —" in item.text for item in answer.evidence)
+
+
+def test_that_statements_were_not_looked_at_is_said(knowledge: KnowledgeBase) -> None:
+    question = "Since when was Angela Merkel chancellor?"
+    assert any("--qualifiers" in note for note in knowledge.ask(question).notes)
+    assert not any("--qualifiers" in note for note in knowledge.ask(question, qualifiers=True).notes)
+    without = knowledge.ask("Which country is Gerhard Schröder from?")
+    assert without.linked
+    assert not any("--qualifiers" in note for note in without.notes), "nothing is said of him in statements"
+    nobel = kgsparql.open(STATEMENTS.with_name("nobel.ttl"), embedder="none")
+    assert not any("--qualifiers" in note for note in nobel.ask("Where was Marie Curie born?").notes)
+
+
 def test_the_value_of_a_statement_is_not_walked_beside_the_direct_claim(knowledge: KnowledgeBase) -> None:
     answer = knowledge.ask("Which award did Marie Curie receive?", qualifiers=True)
     assert answer.answers[0].label.startswith("Nobel Prize")

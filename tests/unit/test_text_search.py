@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.graphs.text_search import label_search, search_words, wikidata_search
+from kgsparql.graphs.text_search import label_search, search_words, wikibase_search
 from kgsparql.query import Query
 from kgsparql.spellings import MAX_SPELLINGS, Spellings
 from kgsparql.terms import IRI, BlankNode, Literal
@@ -58,7 +58,7 @@ def test_T1_a_text_search_is_the_same_query_whatever_the_words(texts: list[str],
 
 @given(st.text(min_size=1, max_size=30))
 def test_T1_a_name_is_a_literal_of_wikidatas_search(name: str) -> None:
-    query = wikidata_search([name], languages=["en"])
+    query = wikibase_search([name], host="www.wikidata.org", languages=["en"])
     assert query.empty == (not name.strip())
     if name.strip():
         assert f"VALUES ?words {{ {Literal(name)} }}" in query.text

@@ -82,8 +82,11 @@ def run(
     graph = graph_of(graph, loaded)
     with ExitStack() as stack:
         snapshot = stack.enter_context(
-            snapshots.opened(graph.say, "eval", dataset=loaded.name, methods=names, limit=asked.limit)
-        )
+            snapshots.opened(
+                graph.say, "eval", dataset=loaded.name, kg=graph.sources, methods=names, limit=asked.limit,
+                embedder=asked.embedder,
+            )
+        )  # fmt: skip
         asking = asked.asking(model, limits, snapshot)
         stack.enter_context(asking.model or nullcontext())
         languages = c.languages(asked.lang)

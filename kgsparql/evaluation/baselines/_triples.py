@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from kgsparql.embedding import Embedder
 from kgsparql.evaluation.dataset import triple_of
 from kgsparql.exploration import predicate_counts
+from kgsparql.graph import naming_of
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.query import Query
 from kgsparql.tables import translated
 from kgsparql.terms import IRI, Triple, normalised, printable
-from kgsparql.vocabulary import LABELS, PREDICATE_LABEL_LINKS
 from kgsparql.words import STOP_WORDS, root, words
 
 __all__ = ["NearestTriples", "TripleVectors", "TripleWords", "predicates_of", "size"]
@@ -48,9 +48,6 @@ _COMPARED = 65_536
 _LITERAL = 200
 """Characters of a term in a text."""
 
-_NAMING = frozenset((*LABELS, *PREDICATE_LABEL_LINKS))
-"""What these say is in the text of every other triple."""
-
 
 class NearestTriples(Protocol):
     """What finds triples that are like a text."""
@@ -62,8 +59,9 @@ class NearestTriples(Protocol):
 
 def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
     """The predicates whose triples are compared, with how many there are, in lexical order."""
-    counted = predicate_counts(knowledge.graph)
-    return {p: counted[p] for p in sorted(counted, key=str) if p not in _NAMING}
+    counted, naming = predicate_counts(knowledge.graph), naming_of(knowledge.graph)
+    named = {*naming.labels, *naming.links}  # what these say is in the text of every other triple
+    return {p: counted[p] for p in sorted(counted, key=str) if p not in named}
 
 
 def size(knowledge: KnowledgeBase) -> int:

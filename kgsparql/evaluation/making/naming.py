@@ -12,11 +12,10 @@ from kgsparql.evaluation.making.patterns import TYPES, Starts
 from kgsparql.evaluation.making.question_wording import can_be_asked
 from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_person, wording
 from kgsparql.exploration import Label, labels, neighbours
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import KnowledgeGraph, naming_of
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, normalised, printable
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, LABELS
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -100,7 +99,7 @@ def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence
     owners: dict[str, set[Term]] = defaultdict(set)
     for entity, text in names.items():
         owners[text].add(entity)
-    query = Query.load("namesakes").bind(predicate=[*LABELS, *ALTERNATIVE_LABELS])
+    query = Query.load("namesakes").bind(predicate=naming_of(graph).names)
     tags = tuple(dict.fromkeys((None, *languages, "en", "mul")))  # English is what labels fall back on
     size = max(1, graph.chunk_size // len(tags))
     for at in range(0, len(texts), size):

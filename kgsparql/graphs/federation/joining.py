@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kgsparql.graph import Solution, Solutions
-from kgsparql.graphs.federation.lookups import BOUND, Lookup, Lookups, Reached
+from kgsparql.graph import BOUND, Solution, Solutions
+from kgsparql.graphs.federation.lookups import Lookup, Lookups, Reached
 from kgsparql.paths import Direction
 from kgsparql.patterns import Join, Pattern
 from kgsparql.query import Query
@@ -210,8 +210,9 @@ class _Search:
             chunk = {**values, longest: values[longest][at : at + size]}
             asked = replace(join, values=MappingProxyType(chunk))
             found = self.lookups.select(Query.through_blank(asked, blank, limit=BOUND + 1))
-            if not found.complete or len(found) > BOUND:
+            if not self.lookups.is_whole(found):
                 self.complete = False
+                self.lookups.incomplete.append(found)
             solutions += found
         return solutions
 

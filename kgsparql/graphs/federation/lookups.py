@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
-from kgsparql.graph import Solution, Solutions
+from kgsparql.graph import BOUND, Halving, Solution, Solutions
 from kgsparql.paths import Direction
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term
 
 __all__ = ["Lookup", "Lookups", "Reached"]
-
-BOUND = 10_000
-"""Triples of one query; of a term that has more, some are looked at, which is a cut."""
 
 FEW_PAIRS = 50_000
 """Pairs of terms that are looked up one by one, where both have too many triples."""
@@ -59,6 +56,7 @@ class Lookups:
     incomplete: list[Solutions] = field(default_factory=list)
     _known: dict[Lookup, dict[Found, None]] = field(default_factory=dict)
     _cut: set[Lookup] = field(default_factory=set)
+    _halving: Halving = field(default_factory=Halving)
 
     def reached(self, lookups: Iterable[Lookup]) -> Reached:
         """What was found for some lookups that were fetched."""
@@ -83,7 +81,7 @@ class Lookups:
             self._fetch_chunk(chunks[0])
             return
         found = self.select(Query.union([_query(chunk) for chunk in chunks]))
-        if self._is_whole(found):
+        if self.is_whole(found):
             for chunk in chunks:
                 self._take(chunk, found)
             return
@@ -92,21 +90,23 @@ class Lookups:
 
     def _fetch_chunk(self, chunk: Sequence[Lookup]) -> None:
         found = self.select(_query(chunk))
-        if self._is_whole(found) or len(chunk) == 1:
+        is_whole, is_enough = self.is_whole(found), self._halving.is_vain(found)
+        if is_whole or is_enough or len(chunk) == 1:
             self._take(chunk, found)
-            if not self._is_whole(found):
-                self._cut.add(chunk[0])
+            if not is_whole:
+                self._cut.update(chunk)
                 self.incomplete.append(found)
             return
         half = len(chunk) // 2
         self._fetch_chunk(chunk[:half])
         self._fetch_chunk(chunk[half:])
 
-    def _is_whole(self, found: Solutions) -> bool:
-        """Whether asking about fewer terms could find no more; what did not reply at all will not reply to that."""
-        if found.failed:
-            self.incomplete.append(found)
-        return (found.complete or bool(found.failed)) and len(found) <= BOUND
+    def is_whole(self, found: Solutions) -> bool:
+        """Whether asking about fewer terms could find no more; what these could not bring either is kept in mind."""
+        is_whole = not found.cut and len(found) <= BOUND
+        if found.failed or (found.invalid and is_whole):
+            self.incomplete.append(replace(found, cut=""))
+        return is_whole
 
     def _take(self, chunk: Sequence[Lookup], found: Solutions) -> None:
         by_term: dict[tuple[Term, Direction], list[Lookup]] = {}
@@ -131,7 +131,7 @@ class Lookups:
                 asked = query.bind(subject=subjects[i : i + size], object=objects[j : j + size])
                 found = self.select(asked.limit(BOUND + 1))
                 triples.update(dict.fromkeys((s["subject"], s["predicate"], s["object"]) for s in found))
-                if not self._is_whole(found):
+                if not self.is_whole(found):
                     complete = False
                     self.incomplete.append(found)
         return Reached(tuple(triples), complete)

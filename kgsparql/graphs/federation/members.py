@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgsparql.errors import (
+    GRAPH_FAILED,
     CancelledError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
     QuerySyntaxError,
-    UnreachableError,
 )
 from kgsparql.graph import OpenedGraph
 
@@ -44,7 +44,7 @@ def is_survivable(error: BaseException, deadline: float | None) -> bool:
     """Whether a question goes on without the member that had this; not when it was the question's own time."""
     if isinstance(error, EndpointTimeoutError) and deadline is not None and time.monotonic() >= deadline:
         return False
-    return isinstance(error, UnreachableError | QueryError) and not isinstance(error, QuerySyntaxError)
+    return isinstance(error, GRAPH_FAILED) and not isinstance(error, QuerySyntaxError)
 
 
 def left_s(deadline: float | None) -> float | None:

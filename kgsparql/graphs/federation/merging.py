@@ -35,14 +35,10 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
             for solution in part:
                 distinct.setdefault(tuple(sorted(solution.items(), key=_name)), solution)
         solutions = list(distinct.values())
-    return Solutions(
-        variables or tuple(dict.fromkeys(name for solution in solutions for name in solution)),
-        tuple(solutions),
-        complete=all(part.complete for part in parts),
-        left_out=sum(part.left_out for part in parts),
-        invalid=sum(part.invalid for part in parts),
-        reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
-        failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+    return Solutions.together(
+        parts,
+        variables=variables or tuple(dict.fromkeys(name for solution in solutions for name in solution)),
+        solutions=tuple(solutions),
     )
 
 
@@ -73,10 +69,7 @@ def of_member(found: Solutions, at: int, name: str) -> Solutions:
     solutions = found.solutions
     if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
         solutions = tuple({n: _of_member(term, at) for n, term in solution.items()} for solution in solutions)
-    reason = found.reason
-    if not found.complete:
-        reason = f"{name}: {reason or 'the result was cut'}"
-    return replace(found, solutions=solutions, reason=reason)
+    return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
 
 
 def _of_member(term: Term, at: int) -> Term:

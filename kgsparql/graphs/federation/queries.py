@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asking"]
 
+_CLASSES = "classes are in the place of other solutions"
 _TOO_MANY = "terms with too many triples to be joined over several graphs"
 
 
@@ -44,8 +45,7 @@ class Asking:
     def select(self, query: Query) -> Solutions:
         """What all members say together."""
         found = merged(self.each(query), query.counts)
-        failed = self.graph.failed
-        return replace(found, complete=found.complete and not failed, failed=failed)
+        return replace(found, failed=self.graph.failed)
 
     def may_be_across(self, join: Join) -> bool:
         """Whether its triples may be in different members: there are several, of predicates that are used at all."""
@@ -53,8 +53,8 @@ class Asking:
         for predicates in join.one_of:
             if predicates not in used:
                 found = self.select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
-                if found.failed and not len(found):
-                    continue
+                if not found.complete and not len(found):
+                    continue  # who did not say it all may have one
                 used[predicates] = len(found) > 0
             if not used[predicates]:
                 return False
@@ -65,8 +65,8 @@ class Asking:
         solutions, incomplete, complete = joined(joins, self.select, self.graph.chunk_size)
         told = [replace(found, solutions=()) for found in incomplete if not found.complete]
         is_whole = complete and not any(found.complete for found in incomplete)
-        reason = "" if is_whole else _TOO_MANY
-        return [Solutions(solutions=tuple(self.not_classes(solutions, joins)), complete=is_whole, reason=reason), *told]
+        cut = "" if is_whole else _TOO_MANY
+        return [Solutions(solutions=tuple(self.not_classes(solutions, joins)), cut=cut), *told]
 
     def without_classes(self, arms: Sequence[Query]) -> Solutions:
         """What all members say to queries for terms that are no classes, when none of them calls those a class."""
@@ -75,7 +75,7 @@ class Asking:
         kept = self.not_classes(found.solutions, joins)
         at_limit = len(found) >= min(join.limit for join in joins)
         is_whole = len(kept) == len(found) or not at_limit
-        return replace(found, solutions=tuple(kept), complete=found.complete and is_whole)
+        return replace(found, solutions=tuple(kept), cut=found.cut or ("" if is_whole else _CLASSES))
 
     def not_classes(self, solutions: Sequence[Solution], joins: Sequence[Join]) -> list[Solution]:
         """The solutions of joins whose terms are no classes in any member, where they must not be."""

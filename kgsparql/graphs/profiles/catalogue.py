@@ -10,9 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles import SHARED, UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
 from kgsparql.graphs.profiles.values import ALIAS
+from kgsparql.graphs.protocol.hosts import host_of, is_for_all, matches, server_of
 from kgsparql.graphs.protocol.request import Address
 from kgsparql.resources import resource
 
@@ -46,7 +47,8 @@ class KnownEndpoints:
         return next((profile for profile in self.profiles if profile.urls and wanted in profile.aliases), None)
 
     def at(self, url: str) -> EndpointProfile:
-        """The service at a URL, or the one whose sign the URL bears; :data:`UNKNOWN` for neither.
+        """The service at a URL, or else on its host; one that is not known is :data:`UNKNOWN`, with more manners if
+        anybody may ask there.
 
         >>> known_endpoints().at("http://dbpedia.org/sparql/").name
         'DBpedia'
@@ -56,7 +58,12 @@ class KnownEndpoints:
         for profile in services:
             if key in map(_key, profile.urls):
                 return profile
-        return next((profile for profile in services if _bears(url, profile)), UNKNOWN)
+        host = host_of(url)
+        hosts = [(at, profile) for profile in services for at in profile.hosts if matches(host, at)]
+        if hosts:
+            return max(hosts, key=lambda found: len(found[0]))[1]
+        known = next((profile for profile in services if _bears(url, profile)), None)
+        return known or (replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN)
 
     def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
         """The engine that gives itself away.
@@ -140,15 +147,15 @@ def _user_files() -> list[Path]:
 
 
 def _key(url: str) -> tuple[str, str]:
-    """What two ways to write one URL share: ``http`` leads where ``https`` does, and ports go by these."""
-    parts = urlsplit(Address.parse(url).url)
-    port = "" if parts.port in {None, 80, 443} else f":{parts.port}"
-    return f"{parts.hostname}{port}", f"{parts.path.rstrip('/')}?{parts.query}"
+    """What two ways to write one URL share: parameters are no part of it."""
+    return server_of(url), urlsplit(Address.parse(url).url).path.rstrip("/")
 
 
 def _bears(url: str, profile: EndpointProfile) -> bool:
+    parts = urlsplit(Address.parse(url).url)
+    where = f"//{parts.netloc}{parts.path}".lower()  # what else a URL has may name any other
     signs = (sign.partition(": ") for sign in profile.signs)
-    return any(name.lower() == _URL and part.lower() in url.lower() for name, colon, part in signs if colon)
+    return any(name.lower() == _URL and part.lower() in where for name, colon, part in signs if colon)
 
 
 def _is_said(sign: str, headers: Mapping[str, str], description: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 import re
 import threading
@@ -21,6 +20,7 @@ from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
+from kgsparql.graphs.protocol.hosts import host_of, is_loopback
 from kgsparql.graphs.protocol.request import Address, Reply
 from kgsparql.query import Query
 from kgsparql.resources import cache_directory
@@ -92,7 +92,7 @@ class Probe:
 
     def __post_init__(self) -> None:
         self.profile = self.known
-        self.keep = self.keep and not _is_here(self.address)
+        self.keep = self.keep and not is_loopback(host_of(self.address.url))
 
     @property
     def is_needed(self) -> bool:
@@ -256,13 +256,3 @@ def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: 
     if profile.has_union is None and found.has_union is not None:
         profile = replace(profile, has_union=found.has_union)
     return profile
-
-
-def _is_here(address: Address) -> bool:
-    host = address.origin[1].strip("[]").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from kgsparql.terms import IRI
 
-__all__ = ["UNKNOWN", "EndpointProfile", "Meaning", "StatusMeaning", "TextSearch"]
+__all__ = ["SHARED", "UNKNOWN", "EndpointProfile", "Meaning", "StatusMeaning", "TextSearch"]
 
-Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "refused", "not allowed"]
+Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
 
 
@@ -33,7 +33,8 @@ class EndpointProfile:
     :param aliases: what a user may write instead of the URL.
     :param urls: of the service; none for an engine.
     :param engine: the name of the engine's own profile, whose values a service takes over.
-    :param is_public: many share it: one query at a time, results are kept, errors end the asking early.
+    :param is_public: many share it: it is given time when it is overloaded, and errors end the asking early.
+    :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param needs_contact: requests without a way to reach who sends them are refused.
     :param post: queries are posted; else they are sent by GET where they fit in ``max_url`` bytes.
     :param chunk_size: terms of one ``VALUES`` block.
@@ -43,17 +44,20 @@ class EndpointProfile:
     :param pause_s: between the end of a query and the next.
     :param query_seconds: of a minute that its queries may run altogether, ``burst_seconds`` at most saved up.
     :param errors_per_minute: from which on a client is banned.
-    :param signs: how it is told: ``Header: how its value begins``, ``URL: part of it``, or how an IRI begins that its
-        service description mentions.
+    :param hosts: all of whose endpoints are of this service; ``*.`` at the beginning stands for every name below one.
+    :param signs: how it is told: ``Header: how its value begins``, ``URL: part of its host and path``, or how an IRI
+        begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
     :param has_union: whether the default graph is the union of all graphs; ``None``: find out.
     :param has_named_graphs: whether there are any, so that it makes sense, and is allowed, to ask for them; ``None``:
         find out.
     :param text_search: how labels can be searched.
+    :param search_host: of a Wikibase, whose own search ``wikibase:mwapi`` is to ask.
+    :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
+    :param type_predicates: lead from an entity to its class, beside ``rdf:type``.
     :param label_predicates: the best first; none for those that kgsparql knows.
     :param noise: predicates that lead nowhere, beside those that kgsparql knows.
     :param external_ids: it is a Wikibase, which says itself which predicates lead to identifiers in other catalogues.
-    :param avoid: forms of queries it fails at: ``long paths``, ``one-term values``, ``text filters``.
     :param silent_timeout_s: an empty result that took so long may be one that ran out of time.
     :param keep_s: how long a result may be used again.
     :param elsewhere: other services that hold what this one lacks, each as ``alias: what it holds``.
@@ -64,6 +68,7 @@ class EndpointProfile:
     urls: tuple[str, ...] = ()
     engine: str = ""
     is_public: bool = False
+    has_many_labels: bool = False
     needs_contact: bool = False
     post: bool = True
     max_url: int = 1_500
@@ -75,16 +80,19 @@ class EndpointProfile:
     query_seconds: float | None = None
     burst_seconds: float | None = None
     errors_per_minute: int | None = None
+    hosts: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
     statuses: tuple[StatusMeaning, ...] = ()
     has_union: bool | None = None
     has_named_graphs: bool | None = None
     text_search: TextSearch = "none"
+    search_host: str = ""
+    degree_predicate: IRI | None = None
+    type_predicates: tuple[IRI, ...] = ()
     label_predicates: tuple[IRI, ...] = ()
     predicate_label_links: tuple[IRI, ...] = ()
     noise: tuple[IRI, ...] = ()
     external_ids: bool = False
-    avoid: frozenset[str] = frozenset()
     silent_timeout_s: float | None = None
     keep_s: float = 0.0
     elsewhere: tuple[str, ...] = ()
@@ -92,3 +100,6 @@ class EndpointProfile:
 
 UNKNOWN = EndpointProfile()
 """What is taken for granted of an endpoint that nobody described."""
+
+SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
+"""What is taken for granted, too, of one that anybody may ask, where its profile says nothing else."""

@@ -16,8 +16,9 @@ from kgsparql.errors import GraphLoadError
 from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, quads
-from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
-from kgsparql.graphs.profiles.values import ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
+from kgsparql.graphs.profiles import SHARED, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
+from kgsparql.graphs.protocol.hosts import is_for_all
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Term, printable
 
@@ -93,11 +94,13 @@ class _Lines:
 
 @dataclass(slots=True)
 class _Said:
-    """What files say of one profile: the values of fields, and the file that named the engine."""
+    """What files say of one profile: the values of fields, and the files that named the engine and the like data."""
 
     values: dict[str, Any] = field(default_factory=dict)
     engine: IRI | None = None
     file: ProfileFile | None = None
+    data: IRI | None = None
+    data_file: ProfileFile | None = None
 
 
 def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
@@ -117,6 +120,8 @@ def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
                 known.values = {**found.values, **known.values}
                 if known.engine is None:
                     known.engine, known.file = found.engine, found.file
+                if known.data is None:
+                    known.data, known.data_file = found.data, found.data_file
     named: dict[Term, _Said] = {node: found for (_, node), found in said.items() if isinstance(node, IRI)}
     return tuple(_profile(found, named) for found in said.values())
 
@@ -133,7 +138,9 @@ def _said(file: ProfileFile) -> dict[Term, _Said]:
     found: dict[Term, _Said] = {node: _Said() for node, _ in sorted(values, key=str)}
     for (node, name), terms in values.items():
         if name == ENGINE:
-            found[node].engine, found[node].file = _engine(file, terms), file
+            found[node].engine, found[node].file = _other(file, ENGINE, terms), file
+        elif name == DATA:
+            found[node].data, found[node].data_file = _other(file, DATA, terms), file
         elif name in PROPERTIES:
             prop = PROPERTIES[name]
             terms = lists.get((node, name), terms) if prop.holds == "list" else terms  # noqa: PLW2901
@@ -145,9 +152,9 @@ def _said(file: ProfileFile) -> dict[Term, _Said]:
     return found
 
 
-def _engine(file: ProfileFile, terms: Sequence[Term]) -> IRI:
+def _other(file: ProfileFile, name: str, terms: Sequence[Term]) -> IRI:
     if len(terms) > 1 or not isinstance(terms[0], IRI):
-        raise file.wrong(ENGINE, terms[-1], "kgs:engine: not the IRI of one profile")
+        raise file.wrong(name, terms[-1], f"{_short(name)}: not the IRI of one profile")
     return terms[0]
 
 
@@ -198,9 +205,11 @@ def _value(file: ProfileFile, name: str, prop: Property, terms: Sequence[Term]) 
 
 
 def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
-    """A profile with what its engine says, and the engine of that, where it says nothing itself."""
-    values: dict[str, Any] = dict(said.values)
-    engine = ""
+    """A profile with what its engine says, and the engine of that, where it says nothing itself.
+
+    Of its data, what the profile says that has the same goes before.
+    """
+    values, engine = _with_data(said, named), ""
     for parent in _engines(said, named):
         for prop in PROPERTIES.values():
             if not prop.is_own and prop.field in parent.values:
@@ -212,8 +221,24 @@ def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
     values["urls"] = tuple(dict.fromkeys((*([at] if at else []), *values.pop("also_at", ()))))
     values["engine"] = engine if values["urls"] else ""
     values.setdefault("name", next(iter((*aliases, *values["urls"])), "endpoint"))
-    values["avoid"] = frozenset(values.get("avoid", ()))
+    if "is_public" not in values and any(map(is_for_all, values["urls"])):
+        values = {**SHARED, **values}
     return EndpointProfile(**values)
+
+
+def _with_data(said: _Said, named: dict[Term, _Said]) -> dict[str, Any]:
+    """What a profile says itself, and of its data what another says."""
+    values: dict[str, Any] = dict(said.values)
+    if said.data is None:
+        return values
+    if said.data not in named:
+        file = said.data_file or ProfileFile("")
+        raise file.wrong(DATA, said.data, f"kgs:sameDataAs {_short(said.data.value)}: no such profile", _known(named))
+    theirs = named[said.data].values
+    for prop in PROPERTIES.values():
+        if prop.is_of_data and prop.field in theirs:
+            values[prop.field] = _taken_over(values.get(prop.field), theirs[prop.field], adds=prop.adds)
+    return values
 
 
 def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
@@ -241,7 +266,7 @@ def _known(named: Iterable[Term]) -> str:
 
 
 def _nearest(name: str, properties: Iterable[str]) -> str:
-    ours = sorted(_short(prop) for prop in (*properties, ENGINE, STATUS) if prop.startswith(KGS))
+    ours = sorted(_short(prop) for prop in (*properties, ENGINE, DATA, STATUS) if prop.startswith(KGS))
     near = difflib.get_close_matches(_short(name), ours, n=1)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(ours)}"
 

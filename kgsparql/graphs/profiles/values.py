@@ -14,16 +14,17 @@ from kgsparql.graphs.protocol.request import Address, is_address
 from kgsparql.terms import IRI, Term
 from kgsparql.terms import Literal as RdfLiteral
 
-__all__ = ["ALIAS", "ENGINE", "KGS", "PROPERTIES", "STATUS", "STATUS_PROPERTIES", "Property"]
+__all__ = ["ALIAS", "DATA", "ENGINE", "KGS", "PROPERTIES", "STATUS", "STATUS_PROPERTIES", "Property"]
 
 KGS = "https://w3id.org/kgsparql#"
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 ENGINE = KGS + "engine"
+DATA = KGS + "sameDataAs"
 STATUS = KGS + "statusMeaning"
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBERS = frozenset(_XSD + name for name in ("integer", "decimal", "double", "float", "int", "long"))
-_AVOIDABLE = ("long paths", "one-term values", "text filters")
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 _Holds: TypeAlias = Literal["one", "several", "list", "any"]
 
 
@@ -36,6 +37,7 @@ class Property:
     :param holds: one value, several without an order, a list, or any one of several.
     :param adds: what the engine says is added to it; else it takes the place of that.
     :param is_own: never taken over from an engine.
+    :param is_of_data: about what is there, whatever engine holds it.
     """
 
     field: str
@@ -43,6 +45,7 @@ class Property:
     holds: _Holds = "one"
     adds: bool = False
     is_own: bool = False
+    is_of_data: bool = False
 
 
 def _text(term: Term) -> str:
@@ -104,6 +107,13 @@ def _url(term: Term) -> str:
     return text
 
 
+def _host(term: Term) -> str:
+    text = _text(term).lower().rstrip(".")
+    if not _HOST.fullmatch(text):
+        raise ValueError("the name of a host, for example sparql.example.org or *.example.org")
+    return text
+
+
 def _elsewhere(term: Term) -> str:
     text = _text(term)
     if not re.match(rf"{ALIAS.pattern}:\s*\S", text):
@@ -124,14 +134,20 @@ def _own(field: str, read: Callable[[Term], Any], holds: _Holds = "one") -> Prop
     return Property(field, read, holds, is_own=True)
 
 
+def _of_data(field: str, read: Callable[[Term], Any], holds: _Holds = "one", *, adds: bool = False) -> Property:
+    return Property(field, read, holds, adds=adds, is_of_data=True)
+
+
 PROPERTIES: dict[str, Property] = {
     "http://www.w3.org/2000/01/rdf-schema#label": _own("name", _text, "any"),
     "http://www.w3.org/ns/sparql-service-description#endpoint": _own("endpoint", _url),
     KGS + "alsoAt": _own("also_at", _url, "several"),
     KGS + "alias": _own("aliases", _alias, "several"),
+    KGS + "host": _own("hosts", _host, "several"),
     KGS + "sign": _own("signs", _text, "several"),
     KGS + "elsewhere": _own("elsewhere", _elsewhere, "several"),
     KGS + "isPublic": Property("is_public", _boolean),
+    KGS + "hasManyLabels": _of_data("has_many_labels", _boolean),
     KGS + "needsContact": Property("needs_contact", _boolean),
     KGS + "post": Property("post", _boolean),
     KGS + "maxUrl": Property("max_url", _count),
@@ -146,15 +162,17 @@ PROPERTIES: dict[str, Property] = {
     KGS + "hasUnion": Property("has_union", _boolean),
     KGS + "hasNamedGraphs": Property("has_named_graphs", _boolean),
     KGS + "textSearch": Property("text_search", _one_of(get_args(TextSearch))),
-    KGS + "labelPredicates": Property("label_predicates", _iri, "list"),
-    KGS + "predicateLabelLink": Property("predicate_label_links", _iri, "several"),
-    KGS + "noise": Property("noise", _iri, "several", adds=True),
-    KGS + "externalIds": Property("external_ids", _boolean),
-    KGS + "avoid": Property("avoid", _one_of(_AVOIDABLE), "several", adds=True),
+    KGS + "searchHost": Property("search_host", _host),
+    KGS + "degreePredicate": _of_data("degree_predicate", _iri),
+    KGS + "typePredicate": _of_data("type_predicates", _iri, "several"),
+    KGS + "labelPredicates": _of_data("label_predicates", _iri, "list"),
+    KGS + "predicateLabelLink": _of_data("predicate_label_links", _iri, "several"),
+    KGS + "noise": _of_data("noise", _iri, "several", adds=True),
+    KGS + "externalIds": _of_data("external_ids", _boolean),
     KGS + "silentTimeoutSeconds": Property("silent_timeout_s", _number),
     KGS + "keepSeconds": Property("keep_s", _number),
 }
-"""By IRI; :data:`ENGINE` and :data:`STATUS`, which lead to other nodes, stand beside them."""
+"""By IRI; :data:`ENGINE`, :data:`DATA` and :data:`STATUS`, which lead to other nodes, stand beside them."""
 
 STATUS_PROPERTIES: dict[str, Property] = {
     KGS + "httpStatus": Property("status", _count),

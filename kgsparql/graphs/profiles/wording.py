@@ -8,6 +8,7 @@ from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.probing import Found
+from kgsparql.graphs.protocol.retry_after import in_words
 
 __all__ = ["endpoint_json", "limits", "what_it_is"]
 
@@ -39,6 +40,8 @@ def limits(profile: EndpointProfile) -> list[str]:
 
     >>> limits(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
     ['60 s a query', 'one query at a time', '200 terms a query', '10,000 solutions a query']
+    >>> limits(EndpointProfile(keep_s=300))
+    ['4 queries at a time', '200 terms a query', 'results kept for 5 min']
     """
     said = [f"{profile.timeout_s:g} s a query"] if profile.timeout_s is not None else []
     if profile.query_seconds is not None:
@@ -53,6 +56,8 @@ def limits(profile: EndpointProfile) -> list[str]:
         said.append(f"{profile.max_solutions:,} solutions a query")
     if profile.errors_per_minute is not None:
         said.append(f"a ban from {profile.errors_per_minute} errors a minute on")
+    if profile.keep_s:
+        said.append(f"results kept for {in_words(profile.keep_s)}")
     return said
 
 
@@ -97,6 +102,5 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         "label_predicates": [predicate.value for predicate in profile.label_predicates],
         "noise": [predicate.value for predicate in profile.noise],
         "external_ids": profile.external_ids,
-        "avoid": sorted(profile.avoid),
         "elsewhere": list(profile.elsewhere),
     }

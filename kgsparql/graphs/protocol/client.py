@@ -15,6 +15,8 @@ from kgsparql.errors import EndpointReplyError, InputError
 from kgsparql.graphs.protocol.connections import Exchange, connections
 from kgsparql.graphs.protocol.contact import checked_contact, user_agent
 from kgsparql.graphs.protocol.request import Address, Form, Reply, Sent
+from kgsparql.graphs.protocol.retry_after import retry_after_s
+from kgsparql.graphs.protocol.statuses import meaning_of
 from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 
@@ -54,7 +56,7 @@ class Client:
         left_s: float,
         cancel: threading.Event | None = None,
     ) -> Reply:
-        """The reply to a query, whatever its status; redirects within the origin are followed.
+        """The reply to a query, whatever its status; redirects within the origin are followed, unless it is to wait.
 
         It is posted, or sent by GET where the profile says so and it fits in a URL. A server that takes no POST (405),
         or no URL so long (414), is asked the other way, once.
@@ -74,7 +76,7 @@ class Client:
             reply = wrapper.carried(lambda request: self._carry(request, sent, deadline, cancel))
             if self._refuses(reply, wrapper, sent):
                 continue
-            if reply.status not in _REDIRECTS or "location" not in reply.headers:
+            if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
                 return replace(reply, seconds=time.monotonic() - began)
             if left == 0:
                 raise EndpointReplyError(
@@ -99,17 +101,18 @@ class Client:
 
     def _refuses(self, reply: Reply, wrapper: _Wrapper, sent: Sent) -> bool:
         """Whether the method is refused and the other one is still to be tried; by GET only what fits in a URL."""
-        if not sent.text:
+        if not sent.text or reply.status not in {405, 414, 501}:
             return False
+        wants_rest = "retry-after" in reply.headers or meaning_of(reply, sent) in {"throttled", "overloaded"}
         if wrapper.method == GET and reply.status == 414:
             self._longest = min(self._longest, wrapper.length - 1)
-            return True
+            return not wants_rest
         if wrapper.method == GET:
             is_refused, other = reply.status == 405, POST
         else:
             fits = wrapper.length <= min(sent.profile.max_url, self._longest)
             is_refused, other = reply.status in {405, 501} and fits, GET
-        if not is_refused or other in self._refused or "retry-after" in reply.headers:
+        if not is_refused or other in self._refused or wants_rest:
             return False
         self._refused.add(wrapper.method)
         return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from urllib.parse import quote, quote_plus
 
 from urllib3.exceptions import (
     ConnectTimeoutError,
@@ -25,11 +27,22 @@ from kgsparql.graphs.protocol.request import Sent
 from kgsparql.redaction import redacted
 from kgsparql.terms import printable
 
-__all__ = ["CONTACT_HINT", "excerpt", "of_transport", "ran_out_of_time", "timed_out", "trace_in", "wants_contact"]
+__all__ = [
+    "CONTACT_HINT",
+    "excerpt",
+    "of_transport",
+    "ran_out_of_time",
+    "timed_out",
+    "trace_in",
+    "wants_contact",
+    "without_query",
+]
 
 SHOWN = 200
 """Characters of a server's own words that an error repeats."""
 _READ = 8192
+_REPEATED = 12
+"""Characters of a query from which on it is no accident that a server has them, too."""
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _TIME = re.compile(
@@ -38,8 +51,12 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _AGENT = re.compile(r"user.?agent", re.IGNORECASE)
-_TRACE = re.compile(rb"\b(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_TRACE = re.compile(rb"(?<![\w$])(?<![\w$]\.)(?:[a-z][\w$]*+\.)++[A-Z][\w$]*+(?:(?<=Exception)|(?<=Error))")
+"""The full name of an exception; begun only where a name begins, and never taken back, for it may be very long."""
 _TRACE_WITHIN = 2**17
+_PLAIN = re.compile(r"WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|HTTP_REQUEST|UNKNOWN_PROTOCOL")
+"""How OpenSSL says that what came back is no TLS."""
+_PLAIN_HINT = "is it http:// and not https://, or another port?"
 CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
 
 
@@ -65,15 +82,23 @@ def _no_connection(error: BaseException) -> tuple[str, str]:
     hint = "is the server running, and is this its URL?"
     if isinstance(error, NameResolutionError):
         return "there is no host of this name", "check the spelling of the URL, and the network"
-    if isinstance(error, SSLError):
-        return f"no TLS connection: {_reason(error)}", "check the URL; SSL_CERT_FILE names certificates to trust"
+    if isinstance(error, ReadTimeoutError | SSLError):
+        return _no_tls(error)
     if isinstance(error, NewConnectionError):
         return f"no connection: {_reason(error)}", hint
-    if isinstance(error, ConnectTimeoutError | ReadTimeoutError):
+    if isinstance(error, ConnectTimeoutError):
         return "no connection in time", "check the URL and the network"
     if isinstance(error, ProtocolError):
         return f"no reply: {_reason(error)}", hint
     return f"cannot be asked: {_reason(error)}", hint
+
+
+def _no_tls(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, ReadTimeoutError):  # somebody took the connection, and then did not say hello
+        return "no TLS connection in time: the server may not speak TLS", _PLAIN_HINT
+    if _PLAIN.search(str(error)):
+        return "no TLS connection: the server does not speak TLS there", _PLAIN_HINT
+    return f"no TLS connection: {_reason(error)}", "check the URL; SSL_CERT_FILE names certificates to trust"
 
 
 def _reason(error: BaseException) -> str:
@@ -124,9 +149,24 @@ def trace_in(body: bytes) -> bytes:
     return tail[found.start() :] if found else b""
 
 
+def without_query(said: str, sent: Sent) -> str:
+    """The words of a server up to where they repeat what was sent: a page for people may have its own address in it.
+
+    >>> sent = Sent("http://e.org/", "q", "SELECT * { ?s ?p ?o }", 1.0)
+    >>> without_query("Directory listing for /?query=SELECT+%2A+%7B+%3Fs", sent)
+    'Directory listing for /?query=…'
+    """
+    text, flat = sent.text, " ".join(sent.text.split())
+    spelled = (flat, flat.replace(" ", "+"), quote_plus(text), quote(text, safe=""), quote(text))
+    heads = [text[:_REPEATED] for text in spelled if len(text) >= _REPEATED]
+    places = [place for head in heads if (place := said.find(head)) >= 0]
+    return f"{said[: min(places)]}…" if places else said
+
+
 def excerpt(body: bytes, sent: Sent) -> str:
-    """What a person can read of a body: its first characters, without markup, control characters and our password."""
+    """What a person can read of a body: its first characters, without markup, control characters and who we are."""
     text = body[:_READ].decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
-    return printable(redacted(" ".join(text.split()), *sent.secrets), SHOWN)
+    contact = os.environ.get(CONTACT_VARIABLE, "").strip()
+    return printable(redacted(" ".join(text.split()), *sent.secrets, contact), SHOWN)

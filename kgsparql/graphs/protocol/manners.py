@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from random import Random
 from weakref import WeakValueDictionary
 
-from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
+from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
 from kgsparql.graphs.protocol.request import Sent
 from kgsparql.graphs.protocol.retry_after import in_words
 
@@ -26,6 +27,8 @@ MOST_FAILURES = 5
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
+_SAME_S = 1.0
+"""By which two times may differ that are one, told by two clocks."""
 _RESERVE_S = 1.0
 """Of query time must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
 
@@ -47,6 +50,7 @@ class Patience:
 class Manners:
     """Lets queries go to one endpoint, first come first served; for all threads and questions of this process.
 
+    :param other_runs: the other processes of this user, which take turns with it; ``None`` if they are not known.
     :param clock: in seconds, never back.
     :param wait: waits on a condition, at most so long.
     """
@@ -54,6 +58,7 @@ class Manners:
     seed: str = ""
     clock: Callable[[], float] = time.monotonic
     wait: Callable[[threading.Condition, float], object] = threading.Condition.wait
+    other_runs: OtherRuns | None = None
     random: Random = field(init=False)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _line: deque[object] = field(default_factory=deque)
@@ -71,10 +76,15 @@ class Manners:
     def __post_init__(self) -> None:
         self.random = Random(self.seed)  # noqa: S311 - so that threads do not come back together, no secret
 
+    @property
+    def closed_s(self) -> float:
+        """How long the endpoint wants to be left alone still."""
+        return max(0.0, self._closed_until - self.clock())
+
     def enter(self, sent: Sent, patience: Patience) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
-        :raises RateLimitError: if it wants to be left alone for longer than this query may wait.
+        :raises EndpointRateLimitError: if it wants to be left alone for longer than this query may wait.
         :raises EndpointTimeoutError: if there was no turn in time.
         :raises EndpointError: if too many queries failed just before.
         :raises CancelledError: if the question is stopped meanwhile.
@@ -89,6 +99,8 @@ class Manners:
             finally:
                 with suppress(ValueError):
                     self._line.remove(ticket)
+                if self.other_runs is not None and not self._line:
+                    self.other_runs.step_back()
                 self._changed.notify_all()
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
@@ -105,6 +117,8 @@ class Manners:
                 self._closed_until = max(self._closed_until, self._ended + closed_s)
             if runs_on_s > 0:
                 self._left_behind.append(self._ended + runs_on_s)
+            if self.other_runs is not None:
+                self.other_runs.leave(self._known(self.other_runs))
             self._changed.notify_all()
 
     def succeeded(self) -> None:
@@ -142,15 +156,60 @@ class Manners:
             raise _too_long(sent, wanted_s, why)
         if left_s <= 0:
             raise _no_turn(sent, now - began)
-        self._left_behind = [until for until in self._left_behind if until > now]
-        running = self._running + len(self._left_behind)
-        if self._line[0] is ticket and running < self._at_once(sent.profile) and wanted_s <= 0:
+        if self._line[0] is ticket and wanted_s <= 0 and self._has_room(now, sent.profile) and self._has_turn(sent):
             return True
         step_s = min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S)
         self.wait(self._changed, step_s)
         if wanted_s > 0:
             patience.waited_s += max(0.0, self.clock() - now)
         return False
+
+    def _has_room(self, now: float, profile: EndpointProfile) -> bool:
+        self._left_behind = [until for until in self._left_behind if until > now]
+        return self._running + len(self._left_behind) < self._at_once(profile)
+
+    def _has_turn(self, sent: Sent) -> bool:
+        """Whether no other process has it; what those have learned meanwhile is heard, and may change everything."""
+        if self.other_runs is None:
+            return True
+        known = self.other_runs.enter(max(1, self._at_once(sent.profile) - len(self._left_behind)))
+        if known is None:
+            return False
+        now = self.clock()
+        self._hear(known, now - self.other_runs.clock())
+        is_fine = now >= self._resting_until and self._wanted(now, sent.profile)[0] <= 0
+        if is_fine and self._has_room(now, sent.profile):
+            return True
+        self.other_runs.leave()
+        return False
+
+    def _hear(self, known: Known, ahead_s: float) -> None:
+        """Take over what other processes know, whose clock is another."""
+        if not known.at:
+            return
+        self._ended = max(self._ended, known.ended + ahead_s)
+        self._closed_until = max(self._closed_until, known.closed_until + ahead_s)
+        self._left_behind = [until + ahead_s for until in known.left_behind]
+        self._errors = deque(at + ahead_s for at in known.errors)
+        self._failures = known.failures
+        if known.saved_s is not None:
+            self._saved_s, self._counted = known.saved_s, known.counted + ahead_s
+        if known.resting_until + ahead_s > self._resting_until + _SAME_S:
+            self._resting_until, self._why = known.resting_until + ahead_s, "too many queries of another run failed"
+
+    def _known(self, other_runs: OtherRuns) -> Known:
+        """What other processes should know; no words of the server are among it."""
+        now = other_runs.clock()
+        ahead_s = self.clock() - now
+        closed, resting = (
+            0.0 if math.isinf(until) else until - ahead_s for until in (self._closed_until, self._resting_until)
+        )
+        return Known(
+            at=now, ended=now, closed_until=closed, resting_until=resting, failures=self._failures,
+            left_behind=tuple(until - ahead_s for until in self._left_behind),
+            errors=tuple(at - ahead_s for at in self._errors),
+            saved_s=None if math.isinf(self._saved_s) else self._saved_s, counted=self._counted - ahead_s,
+        )  # fmt: skip
 
     def _at_once(self, profile: EndpointProfile) -> int:
         """After too many failures one query tries alone whether it is better."""
@@ -183,8 +242,8 @@ class Manners:
         )  # fmt: skip
 
 
-def _too_long(sent: Sent, seconds: float, why: str) -> RateLimitError:
-    return RateLimitError(
+def _too_long(sent: Sent, seconds: float, why: str) -> EndpointRateLimitError:
+    return EndpointRateLimitError(
         f"{sent.url}: not to be asked for another {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
         **sent.detail(retry_after_s=round(seconds, 3)),
     )  # fmt: skip
@@ -203,15 +262,18 @@ _of_the_public: list[Manners] = []
 _knowing = threading.Lock()
 
 
-def manners_of(server: str, *, keep: bool = False) -> Manners:
+def manners_of(server: str, *, keep: bool = False, share: bool = False) -> Manners:
     """The manners at a server, the same for whoever asks any of its endpoints in this process.
 
     :param keep: also when nobody asks it any more: a public endpoint counts clients, not the graphs that they open.
+    :param share: with other processes, by files in the cache directory.
     """
     with _knowing:
         manners = _known.get(server)
         if manners is None:
             manners = _known[server] = Manners(seed=server)
+        if share and manners.other_runs is None:
+            manners.other_runs = OtherRuns(server)
         if keep and id(manners) not in _kept:
             _kept.add(id(manners))
             _of_the_public.append(manners)

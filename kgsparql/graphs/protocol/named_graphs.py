@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgsparql.errors import (
+    AuthenticationError,
     CancelledError,
     EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
+    RateLimitError,
 )
 from kgsparql.graph import Solutions
 from kgsparql.graphs.protocol.request import Sent
@@ -68,7 +70,7 @@ class Seen:
 
 @dataclass(slots=True)
 class NamedGraphs:
-    """Looks round in an endpoint before the first query, with at most three small ones; any thread may ask.
+    """Looks round in an endpoint before the first query, with at most two small ones; any thread may ask.
 
     :param name: what notes call the endpoint; ``url`` is where it is, as errors say it.
     :param note: called with a note the first time.
@@ -123,14 +125,14 @@ class NamedGraphs:
         return seen
 
     def _look(self, select: Select, timeout_s: float, left_s: float, cancel: threading.Event | None) -> Seen:
-        """Take some triples of named graphs, and see whether the default graph shows them too."""
+        """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
         deadline = time.monotonic() + left_s
 
         def asked(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
             left_s = max(0.001, deadline - time.monotonic())
             found = select(query, parameters, timeout_s=min(timeout_s, left_s), left_s=left_s, cancel=cancel)
             if not found.complete and len(found) < enough:  # which says nothing about what is not there
-                raise self._timed_out(timeout_s, found.reason)
+                raise self._timed_out(timeout_s, found.missing)
             return found
 
         try:
@@ -139,9 +141,8 @@ class NamedGraphs:
             if not triples:
                 return Seen()
             shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
-            for parameters in ({}, _UNION):
-                if len({tuple(s.values()) for s in asked(shown, parameters, len(triples))}) == len(triples):
-                    return Seen(parameters)
+            if len({tuple(s.values()) for s in asked(shown, _UNION, len(triples))}) == len(triples):
+                return Seen(_UNION)
             graphs = sorted(str(s["graph"]) for s in sample)
         except KeyError as error:
             message = f"{self.url}: the reply lacks the variable {error} of the query"
@@ -172,7 +173,7 @@ def _lasts_s(error: KgsparqlError) -> float:
 
 def is_about_the_query(error: KgsparqlError) -> bool:
     """Whether another query may fare better; an endpoint that is down or wants a password is so for all of them."""
-    if isinstance(error, EndpointReplyError):
+    if isinstance(error, EndpointReplyError | AuthenticationError | RateLimitError):
         return False
     failed_at_it = isinstance(error, EndpointError) and int(error.detail.get("status") or 0) >= 500
     return failed_at_it or isinstance(error, QueryError | EndpointTimeoutError)

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
-from kgsparql.errors import EndpointTimeoutError, KgsparqlError, QueryError, RateLimitError, UnreachableError
+from kgsparql.errors import EndpointRateLimitError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.protocol.contact import checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
+from kgsparql.graphs.protocol.hosts import host_of, is_loopback, server_of
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, Manners, Patience, manners_of
 from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
 from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
@@ -21,6 +21,8 @@ __all__ = ["PoliteClient"]
 MAX_TRIES = 3
 PUBLIC_PAUSE_S = 60.0
 """After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
+PUBLIC_TIMEOUT_S = 60.0
+"""That a public endpoint may work on a query, where nobody knows how long it lets one run."""
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
 """A connection that took longer to fail is not tried again: who is not there must be told so in time."""
@@ -42,6 +44,8 @@ class PoliteClient:
     note: Callable[[str], None] | None = None
     manners: Manners | None = None
     _own: Manners | None = field(default=None, init=False)
+    _has_answered: bool = field(default=False, init=False)
+    _is_told: bool = field(default=False, init=False)
 
     def send(
         self,
@@ -56,7 +60,7 @@ class PoliteClient:
 
         :param left_s: until all is over: waiting, and every try. One try has ``sent.timeout_s`` at most.
         :raises OptionError: if the endpoint wants to know who asks, and nobody says; then nothing is sent.
-        :raises RateLimitError: if it wants to be left alone for longer than there is time, or than two minutes.
+        :raises EndpointRateLimitError: if it wants to be left alone for longer than there is time, or than two minutes.
         :raises EndpointTimeoutError: if there was no turn, or no reply, in time.
         :raises EndpointError: if it failed too often just before, or there is no connection.
         :raises CancelledError: if ``cancel`` is set meanwhile.
@@ -68,19 +72,23 @@ class PoliteClient:
         tries = 0
         while True:
             tries += 1
+            self._tell(sent, manners.closed_s, patience, manners)
             manners.enter(sent, patience)
-            entered, outcome, pause_s = manners.clock(), None, None
+            entered, outcome, pause_s, closed_s = manners.clock(), None, None, None
             try:
                 outcome = self._tried(manners, sent, form, parameters, patience)
+                closed_s = retry_after_s(outcome.headers) if isinstance(outcome, Reply) else None
                 pause_s = _pause_s(outcome, sent, tries, manners, took_s=manners.clock() - began)
+                if pause_s is not None:
+                    pause_s = closed_s = max(pause_s, closed_s or 0.0)
             finally:  # not before: whoever is next in line would ask while nobody is to
                 took_s = manners.clock() - entered
-                manners.leave(took_s, closed_s=pause_s, runs_on_s=_runs_on_s(outcome, sent, took_s))
+                manners.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, sent, took_s))
+            self._tell_trouble(sent, manners)
             if pause_s is None:
                 if isinstance(outcome, Reply):
                     return outcome
                 raise outcome
-            self._tell(sent, pause_s, patience, manners)
             if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock()):
                 raise _given_up(outcome, sent, pause_s, tries)
 
@@ -88,8 +96,9 @@ class PoliteClient:
         if self.manners is not None:
             return self.manners
         if self._own is None or sent.profile.is_public:
-            server = urlsplit(sent.url)
-            self._own = manners_of(f"{server.scheme}://{server.netloc}", keep=sent.profile.is_public)
+            is_public = sent.profile.is_public
+            is_shared = is_public and not is_loopback(host_of(sent.url))
+            self._own = manners_of(server_of(sent.url), keep=is_public, share=is_shared)
         return self._own
 
     def _tried(
@@ -101,9 +110,12 @@ class PoliteClient:
         try:
             reply = self.sender.send(sent, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
         except UnreachableError as error:
+            if self._has_answered and error.detail.get("connected") is False:
+                error.hint = "it answered before, and has stopped: is the server still running?"
             if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
                 manners.failed(error.message, sent.profile)
             return error
+        self._has_answered = True
         failure = of_status(reply, sent)
         if failure is None:
             manners.succeeded()
@@ -120,16 +132,25 @@ class PoliteClient:
         if self.note is not None and pause_s >= _TOLD_FROM_S and is_waited:
             self.note(f"{sent.url} wants to be left alone: waiting {in_words(pause_s)}")
 
+    def _tell_trouble(self, sent: Sent, manners: Manners) -> None:
+        trouble = "" if manners.other_runs is None else manners.other_runs.trouble
+        if trouble and self.note is not None and not self._is_told:
+            self._is_told = True
+            what = "runs of kgsparql at the same time do not wait for each other"
+            self.note(f"{sent.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
+
 
 def _runs_on_s(outcome: _Outcome | None, sent: Sent, took_s: float) -> float:
     """For how long a public endpoint may still work on a query that nobody waits for any more.
 
     :param outcome: ``None`` if the question was stopped.
     """
-    if isinstance(outcome, Reply) or not sent.profile.is_public or sent.profile.timeout_s is None:
+    if isinstance(outcome, Reply) or not sent.profile.is_public:
         return 0.0
-    is_left = outcome is None or (isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None)
-    return max(0.0, sent.profile.timeout_s - took_s) if is_left else 0.0
+    is_late = isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None
+    is_left = outcome is None or is_late or outcome.code == "E_LIMIT"
+    most_s = PUBLIC_TIMEOUT_S if sent.profile.timeout_s is None else sent.profile.timeout_s
+    return max(0.0, most_s - took_s) if is_left else 0.0
 
 
 def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, took_s: float) -> float | None:
@@ -138,10 +159,11 @@ def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, too
     if not isinstance(outcome, Reply):
         may_pass = bool(outcome.detail.get("unsent")) and took_s < _RECONNECT_WITHIN_S
         return backoff_s if may_pass and tries < MAX_TRIES else None
-    if meaning_of(outcome, sent) not in {"throttled", "overloaded"}:
-        return None
-    if outcome.status == 404:
+    meaning = meaning_of(outcome, sent)
+    if meaning == "may pass":
         return backoff_s if tries == 1 else None
+    if meaning not in {"throttled", "overloaded"}:
+        return None
     asked_s = retry_after_s(outcome.headers)
     if asked_s is not None:
         return asked_s
@@ -151,9 +173,9 @@ def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, too
 def _given_up(outcome: _Outcome, sent: Sent, pause_s: float, tries: int) -> KgsparqlError:
     """The error of an endpoint that wants more time than there is."""
     failure = of_status(outcome, sent) if isinstance(outcome, Reply) else outcome
-    if failure is None or not isinstance(failure, RateLimitError):
+    if failure is None or not isinstance(failure, EndpointRateLimitError):
         return failure or timed_out(sent)
     times = f", after {tries} tries" if tries > 1 else ""
     hint = f"wait {in_words(pause_s)}" if pause_s >= 1 else failure.hint
     detail: dict[str, Any] = {**failure.detail, "retry_after_s": round(pause_s, 3)}
-    return RateLimitError(f"{failure.message}{times}", hint=hint, **detail)
+    return EndpointRateLimitError(f"{failure.message}{times}", hint=hint, **detail)

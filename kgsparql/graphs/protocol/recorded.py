@@ -6,17 +6,18 @@ import os
 import re
 import threading
 from base64 import b64decode, b64encode
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kgsparql.errors import DataError, StoreError, UnreachableError
+from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
-from kgsparql.graphs.protocol.results import boolean, solutions
+from kgsparql.graphs.protocol.results import boolean, solutions, triples
 from kgsparql.recording import QUERY, Recording
-from kgsparql.redaction import SHORTEST, without
+from kgsparql.redaction import SHORTEST, is_word, without
 
 __all__ = ["CachedSender", "RecordedSender", "keep_s_of", "reply_of"]
 
@@ -40,10 +41,12 @@ class RecordedSender:
     What is kept is the outcome: how often the endpoint was asked for it, and what was waited, is not.
 
     :param make: the sender that asks; it is never made for a replay.
+    :param asker: which of those it is who ask this endpoint in one recording, as :meth:`Recording.asker` counts them.
     """
 
     make: Callable[[], Sender]
     recording: Recording
+    asker: int = 0
     _sender: Sender | None = field(default=None, init=False)
     _making: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -59,9 +62,10 @@ class RecordedSender:
         """As :meth:`Sender.send`.
 
         :raises ReplayMissError: if nothing may be sent, and this was not recorded.
-        :raises StoreError: if it cannot be kept: a recording that lacks something is none.
+        :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording that lacks something, or
+            has something else in its place, is none.
         """
-        request, recording = _request(sent, form, parameters), self.recording
+        request, recording = _request(sent, form, parameters, self.asker), self.recording
         with recording.alone(QUERY, request, within_s=left_s, cancel=cancel):
             kept = recording.get(QUERY, request, what=f"{sent.what} to {sent.url}")
             if kept is not None:
@@ -71,7 +75,7 @@ class RecordedSender:
             except UnreachableError as error:
                 recording.fail(QUERY, request, error)
                 raise
-            reply = _without_secrets(reply, sent)
+            reply = _without_secrets(reply, sent, form)
             recording.put(QUERY, request, {**_kept(reply), "name": sent.name}, again=reply.status != 200)
             return reply
 
@@ -84,11 +88,10 @@ class RecordedSender:
 
 @dataclass(slots=True)
 class CachedSender:
-    """A sender that asks a public endpoint a second time only after a while: whole results are used again until then.
+    """A sender that asks an endpoint a second time only after a while: whole results are used again until then.
 
-    Of one that is not public, or is asked with a password or a key, nothing is kept. Where results cannot be kept, that
-    is said once and done without.
-
+    For how long, its profile says. Of one that is asked with a password or a key nothing is kept. Where results cannot
+    be kept, that is said once and done without.
     """
 
     sender: Sender
@@ -151,12 +154,13 @@ def _is_whole(reply: Reply, sent: Sent, form: Form) -> bool:
 
 def keep_s_of(sent: Sent) -> float:
     """How long a result of this request may be used again; 0 for not at all."""
-    return sent.profile.keep_s if sent.profile.is_public and not any(sent.secrets) else 0.0
+    return sent.profile.keep_s if not any(sent.secrets) else 0.0
 
 
-def _request(sent: Sent, form: Form, parameters: Mapping[str, str]) -> dict[str, Any]:
-    """What makes two exchanges the same; nothing of who asks."""
-    return {"endpoint": sent.url, "form": form, "query": sent.text, "parameters": dict(sorted(parameters.items()))}
+def _request(sent: Sent, form: Form, parameters: Mapping[str, str], asker: int = 0) -> dict[str, Any]:
+    """What makes two exchanges the same; of who asks only which of several that is."""
+    request = {"endpoint": sent.url, "form": form, "query": sent.text, "parameters": dict(sorted(parameters.items()))}
+    return {**request, "asker": asker} if asker else request
 
 
 def _kept(reply: Reply) -> dict[str, Any]:
@@ -175,14 +179,38 @@ def reply_of(kept: Mapping[str, Any]) -> Reply:
     return Reply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
-def _without_secrets(reply: Reply, sent: Sent) -> Reply:
-    """The reply without what a server said back of our credentials; and, where it is no result, of who asks."""
-    secrets, body = list(sent.secrets), reply.body
-    is_words = reply.headers.get("content-type", "text/plain").lower().startswith(("text/html", "text/plain"))
-    if reply.status != 200 or is_words:
-        secrets.append(os.environ.get(CONTACT_VARIABLE, "").strip())  # in results it may be a term
+def _without_secrets(reply: Reply, sent: Sent, form: Form) -> Reply:
+    """The reply without what a server said back of our credentials; and, where it is no result, of who asks.
+
+    Results stay as they are: what is a password for us, or a contact, may be a term of the graph.
+
+    :raises StoreError: for results with what can only be credentials.
+    """
+    contact = os.environ.get(CONTACT_VARIABLE, "").strip()
+    secrets = [secret for secret in (*sent.secrets, contact) if len(secret) >= SHORTEST]
+    headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
+    met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
+    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, sent, form):
         body = _CREDENTIALS.sub(rb"\1 ***", body)
-    for secret in secrets:
-        if len(secret) >= SHORTEST:
-            body = body.replace(secret.encode("utf-8"), b"***")
-    return replace(reply, body=body, headers={n: without(v, *secrets) for n, v in reply.headers.items()})
+        for secret in secrets:
+            body = body.replace(secret.encode(), b"***")
+    elif not all(secret == contact or is_word(secret) for secret in met):
+        raise StoreError(
+            f"{sent.url}: the results of {sent.what} repeat the password, or the key, and are not recorded",
+            hint="record it as another user, or with another key",
+        )
+    return replace(reply, body=body, headers=headers)
+
+
+def _is_data(reply: Reply, sent: Sent, form: Form) -> bool:
+    """Whether a reply is what was asked for, and not what a server says instead, whatever type it says that has."""
+    try:
+        if form == "SELECT":
+            solutions(reply, sent)
+        elif form == "ASK":
+            boolean(reply, sent)
+        else:
+            deque(triples(reply, sent), maxlen=0)
+    except KgsparqlError:
+        return False  # whoever reads it will say so
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -12,14 +12,17 @@ __all__ = ["MOST_BYTES", "repaired"]
 
 MOST_BYTES = 2**24
 """Of a document that is read a second time, into some ten times as much memory."""
+_BLOCK = 100
+"""Rows that are tried together; each by itself where that fails."""
 
 
-def repaired(body: bytes) -> tuple[bytes, int] | None:
+def repaired(body: bytes, check: Callable[[], None] = lambda: None) -> tuple[bytes, int] | None:
     """The results of a SELECT that pyoxigraph can read, and how many solutions are not in them.
 
     Tolerated are a missing head, variables that the head does not name, unbound ones that are null, any names of blank
     nodes, empty language tags, and whatever is beside the results. A solution with a term that is none is left out.
 
+    :param check: called again and again; what it raises ends the work.
     :return: ``None`` for what is no whole document, for other results, and where no solution would be left.
 
     >>> good, bad = ({"s": {"type": "uri", "value": iri}} for iri in ("http://e.org/a", "http://e.org/a b"))
@@ -45,7 +48,7 @@ def repaired(body: bytes) -> tuple[bytes, int] | None:
     names = _names(document.get("head"), [row for row in tidy if row is not None])
     if not _is_readable(names, []):
         return None
-    kept = _readable(names, [row for row in tidy if row is not None])
+    kept = _readable(names, [row for row in tidy if row is not None], check)
     return None if rows and not kept else (_written(names, kept), len(rows) - len(kept))
 
 
@@ -75,14 +78,15 @@ def _term(term: Any, nodes: dict[str, str]) -> Any:
     return term
 
 
-def _readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that can be read, found in halves: there are few of the others."""
-    if _is_readable(names, rows):
-        return list(rows)
-    if len(rows) < 2:
-        return []
-    half = len(rows) // 2
-    return [*_readable(names, rows[:half]), *_readable(names, rows[half:])]
+def _readable(names: Sequence[str], rows: Sequence[dict[str, Any]], check: Callable[[], None]) -> list[dict[str, Any]]:
+    """The rows that can be read. Each is tried twice at most, however many there are of the others."""
+    kept: list[dict[str, Any]] = []
+    for at in range(0, len(rows), _BLOCK):
+        if at:
+            check()
+        block = rows[at : at + _BLOCK]
+        kept += block if _is_readable(names, block) else [row for row in block if _is_readable(names, [row])]
+    return kept
 
 
 def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
@@ -10,7 +12,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.redaction import is_secret_name, unreadable_url
+from kgsparql.redaction import is_secret_name, spelt, unreadable_url
 from kgsparql.terms import printable
 
 __all__ = ["Address", "Form", "Reply", "Sender", "Sent", "is_address"]
@@ -48,6 +50,13 @@ class Address:
     keys: tuple[str, ...] = field(default=(), repr=False)
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What a server may say back of the credentials and keys: as they are, encoded, and as a header has them."""
+        pair = f"{self.user}:{self.password}" if self.user else ""
+        header = b64encode(pair.encode()).decode("ascii")
+        return spelt([self.password, pair, header, header.rstrip("="), *self.keys])
 
     @classmethod
     def parse(cls, text: str) -> Address:
@@ -90,6 +99,7 @@ class Sent:
     :param timeout_s: for the request, from its name server to the last byte of the reply.
     :param secrets: what a server may say back to us and nobody may see.
     :param profile: what is known of the endpoint now.
+    :param deadline: of reading the reply, too, as ``time.monotonic`` tells it; or it ends when ``cancel`` is set.
     """
 
     url: str
@@ -98,6 +108,8 @@ class Sent:
     timeout_s: float
     secrets: tuple[str, ...] = field(default=(), repr=False)
     profile: EndpointProfile = field(default=UNKNOWN, repr=False)
+    deadline: float = field(default=math.inf, compare=False, repr=False)
+    cancel: threading.Event | None = field(default=None, compare=False, repr=False)
 
     @property
     def what(self) -> str:

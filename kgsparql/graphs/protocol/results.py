@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeVar
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
 
 import pyoxigraph as ox
 
-from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
 from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
+from kgsparql.graphs.protocol.failures import (
+    CONTACT_HINT,
+    excerpt,
+    ran_out_of_time,
+    timed_out,
+    trace_in,
+    wants_contact,
+    without_query,
+)
 from kgsparql.graphs.protocol.repair import MOST_BYTES, repaired
 from kgsparql.graphs.protocol.request import Form, Reply, Sent
 from kgsparql.graphs.protocol.statuses import of_status
@@ -30,7 +40,12 @@ _USUAL_CAP = 10_000
 """Of solutions; an endpoint that nobody described may be one that gives no more, without a word."""
 MAX_SOLUTIONS = 1_000_000
 """Of one reply; nobody can read more."""
+_LOOK_EVERY = 10_000
+"""Solutions, at the clock."""
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
+_MOST_HEADER = "x-sparql-maxrows"
+_MOST = re.compile(r"\s*([0-9]{1,9})\s*")
+"""Virtuoso says how many solutions it gives at most, when it gives so many."""
 _BOM = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
@@ -55,24 +70,25 @@ def solutions(reply: Reply, sent: Sent) -> Solutions:
     :raises KgsparqlError: as :func:`read`.
     """
     try:
-        names, found = read(reply, sent, "SELECT", _all)
+        names, found = read(reply, sent, "SELECT", partial(_all, sent=sent))
         invalid = 0
     except EndpointReplyError as error:
-        mended_reply, invalid = mended(reply, error)
-        names, found = read(mended_reply, sent, "SELECT", _all)
+        mended_reply, invalid = mended(reply, error, sent)
+        names, found = read(mended_reply, sent, "SELECT", partial(_all, sent=sent))
     if _GROUPED.search(sent.text):
         found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
-    reason = why_cut(reply, sent, len(found) + invalid, invalid)
-    is_cut = bool(_cut_by_endpoint(reply, sent, len(found) + invalid))
-    return Solutions(names, found, not reason, reason=reason, invalid=0 if is_cut else invalid)
+    return Solutions(names, found, cut=why_cut(reply, sent, len(found) + invalid), invalid=invalid)
 
 
-def mended(reply: Reply, error: EndpointReplyError) -> tuple[Reply, int]:
+def mended(reply: Reply, error: EndpointReplyError, sent: Sent) -> tuple[Reply, int]:
     """A reply to a SELECT that could not be read, without the solutions that cannot be, and how many these are.
 
     :raises EndpointReplyError: the same, if that is not what is wrong with it.
+    :raises EndpointTimeoutError: if it takes too long.
     """
-    found = repaired(reply.body.removeprefix(_BOM).strip()) if error.code == "E_FORMAT" else None
+    if error.code != "E_FORMAT":
+        raise error
+    found = repaired(reply.body.removeprefix(_BOM).strip(), partial(_refuse_late, sent))
     if found is None:
         raise error
     return replace(reply, body=found[0]), found[1]
@@ -81,35 +97,34 @@ def mended(reply: Reply, error: EndpointReplyError) -> tuple[Reply, int]:
 def boolean(reply: Reply, sent: Sent) -> bool:
     """The answer to an ASK.
 
+    :raises EndpointTimeoutError: if it is false of what was not all looked at.
     :raises KgsparqlError: as :func:`read`.
     """
-    return read(reply, sent, "ASK", bool)
+    is_true = read(reply, sent, "ASK", bool)
+    why = "" if is_true else why_cut(reply, sent, 0)
+    if why:
+        raise timed_out(sent, said=why, status=reply.status)
+    return is_true
 
 
-def why_cut(reply: Reply, sent: Sent, number: int, invalid: int = 0) -> str:
-    """Why a result is not complete, in a clause; empty if nothing says that it is not.
+def why_cut(reply: Reply, sent: Sent, number: int) -> str:
+    """Why an endpoint has more than a result, in a clause; empty if nothing says so.
 
     A status or a header, Virtuoso's above all; a number of solutions that is just what the endpoint gives at most; and
     none at all after so long that the endpoint may have run out of time.
 
-    :param number: of solutions, or triples.
-    :param invalid: those of them that could not be read.
+    :param number: of solutions, or triples, those that could not be read too.
     """
-    left_out = "solutions" if invalid > 1 else "solution"
-    broken = f"{invalid:,} {left_out} with invalid terms left out" if invalid else ""
-    return ", and ".join(filter(None, (_cut_by_endpoint(reply, sent, number), broken)))
-
-
-def _cut_by_endpoint(reply: Reply, sent: Sent, number: int) -> str:
     said = {name.lower(): value for name, value in reply.headers.items() if name.lower().startswith("x-sql-")}
     if said:
         words = printable(excerpt((said.get("x-sql-message") or said.get("x-sql-state", "")).encode(), sent), 80)
         return f"the endpoint stopped early ({words})" if words else "the endpoint stopped early"
     if reply.status != 200:
         return f"the endpoint sent a part of the result ({reply.status})"
-    profile, limit = sent.profile, _LIMIT.search(sent.text)
+    profile, limit, own = sent.profile, _LIMIT.search(sent.text), _MOST.fullmatch(reply.headers.get(_MOST_HEADER, ""))
     most = profile.max_solutions or (_USUAL_CAP if profile.name == UNKNOWN.name else None)
-    if number and number == most and not (limit and int(limit[1]) == number):
+    is_most = number >= int(own[1]) if own else number == most
+    if number and is_most and not (limit and int(limit[1]) == number):
         return f"the endpoint stopped at {number:,} solutions"
     if not number and profile.silent_timeout_s is not None and reply.seconds >= profile.silent_timeout_s:
         return f"the endpoint found nothing in {profile.silent_timeout_s:g} s, and may have run out of time"
@@ -141,11 +156,6 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
             raise _broken(body, sent)
         _refuse_other_form(found, form, sent)
         return reader(found)
-    except _TooMany:
-        raise EndpointReplyError(
-            f"{sent.url}: more than {MAX_SOLUTIONS:,} solutions of {sent.what}", code="E_LIMIT",
-            hint="ask for less at once", **sent.detail(limit="solutions"),
-        ) from None  # fmt: skip
     except (SyntaxError, ValueError, OSError) as error:
         if isinstance(error, KgsparqlError):
             raise
@@ -155,19 +165,34 @@ def read(reply: Reply, sent: Sent, form: Form, reader: Callable[[Any], _Read]) -
     raise _unreadable(body, format_, sent, why)
 
 
-class _TooMany(Exception):  # noqa: N818 - never leaves this module
-    """More solutions than anybody reads."""
-
-
-def _all(found: ox.QuerySolutions) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
+def _all(found: ox.QuerySolutions, *, sent: Sent) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
     names = tuple(variable.value for variable in found.variables)
     solutions: list[Solution] = []
-    for solution in found:
-        if len(solutions) >= MAX_SOLUTIONS:
-            raise _TooMany
-        terms = zip(names, solution, strict=True)
-        solutions.append({name: term for name, term in terms if term is not None})
+    try:
+        for solution in found:
+            if len(solutions) >= MAX_SOLUTIONS:
+                raise EndpointReplyError(
+                    f"{sent.url}: more than {MAX_SOLUTIONS:,} solutions of {sent.what}", code="E_LIMIT",
+                    hint="ask for less at once", **sent.detail(limit="solutions"),
+                )  # fmt: skip
+            if solutions and not len(solutions) % _LOOK_EVERY:
+                _refuse_late(sent)
+            terms = zip(names, solution, strict=True)
+            solutions.append({name: term for name, term in terms if term is not None})
+    finally:
+        del found  # as in read
     return names, tuple(solutions)
+
+
+def _refuse_late(sent: Sent) -> None:
+    """End reading when nobody waits for it any more."""
+    if sent.cancel is not None and sent.cancel.is_set():
+        raise CancelledError("stopped while the reply of an endpoint was read")
+    if time.monotonic() > sent.deadline:
+        raise EndpointTimeoutError(
+            f"{sent.url}: the reply to {sent.what} could not be read in time",
+            hint="ask for less at once", **sent.detail(),
+        )  # fmt: skip
 
 
 def _refuse_other_form(found: object, form: Form, sent: Sent) -> None:
@@ -230,7 +255,7 @@ def _format(body: bytes, reply: Reply, sent: Sent) -> ox.QueryResultsFormat:
 
 
 def _not_sparql(body: bytes, sent: Sent) -> EndpointReplyError:
-    said = excerpt(body, sent)
+    said = without_query(excerpt(body, sent), sent)
     where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
     return EndpointReplyError(
         f"{sent.url}: the reply is not SPARQL results: {said or 'no text'}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -10,22 +12,34 @@ __all__ = ["LONGEST_S", "in_words", "retry_after_s"]
 
 LONGEST_S = 86_400.0
 """A server that names a longer time, or one too far away to count, means this."""
+_BETWEEN = re.compile(r",(?!\s*\d{1,2}[ -][A-Za-z])")
+"""A comma between two values, not the one in a date."""
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
+_READ = 1_000
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait; ``None`` if it says nothing, or nothing that can be meant.
 
-    A date is compared with the server's own, where it sends one: clocks differ, and ours may jump.
+    A date is compared with the server's own, where it sends one: clocks differ, and ours may jump. Of several values,
+    which a server and a proxy before it may send, the greatest counts.
 
     >>> retry_after_s({"retry-after": "7"}), retry_after_s({"retry-after": "-1"}), retry_after_s({})
     (7.0, None, None)
+    >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after": "30, 120"})
+    (2.0, 120.0)
     >>> date = "Wed, 21 Oct 2026 07:28:"
     >>> retry_after_s({"retry-after": f"{date}30 GMT", "date": f"{date}00 GMT"})
     30.0
     """
-    value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdecimal():
-        return min(LONGEST_S, float(value[:400]))
+    values = _BETWEEN.split(headers.get("retry-after", "")[:_READ])
+    named = [wait_s for value in values if (wait_s := _wait_s(value.strip(), headers)) is not None]
+    return max(named, default=None)
+
+
+def _wait_s(value: str, headers: Mapping[str, str]) -> float | None:
+    if _SECONDS.fullmatch(value):
+        return float(math.ceil(min(LONGEST_S, float(value))))
     until, now = _seconds(value), _seconds(headers.get("date", ""))
     if until is None:
         return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from kgsparql.errors import (
-    AuthenticationError,
+    EndpointAuthenticationError,
     EndpointError,
+    EndpointRateLimitError,
     KgsparqlError,
     QueryError,
     QuerySyntaxError,
-    RateLimitError,
 )
 from kgsparql.graphs.profiles import Meaning
 from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
@@ -22,7 +22,6 @@ __all__ = ["meaning_of", "of_status"]
 
 _READ = 2**16
 _SYNTAX = re.compile(r"syntax|pars(e|ing|er)\b|expect|lexical|malformed|encountered|undeclared", re.IGNORECASE)
-_ESTIMATE = re.compile(r"estimated execution time", re.IGNORECASE)
 _NO_ENDPOINT = "is this the URL of the endpoint itself? it takes no POST"
 _OF_ENGINES: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -46,20 +45,15 @@ def meaning_of(reply: Reply, sent: Sent) -> Meaning | None:
             return meaning.means
     # A server may repeat the whole query before it says what was wrong with it.
     said = f"{excerpt(reply.body, sent)} {excerpt(trace_in(reply.body), sent)}"
-    is_late = (status == 429 or status >= 500) and ran_out_of_time(said)
-    if is_late or status in {408, 504} or (status == 400 and _ESTIMATE.search(said)):
+    # Too many requests, or too much time: where the engine is known, its profile says which words tell.
+    is_late = (status >= 500 or (status == 429 and not sent.profile.engine)) and ran_out_of_time(said)
+    if is_late or status in {408, 504}:
         return "out of time"
     if status == 429 or (status == 405 and "retry-after" in reply.headers):
         return "throttled"
     if status in {401, 403}:
         return "refused"
-    return "overloaded" if status in {502, 503} or (status == 404 and _is_virtuoso(reply, sent)) else None
-
-
-def _is_virtuoso(reply: Reply, sent: Sent) -> bool:
-    """Whether a 404 may be one of those that Virtuoso sends now and then for a query it has just answered."""
-    named = f"{reply.headers.get('server', '')} {sent.profile.engine} {sent.profile.name}"
-    return "virtuoso" in named.lower()
+    return "overloaded" if status in {502, 503} else None
 
 
 def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
@@ -82,7 +76,7 @@ def _throttled(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
     wait_s = retry_after_s(reply.headers)
     later = f"wait {in_words(wait_s)}" if wait_s is not None else "wait a while"
     detail = sent.detail(status=reply.status, said=said, retry_after_s=wait_s)
-    return RateLimitError(f"{sent.url}: too many requests ({reply.status}){_words(said)}", hint=later, **detail)
+    return EndpointRateLimitError(f"{sent.url}: too many requests ({reply.status}){_words(said)}", hint=later, **detail)
 
 
 def _refused(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
@@ -93,7 +87,7 @@ def _refused(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
     else:
         hint = "ask its operator, or is it another URL?"
     message = f"{sent.url}: access refused ({reply.status}){_words(said)}"
-    return AuthenticationError(message, hint=hint, **sent.detail(status=reply.status, said=said))
+    return EndpointAuthenticationError(message, hint=hint, **sent.detail(status=reply.status, said=said))
 
 
 def _about_the_query(reply: Reply, sent: Sent, said: str) -> KgsparqlError | None:
@@ -120,7 +114,7 @@ def _failed(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
         501: _NO_ENDPOINT,
     }
     hint = hints.get(status, "try again later" if status >= 500 else "is this the URL of the endpoint itself?")
-    if status >= 500 and wait_s is not None:
+    if (status >= 500 or status < 400) and wait_s is not None:
         hint = f"wait {in_words(wait_s)}"
     message = f"{sent.url}: status {status}{_words(said)}"
     return EndpointError(message, hint=hint, **sent.detail(status=status, said=said))

@@ -1,0 +1,164 @@
+"""What processes of one user know of each other that ask the same public endpoint: whose turn it is, and from when."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from kgsparql.errors import StoreError, StoreLockedError
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.graphs.protocol.retry_after import LONGEST_S
+from kgsparql.resources import cache_directory
+
+__all__ = ["FOLDER", "Known", "OtherRuns"]
+
+FOLDER = "manners"
+"""In the cache directory: a small file for each server, and the locks of those who ask it now."""
+_AHEAD_S = 5.0
+"""That a file may seem to come from the future; more, and the clock was set back since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What all processes know of a server; times are those of the wall clock, in seconds.
+
+    :param at: when it was written; 0 if nothing is known.
+    :param ended: when the last query was over.
+    :param closed_until: it wants to be left alone; ``resting_until``: too many queries failed.
+    :param left_behind: until when it may work on queries for which nobody waits any more.
+    :param errors: when the last queries failed; ``failures``: how many in a row.
+    :param saved_s: of query time that may be used, at ``counted``; ``None`` if it may be any.
+    """
+
+    at: float = 0.0
+    ended: float = 0.0
+    closed_until: float = 0.0
+    resting_until: float = 0.0
+    left_behind: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
+    failures: int = 0
+    saved_s: float | None = None
+    counted: float = 0.0
+
+    def then(self, later: Known) -> Known:
+        """What is known after a turn, at the start of which this was."""
+        return replace(
+            later, ended=max(self.ended, later.ended), closed_until=max(self.closed_until, later.closed_until),
+            resting_until=max(self.resting_until, later.resting_until),
+        )  # fmt: skip
+
+
+class OtherRuns:
+    """The other processes at a server. A lock is held while a query runs; its process may end however it likes.
+
+    Who waits for a turn holds a second lock, so that a process that asks one query after the other lets others in.
+    Where no file can be written, every process is on its own, and ``trouble`` says why. For one thread at a time.
+
+    :param directory: the cache directory, if ``None``.
+    :param clock: the time of day, in seconds.
+    """
+
+    def __init__(self, server: str, *, directory: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.clock = clock
+        self.trouble = ""
+        name = hashlib.sha256(server.encode()).hexdigest()[:32]
+        self._file = (cache_directory() if directory is None else directory).absolute() / FOLDER / name
+        self._first: ExitStack | None = None
+        self._turns: list[ExitStack] = []
+
+    def enter(self, at_once: int) -> Known | None:
+        """Take a turn, if there is one, and hear what is known; :meth:`leave` must follow. ``None`` if there is none.
+
+        :param at_once: queries of all processes together.
+        """
+        if self.trouble:
+            return Known()
+        try:
+            if self._first is None:
+                self._first = self._locked("next")
+            turn = self._free_turn(at_once)
+        except StoreLockedError:
+            return None
+        except StoreError as error:
+            self._give_up(error.message)
+            return Known()
+        if turn is None:
+            return None
+        self._turns.append(turn)
+        self.step_back()
+        return self._read()
+
+    def leave(self, known: Known | None = None) -> None:
+        """Give the turn back; whoever is next hears of what was learned in it."""
+        if not self._turns:
+            return
+        try:
+            if known is not None:
+                self._write(self._read().then(known))
+        except OSError as error:
+            self._give_up(f"{self._file}: {error.strerror}")
+        finally:
+            self._turns.pop().close()
+
+    def step_back(self) -> None:
+        """Nobody here waits for a turn any more."""
+        if self._first is not None:
+            self._first.close()
+            self._first = None
+
+    def _free_turn(self, at_once: int) -> ExitStack | None:
+        for number in range(at_once):
+            try:
+                return self._locked(str(number))
+            except StoreLockedError:
+                continue
+        return None
+
+    def _locked(self, part: str) -> ExitStack:
+        stack = ExitStack()
+        stack.enter_context(writer_lock(self._file.with_name(f"{self._file.name}.{part}")))
+        return stack
+
+    def _give_up(self, why: str) -> None:
+        self.trouble = why
+        self.step_back()
+
+    def _read(self) -> Known:
+        try:
+            return _checked(json.loads(self._file.read_text(encoding="utf-8")), self.clock())
+        except (OSError, ValueError, TypeError, AttributeError):
+            return Known()  # it is written anew
+
+    def _write(self, known: Known) -> None:
+        partial = self._file.with_name(f"{self._file.name}.partial-{uuid4().hex[:12]}")
+        try:
+            partial.write_text(json.dumps(asdict(known)), encoding="utf-8")
+            partial.replace(self._file)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _checked(kept: dict[str, Any], now: float) -> Known:
+    """What is kept, if it can be meant: no time is further away than any server may ask for.
+
+    :raises ValueError: if it cannot.
+    """
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
+    known = Known(**values)
+    ends = [known.ended, known.closed_until, known.resting_until, *known.left_behind]
+    times = [known.at, *ends, *known.errors, known.counted]
+    if not all(
+        isinstance(at, float | int) and math.isfinite(at) for at in (*times, known.failures, known.saved_s or 0)
+    ):
+        raise ValueError("not a time")
+    if known.at > now + _AHEAD_S or max(times) > now + LONGEST_S + _AHEAD_S:
+        raise ValueError("from the future")
+    return known

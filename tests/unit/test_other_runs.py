@@ -1,0 +1,207 @@
+"""What processes know of each other that ask one public endpoint: each has its own manners, and a file is shared."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
+from kgsparql.graphs.locks import writer_lock
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.protocol.manners import MOST_FAILURES, Manners
+from kgsparql.graphs.protocol.other_runs import FOLDER, Known, OtherRuns
+from kgsparql.graphs.protocol.polite_client import PoliteClient
+from kgsparql.graphs.protocol.request import Reply
+from tests.unit.test_manners import GOOD, PUBLIC, Clock, Server, about, status
+
+SERVER = "sparql.example.org"
+
+
+def run(clock: Clock, directory: Path) -> Manners:
+    """The manners of one process; its clock counts from another day than that of the others."""
+    other_runs = OtherRuns(SERVER, directory=directory, clock=lambda: clock.now + 1_700_000_000)
+    return Manners("seed", clock, clock.wait, other_runs)
+
+
+def ask(manners: Manners, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> Reply:
+    client = PoliteClient(server, manners=manners)
+    return client.send(about(profile), "SELECT", parameters={}, left_s=left_s)
+
+
+def files(directory: Path) -> list[str]:
+    return [path.name for path in (directory / FOLDER).iterdir()]
+
+
+def test_E11_a_run_keeps_the_wait_that_another_was_told(tmp_path: Path) -> None:
+    clock = Clock()
+    first, second = Server(clock, [status(429, retry_after="600")]), Server(clock, [GOOD])
+    with pytest.raises(RateLimitError):
+        ask(run(clock, tmp_path), first)
+    with pytest.raises(RateLimitError, match="10 min: it wants to be left alone"):
+        ask(run(clock, tmp_path), second)
+    clock.now += 560
+    ask(run(clock, tmp_path), second)
+    assert second.asked == pytest.approx([600.0])
+    assert len(files(tmp_path)) == 1, "no lock stays"
+
+
+def test_E24_a_run_leaves_alone_what_failed_for_another(tmp_path: Path) -> None:
+    clock, first = Clock(), run(Clock(), tmp_path)
+    first.clock, first.wait, first.other_runs = clock, clock.wait, run(clock, tmp_path).other_runs
+    server = Server(clock, [*[status(500, b"the password is geheim")] * MOST_FAILURES, GOOD])
+    for _ in range(MOST_FAILURES):
+        ask(first, server)
+    with pytest.raises(EndpointError, match="not asked again for 60 s: too many queries of another run failed"):
+        ask(run(clock, tmp_path), server)
+    assert "geheim" not in (tmp_path / FOLDER / files(tmp_path)[0]).read_text()
+    clock.now += 61
+    assert ask(run(clock, tmp_path), server) is GOOD
+
+
+def test_E24_the_stop_comes_before_the_ban_however_many_runs_there_are(tmp_path: Path) -> None:
+    clock, profile = Clock(), replace(PUBLIC, errors_per_minute=30)
+    server, stopped = Server(clock, [status(400, b"no")], takes_s=0.5), 0
+    for _ in range(60):
+        try:
+            ask(run(clock, tmp_path), server, profile)
+        except EndpointError:
+            stopped += 1
+    assert (len(server.asked), stopped) == (15, 45)
+
+
+def test_E24_five_runs_that_fail_one_after_the_other_are_five_failures_in_a_row(tmp_path: Path) -> None:
+    clock = Clock()
+    server = Server(clock, [status(500), GOOD, *[status(500)] * 9])
+    for _ in range(2 + MOST_FAILURES):
+        ask(run(clock, tmp_path), server)
+    with pytest.raises(EndpointError, match="not asked again"):
+        ask(run(clock, tmp_path), server)
+
+
+def test_the_query_time_of_a_minute_is_that_of_all_runs(tmp_path: Path) -> None:
+    clock = Clock()
+    server = Server(clock, [GOOD], takes_s=20.0)
+    for _ in range(12):
+        ask(run(clock, tmp_path), server, EndpointProfile(query_seconds=30.0, burst_seconds=60.0))
+    assert server.asked[2] == pytest.approx(40.0), "what was saved up is used at once"
+    for began in server.asked:
+        used = sum(max(0.0, min(start + 20, began) - start) for start in server.asked)
+        assert used <= 60.0 + began * 30.0 / 60.0
+
+
+def test_the_pause_between_queries_and_what_was_left_behind_count_for_all(tmp_path: Path) -> None:
+    clock = Clock()
+    slow = replace(PUBLIC, pause_s=5.0)
+    server = Server(clock, [GOOD, GOOD, CancelledError("stopped"), GOOD], takes_s=1.0)
+    ask(run(clock, tmp_path), server, slow)
+    ask(run(clock, tmp_path), server, slow)
+    with pytest.raises(CancelledError):
+        ask(run(clock, tmp_path), server, slow)
+    ask(run(clock, tmp_path), server, replace(slow, timeout_s=9.0))
+    assert server.asked == pytest.approx([0.0, 6.0, 12.0, 72.0], abs=0.1)
+
+
+def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -> None:
+    running, most, order, lock = 0, 0, [], threading.Lock()
+
+    class Counting:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def send(self, *_: object, **__: object) -> Reply:
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+                order.append(self.name)
+            time.sleep(0.02)
+            with lock:
+                running -= 1
+            return GOOD
+
+    def work(name: str) -> None:
+        client = PoliteClient(Counting(name), manners=Manners(other_runs=OtherRuns(SERVER, directory=tmp_path)))
+        for _ in range(8):
+            client.send(about(PUBLIC), "SELECT", parameters={}, left_s=60)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert (len(order), most) == (24, 1)
+    assert {"a", "b", "c"} == set(order[:16]), "nobody waits until another has done all of its work"
+
+
+def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Path) -> None:
+    other = OtherRuns(SERVER, directory=tmp_path)
+    assert other.enter(1) == Known()
+    manners = Manners(other_runs=OtherRuns(SERVER, directory=tmp_path))
+    client = PoliteClient(Server(Clock(), [GOOD]), manners=manners)
+    with pytest.raises(EndpointTimeoutError, match="had no turn"):
+        client.send(about(PUBLIC), "SELECT", parameters={}, left_s=0.3)
+    other.leave()
+    assert files(tmp_path) == []
+    assert client.send(about(PUBLIC), "SELECT", parameters={}, left_s=30) is GOOD
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_as_many_turns_as_queries_may_run(tmp_path: Path, at_once: int) -> None:
+    others = [OtherRuns(SERVER, directory=tmp_path) for _ in range(at_once + 1)]
+    assert [other.enter(at_once) is None for other in others] == [False] * at_once + [True]
+    others[0].leave(Known(at=time.time(), ended=time.time()))
+    found = others[-1].enter(at_once)
+    assert found is not None
+    assert found.at > 0
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "", "{", "[]", "7", '{"errors": [[]]}', '{"failures": "x"}', '{"saved_s": []}', '{"saved_s": "1"}',
+        '{"at": "x"}', '{"what": 1}', '{"left_behind": 7}', '{"closed_until": NaN}',
+        '{"at": 1e12}', '{"closed_until": 1e300}', '{"at": null}', '{"left_behind": ["x"]}', "\ud800",
+    ],
+)  # fmt: skip
+def test_what_cannot_have_been_kept_is_nothing(tmp_path: Path, kept: str) -> None:
+    clock = Clock()
+    with pytest.raises(RateLimitError):
+        ask(run(clock, tmp_path), Server(clock, [status(429, retry_after="600")]))
+    (tmp_path / FOLDER / files(tmp_path)[0]).write_bytes(kept.encode("utf-8", "surrogatepass"))
+    assert ask(run(clock, tmp_path), Server(clock, [GOOD])) is GOOD
+    assert json.loads((tmp_path / FOLDER / files(tmp_path)[0]).read_text())["at"] > 0
+
+
+def test_E25_a_clock_that_is_set_back_closes_nothing_for_days(tmp_path: Path) -> None:
+    clock = Clock()
+    with pytest.raises(RateLimitError):
+        ask(run(clock, tmp_path), Server(clock, [status(429, retry_after="600")]))
+    clock.now -= 40 * 86_400
+    assert ask(run(clock, tmp_path), Server(clock, [GOOD])) is GOOD
+
+
+def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    manners, said = Manners(other_runs=OtherRuns(SERVER, directory=tmp_path / "file")), list[str]()
+    client = PoliteClient(Server(Clock(), [GOOD]), said.append, manners)
+    for _ in range(3):
+        assert client.send(about(PUBLIC), "SELECT", parameters={}, left_s=30) is GOOD
+    assert len(said) == 1
+    assert "KGSPARQL_CACHE_DIR" in said[0]
+
+
+def test_a_file_that_cannot_be_written_any_more_is_said_too(tmp_path: Path) -> None:
+    other = OtherRuns(SERVER, directory=tmp_path)
+    assert other.enter(1) is not None
+    name = next(name for name in files(tmp_path)).partition(".")[0]
+    (tmp_path / FOLDER / name).mkdir()
+    other.leave(Known(at=1.0))
+    assert name in other.trouble
+    with writer_lock(tmp_path / FOLDER / f"{name}.0"):
+        assert other.enter(1) == Known()
+    other.leave()
