@@ -86,7 +86,7 @@ class GraphLookups:
             about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
             raise NotFoundError(about, hint="name it by its IRI") from error
         classes = [term for solution in by_count if isinstance(term := solution["term"], IRI)]
-        found = [term for term in classes if normalised(local_name(term)) == normalised(name)]
+        found = [term for term in classes if _joined(local_name(term)) == _joined(name)]
         if not found:
             raise NotFoundError(f"no class is called {printable(name, 80)!r}", hint=hint) from unknown
         return found
@@ -112,6 +112,11 @@ class GraphLookups:
     def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
         """A label for each term, its local name where the graph has none."""
         return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
+
+
+def _joined(name: str) -> str:
+    """A name as it is compared with the end of an IRI, whose words may be written as one."""
+    return normalised(name).replace(" ", "")
 
 
 def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:

@@ -16,8 +16,6 @@ from kgsparql.terms import printable
 
 __all__ = ["info", "load"]
 
-_UNION = ("union_default_graph", "shows_named_graphs")
-
 
 @c.reported
 def load(
@@ -96,12 +94,12 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 def _of_endpoint(told: dict[str, Any] | None, name: str) -> list[str]:
     if told is None:
         return []
+    from kgsparql.graphs.profiles.wording import NAMED_GRAPHS
+
     at = f"{told['url']}: " if told["url"] != name else ""
     described = told["triples_as_described"]
     lines = [f"  endpoint   {at}{told['summary']}", f"  limits     {', '.join(told['said_of_limits'])}"]
-    union, seen = ({True: "yes", False: "no", None: "not known"}[told[key]] for key in _UNION)
-    known = f"union default graph: {union}" if told[_UNION[0]] is not None else f"named graphs are seen: {seen}"
-    lines.append(f"  dialect    {known}, text search: {told['text_search']}")
+    lines.append(f"  dialect    {NAMED_GRAPHS[told['shows_named_graphs']]}; text search: {told['text_search']}")
     if described is not None:
         lines.append(f"  described  {described:,} triples, as the endpoint says")
     return lines + [f"  elsewhere  -k {other}" for other in told["elsewhere"]]

@@ -10,7 +10,7 @@ from kgsparql.diagnosis.checks import Check, attempted, failed
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.graphs.profiles.wording import limits, what_it_is
+from kgsparql.graphs.profiles.wording import NAMED_GRAPHS, limits, what_it_is
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.label_reading import REMOTE_ROWS
 from kgsparql.query import Query
@@ -106,4 +106,4 @@ def _named_graphs(graph: EndpointGraph) -> Check:
     hidden = "; ".join(graph.notes)
     if hidden:
         return Check("named graphs", "absent", hidden, "name the one you mean in your own queries: kgsparql query")
-    return Check("named graphs", "ok", "what is in a named graph is found without naming it")
+    return Check("named graphs", "ok", NAMED_GRAPHS[True])

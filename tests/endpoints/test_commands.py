@@ -282,7 +282,7 @@ def test_triples_as_trig(run: Run, nobel_url: str, tmp_path: Path) -> None:
 def test_E04_a_page_that_repeats_the_query_is_not_repeated(run: Run) -> None:
     def listing(sock: socket.socket, request: Request) -> None:
         page = f"<html><h1>Directory listing for /?query={quote_plus(request.query)}</h1></html>"
-        sock.sendall(reply(page.encode(), content_type="text/html"))
+        sock.sendall(reply(page.encode(), type="text/html"))
 
     with FaultServer(listing) as server:
         done = run("show", "http://e.org/a", "-k", server.url)

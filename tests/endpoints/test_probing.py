@@ -336,8 +336,8 @@ def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     assert first == f"{people_url}: 7 triples"
     assert endpoint.startswith("  endpoint   Oxigraph 0.")
     assert endpoint.endswith(f", found {datetime.now(UTC):%Y-%m-%d}")
-    assert limits == "  limits     4 queries at a time, 200 terms a query"
-    assert dialect == "  dialect    named graphs are seen: yes, text search: none"
+    assert limits == "  limits     4 queries at a time, 200 terms looked up at once"
+    assert dialect == "  dialect    what is in named graphs is found without naming them; text search: none"
     told = json.loads(run("info", "-k", people_url, "-f", "json").stdout)
     assert told["missing"] == {}
     assert (told["endpoint"]["url"], told["endpoint"]["engine"]) == (people_url, "Oxigraph")
@@ -380,7 +380,7 @@ def test_doctor_says_what_an_endpoint_is_and_allows(run: Run, nobel_url: str, mo
     code, checks = doctor_of(run, "-k", nobel_url)
     assert code == 0
     assert checks["engine"]["found"].startswith("Oxigraph 0.")
-    assert checks["limits"]["found"] == "4 queries at a time, 200 terms a query"
+    assert checks["limits"]["found"] == "4 queries at a time, 200 terms looked up at once"
     assert checks["labels"]["found"].endswith(", few enough to be read once and kept")
     assert checks["named graphs"]["state"] == "ok"
     assert "contact" not in checks, "a server of one's own need not know"

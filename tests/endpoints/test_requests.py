@@ -326,7 +326,9 @@ def test_L31_a_graph_beside_one_that_the_default_graph_repeats_is_seen(
     same = "".join(f"<http://e.org/a{i}> <http://e.org/p> <http://e.org/b{i}> .\n" for i in range(12))
     alone = "<http://e.org/a1> <http://e.org/q> <http://e.org/alone> ."
     data = tmp_path / "data.trig"
-    data.write_text(f"{same}<http://e.org/{repeated}> {{ {same} }}\n<http://e.org/{other}> {{ {alone} }}\n", encoding="utf-8")
+    data.write_text(
+        f"{same}<http://e.org/{repeated}> {{ {same} }}\n<http://e.org/{other}> {{ {alone} }}\n", encoding="utf-8"
+    )
     query = Query("q", "SELECT ?o { <http://e.org/a1> <http://e.org/q> ?o }")
     with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
         graph = EndpointGraph(url)

@@ -75,6 +75,8 @@ def test_every_line_that_says_of_a_limit_is_counted() -> None:
         assert of("truncated", asking("a"), record(notes=(str(cut),))) == [1], cut
     over = "12 of 12 queries were used: some steps were left out (--max-queries)"
     assert of("truncated", asking("a"), record(notes=(over,))) == [1]
+    for walked in ("only 50 ends were walked on from; there are more", "only 15 of 60 first steps were walked on from"):
+        assert of("truncated", asking("a"), record(notes=(f"paths from Alien: {walked}",))) == [1]
     assert of("truncated", asking("a"), record(evidence=(item("a p b", cuts=("ends: at most 9 taken",)),))) == [1]
     assert of("truncated", asking("a"), record(notes=("'Ann' was taken to mean Ann Lee",), evidence=(HELD,))) == [0]
 

@@ -67,7 +67,7 @@ def test_a_predicate_is_not_what_a_question_is_about(knowledge: KnowledgeBase, m
 
 
 def test_a_predicate_is_not_what_a_question_to_two_graphs_is_about() -> None:
-    several = kgsparql.open([STATEMENTS.with_name("nobel.ttl"), STATEMENTS], embedder="none")
+    several = kgsparql.open(STATEMENTS.with_name("nobel.ttl"), STATEMENTS, embedder="none")
     answer = several.ask("Who is the spouse of Marie Curie?")
     assert {link.label for link in answer.linked} == {"Marie Curie"}
     assert answer.answers[0].label == "Pierre Curie"

@@ -11,7 +11,7 @@ from kgsparql.evaluation.record import Item, Record
 
 __all__ = ["GROUNDING_METRICS"]
 
-_CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: some steps were left out")
+_CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: only [\d,]+ .*\bwalked on from|: some steps were left out")
 """What a limit says in the notes of an answer: a cut, or the end of the budget."""
 
 

@@ -10,7 +10,14 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.probing import Found
 from kgsparql.graphs.protocol.retry_after import in_words
 
-__all__ = ["endpoint_json", "limits", "what_it_is"]
+__all__ = ["NAMED_GRAPHS", "endpoint_json", "limits", "what_it_is"]
+
+NAMED_GRAPHS = {
+    True: "what is in named graphs is found without naming them",
+    False: "what is in named graphs is not found without naming them",
+    None: "whether what is in named graphs is found is not known",
+}
+"""What our queries see of named graphs."""
 
 
 def what_it_is(profile: EndpointProfile, found: Found | None) -> str:
@@ -39,9 +46,9 @@ def limits(profile: EndpointProfile) -> list[str]:
     """What limits queries there, or what we limit them to for its sake.
 
     >>> limits(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
-    ['60 s a query', 'one query at a time', '200 terms a query', '10,000 solutions a query']
+    ['60 s a query', 'one query at a time', '200 terms looked up at once', '10,000 solutions a query']
     >>> limits(EndpointProfile(keep_s=300))
-    ['4 queries at a time', '200 terms a query', 'results kept for 5 min']
+    ['4 queries at a time', '200 terms looked up at once', 'results kept for 5 min']
     """
     said = [f"{profile.timeout_s:g} s a query"] if profile.timeout_s is not None else []
     if profile.query_seconds is not None:
@@ -51,7 +58,7 @@ def limits(profile: EndpointProfile) -> list[str]:
     said.append(f"{at_once} at a time")
     if profile.pause_s:
         said.append(f"{profile.pause_s:g} s between queries")
-    said.append(f"{profile.chunk_size:,} terms a query")
+    said.append(f"{profile.chunk_size:,} terms looked up at once")
     if profile.max_solutions is not None:
         said.append(f"{profile.max_solutions:,} solutions a query")
     if profile.errors_per_minute is not None:
