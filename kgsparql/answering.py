@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import replace
 
@@ -32,6 +33,8 @@ _NOTHING: dict[Status, str] = {
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""
 
+_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
+"""What is asked of a statement, not of a thing: on Wikidata every thing has statements."""
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 
@@ -124,7 +127,8 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
         retrieval = retriever.retrieve(session)
     if not len(retrieval.evidence):
         _refuse_if_lost(session)
-    if (hidden := session.graph.noise.hidden) and any(link.term in hidden for link in session.link()):
+    hidden = session.graph.noise.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
+    if hidden and any(link.term in hidden for link in session.link()):
         session.notes.append(_STATEMENTS)
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))

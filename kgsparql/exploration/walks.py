@@ -126,7 +126,7 @@ def _asked(
         union = union_of(some[at : at + MAX_ARMS])
         found = selected(graph, union, is_whole=lambda solution: all(name in solution for name in names_of(solution)))
         solutions += found
-        complete = complete and found.complete
+        complete = complete and not found.cut
     return solutions, complete
 
 

@@ -28,6 +28,7 @@ from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
+from kgsparql.graphs.protocol.request import Sent
 from kgsparql.query import Query
 from kgsparql.user_query import check, run_on_endpoint
 from tests.conftest import ROOT
@@ -371,6 +372,7 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
             sparql_results.mended(
                 sparql_results.Reply(200, {"content-type": JSON}, body[:end]),
                 EndpointReplyError("cut", code="E_FORMAT"),
+                Sent("http://e.org/", "q", "", 10.0),
             )
         assert caught.value.message == "cut"
 
