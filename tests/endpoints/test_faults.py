@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import (
-    AuthenticationError,
     CancelledError,
+    EndpointAuthenticationError,
     EndpointError,
+    EndpointRateLimitError,
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
     QuerySyntaxError,
-    RateLimitError,
 )
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
@@ -370,13 +370,13 @@ def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:
     ("status", "kind", "says"),
     [
         ("400 Bad Request", QueryError, "no such thing"),
-        ("401 Unauthorized", AuthenticationError, "USER:PASSWORD"),
-        ("403 Forbidden", AuthenticationError, "no such thing"),
+        ("401 Unauthorized", EndpointAuthenticationError, "USER:PASSWORD"),
+        ("403 Forbidden", EndpointAuthenticationError, "no such thing"),
         ("404 Not Found", EndpointError, "often it ends in /sparql"),
         ("405 Method Not Allowed", EndpointError, "takes no POST"),
         ("406 Not Acceptable", EndpointError, "JSON or XML"),
         ("414 URI Too Long", EndpointError, "414"),
-        ("429 Too Many Requests", RateLimitError, "wait 5 min"),
+        ("429 Too Many Requests", EndpointRateLimitError, "wait 5 min"),
         ("500 Internal Server Error", EndpointError, "500"),
         ("503 Service Unavailable", EndpointError, "503"),
         ("504 Gateway Timeout", EndpointTimeoutError, "too long"),

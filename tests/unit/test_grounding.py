@@ -509,7 +509,7 @@ def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_mode
 
 def test_an_endpoint_that_fails_while_the_answer_is_written_is_not_called_a_model(make: MakeSession) -> None:
     made, _ = asked(make, retriever=Broken())
-    assert made.notes == ("no answer was written: http://example.org/sparql: status 500",)
+    assert made.notes == ("http://example.org/sparql: status 500: some steps were left out",)
     assert (made.status, made.error.code) == ("partial", "E_ENDPOINT_DOWN")
     assert made.text.startswith("Ranked candidates")
 
