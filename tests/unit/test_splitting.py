@@ -52,6 +52,12 @@ def test_every_question_is_in_one_part_and_hops_are_even(questions: list[Questio
     assert {one.id for one in again.development} == {one.id for one in parts.development}
 
 
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.8, 0.9])
+def test_neither_part_is_empty_where_every_number_of_hops_is_there_once(share: float) -> None:
+    parts = split([question(n, hops=n or None) for n in range(4)], share, seed=0)
+    assert {len(parts.development), len(parts.held_out)} == {1, 3}
+
+
 def test_paths_and_topics_are_on_one_side_where_that_can_be_had() -> None:
     questions = [question(n, path=f"p{n % 10}", topic=f"t{n % 20}") for n in range(40)]
     parts = split(questions, 0.5, seed=0)

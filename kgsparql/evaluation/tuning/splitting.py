@@ -109,11 +109,16 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
         raise InputError(f"{len(questions)} questions cannot be split", hint=f"it takes {_FEWEST}, better 50 or more")
     ladder: tuple[tuple[_Sharing, ...], ...] = ((_topics, _paths), (_paths,), (_topics,), ())
     places: set[int] = set()
+    groups: list[list[int]] = []
     for sharing in ladder:
         groups = _ordered(_groups(questions, sharing), questions, seed)
         places = _development(groups, questions, share)
         if not sharing or _is_even(places, questions, share):
             break
+    if not places:  # so few of each number of hops that none of them is enough for one more
+        places = set(groups[0])
+    elif len(places) == len(questions):
+        places -= set(groups[-1])
     development = tuple(question for i, question in enumerate(questions) if i in places)
     held_out = tuple(question for i, question in enumerate(questions) if i not in places)
     topics, paths = (_shared(development, held_out, of) for of in (_topics, _paths))
