@@ -23,7 +23,7 @@ import pyoxigraph
 
 from kgsparql.embedding import open_embedder
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.label_index import build_label_index, label_index
+from kgsparql.labels.index import build_label_index, label_index
 from kgsparql.linking import LinkedEntity, Linker
 from kgsparql.terms import IRI
 

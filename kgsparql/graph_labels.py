@@ -21,8 +21,8 @@ from kgsparql.terms import IRI, Term
 
 if TYPE_CHECKING:
     from kgsparql.embedding import Embedder
-    from kgsparql.kept_labels import KeptLabels
-    from kgsparql.label_index import LabelIndex
+    from kgsparql.labels.index import LabelIndex
+    from kgsparql.labels.kept import KeptLabels
     from kgsparql.linking import Linker
     from kgsparql.ranking import Ranker
 
@@ -105,7 +105,7 @@ class GraphLabels:
         """The index of a graph, or of all that are in it."""
         if isinstance(graph, FederatedGraph):
             return self._index_of_members(graph, cancel)
-        from kgsparql.label_index import label_index
+        from kgsparql.labels.index import label_index
 
         embedder, directory = self.embedder, self._directory_of(graph)
         index = label_index(
@@ -126,7 +126,7 @@ class GraphLabels:
 
     def _index_of_members(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
         """The indexes of several graphs as one; a graph whose labels cannot be had does not keep the others back."""
-        from kgsparql.label_merging import merged_index
+        from kgsparql.labels.merging import merged_index
 
         found: dict[str, LabelIndex] = {}
         failed: dict[str, KgsparqlError] = {}
@@ -147,7 +147,7 @@ class GraphLabels:
 
     def _kept_of(self, graph: OpenedGraph) -> KeptLabels:
         """Labels of an endpoint that is not indexed as a whole: a slice of it, and those of earlier answers."""
-        from kgsparql.label_index import kept_labels
+        from kgsparql.labels.index import kept_labels
 
         kept = kept_labels(graph, cache_directory())
         if self._snapshot is None:
@@ -159,7 +159,7 @@ class GraphLabels:
         index = self.__dict__.get("index")
         if index is None or not index.is_partial or self._snapshot is not None or not self.remembers:
             return
-        from kgsparql.label_rows import label_row
+        from kgsparql.labels.rows import label_row
 
         made = (
             label_row(term.value, label.text, language=(label.language or "").lower(), degree=1)
@@ -177,14 +177,14 @@ class GraphLabels:
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: OpenedGraph) -> Path:
-        from kgsparql.label_index import index_directory
+        from kgsparql.labels.index import index_directory
 
         directory = index_directory(graph, cache_directory())
         return directory if self._snapshot is None else self._snapshot.adopted(directory, cache_directory())
 
     def described(self) -> str:
         """What there is of an index, in a few words; none is made for it."""
-        from kgsparql.label_index import is_looked_up, open_label_index
+        from kgsparql.labels.index import is_looked_up, open_label_index
 
         index = open_label_index(self.graph, self.directory)
         made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
@@ -197,8 +197,8 @@ class GraphLabels:
 
     def build(self, cancel: threading.Event | None = None) -> LabelIndex:
         """Build the whole index, with a vector for each label if there is an embedder."""
-        from kgsparql.label_index import build_label_index
-        from kgsparql.label_merging import merged_index
+        from kgsparql.labels.index import build_label_index
+        from kgsparql.labels.merging import merged_index
 
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
@@ -216,8 +216,8 @@ class GraphLabels:
         :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
-        from kgsparql.label_index import build_slice
-        from kgsparql.label_slices import read_slice
+        from kgsparql.labels.index import build_slice
+        from kgsparql.labels.slices import read_slice
 
         if not isinstance(self.graph, EndpointGraph):
             raise InputError(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from kgsparql.answer import Answer, Retrieval
     from kgsparql.embedding import Embedder
-    from kgsparql.label_index import LabelIndex
+    from kgsparql.labels.index import LabelIndex
     from kgsparql.linking import LinkedEntity, Linker
     from kgsparql.ranking import Ranker
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from kgsparql.embedding import Embedder
 from kgsparql.graph import KnowledgeGraph
-from kgsparql.label_index import LabelIndex
-from kgsparql.label_rows import Kind, LabelRow
+from kgsparql.labels.index import LabelIndex
+from kgsparql.labels.rows import Kind, LabelRow
 from kgsparql.mentions import Candidate, Matched, Reading
 from kgsparql.ranking import BM25Ranker
 from kgsparql.terms import IRI, normalised

@@ -10,9 +10,9 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.embedding import Embedder
-from kgsparql.label_matching import SAME_STEM, Fit, exact_fit, fit
-from kgsparql.label_rows import LabelRow
-from kgsparql.label_search import LabelSearch, Vocabulary
+from kgsparql.labels.matching import SAME_STEM, Fit, exact_fit, fit
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.search import LabelSearch, Vocabulary
 from kgsparql.terms import normalised
 from kgsparql.words import is_unspaced, stem, stop_words, tokens, words
 

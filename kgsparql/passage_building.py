@@ -15,7 +15,7 @@ from kgsparql.documents import Document, Skipped, cut, files_of, read_document
 from kgsparql.errors import CancelledError, InputError, LimitError, StoreError
 from kgsparql.evidence import Excerpt
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.label_rows import Progress
+from kgsparql.labels.rows import Progress
 from kgsparql.mention_matching import MentionMatcher
 from kgsparql.passages import FOLDER, PASSAGE_TOKENS, RECIPE
 from kgsparql.tables import Tables, lancedb, translated

@@ -12,7 +12,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.profiles.wording import NAMED_GRAPHS, limits, what_it_is
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
-from kgsparql.label_reading import REMOTE_ROWS
+from kgsparql.labels.reading import REMOTE_ROWS
 from kgsparql.query import Query
 from kgsparql.terms import Literal
 from kgsparql.vocabulary import LABELS

@@ -17,7 +17,7 @@ from kgsparql.graphs import EndpointGraph, groups_of, names_endpoint, open_graph
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of, rdf_files
 from kgsparql.graphs.locks import lock_path, writer_lock
 from kgsparql.graphs.opening import has_store
-from kgsparql.label_index import index_directory, open_label_index
+from kgsparql.labels.index import index_directory, open_label_index
 from kgsparql.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.terms import Literal, printable

@@ -19,7 +19,7 @@ import pytest
 from kgsparql.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.label_index import build_label_index
+from kgsparql.labels.index import build_label_index
 from kgsparql.local_models import find_model, has_sentence_transformers
 from kgsparql.openai_client import outcomes
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status

@@ -19,9 +19,9 @@ from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.graph_labels import GraphLabels
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.label_merging import MergedLabels
-from kgsparql.label_rows import LabelRow
-from kgsparql.label_search import MemoryLabels
+from kgsparql.labels.merging import MergedLabels
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.search import MemoryLabels
 from kgsparql.query import Query
 from kgsparql.rdf_output import answer_to_trig
 from kgsparql.retrievers import names

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.kept_labels import KeptLabels, Page, SeenLabels
-from kgsparql.label_joining import JoinedLabels, SliceLabels
-from kgsparql.label_rows import LabelRow, label_row
-from kgsparql.label_search import MemoryLabels
+from kgsparql.labels.joining import JoinedLabels, SliceLabels
+from kgsparql.labels.kept import KeptLabels, Page, SeenLabels
+from kgsparql.labels.rows import LabelRow, label_row
+from kgsparql.labels.search import MemoryLabels
 from kgsparql.terms import normalised
 
 

@@ -22,11 +22,11 @@ import pytest
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.label_index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
-from kgsparql.label_rows import LabelRow, description_rows, label_rows
-from kgsparql.label_search import LabelSearch, MemoryLabels
-from kgsparql.label_tables import LanceLabels
-from kgsparql.label_vectors import KEEP_EVERY
+from kgsparql.labels.index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
+from kgsparql.labels.rows import LabelRow, description_rows, label_rows
+from kgsparql.labels.search import LabelSearch, MemoryLabels
+from kgsparql.labels.tables import LanceLabels
+from kgsparql.labels.vectors import KEEP_EVERY
 from kgsparql.tables import MANIFEST, Tables
 from kgsparql.terms import IRI, normalised
 from kgsparql.vocabulary import Naming
@@ -244,8 +244,8 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
-    for module in ("label_vectors", "label_tables"):
-        monkeypatch.setattr(f"kgsparql.{module}.EXACT_VECTORS", 1_000)
+    for module in ("vectors", "tables"):
+        monkeypatch.setattr(f"kgsparql.labels.{module}.EXACT_VECTORS", 1_000)
     index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
     manifest = Tables(tmp_path / "hnsw").manifest()
     assert manifest is not None
@@ -316,7 +316,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from typing import Any
-from kgsparql.label_index import build_label_index
+from kgsparql.labels.index import build_label_index
 from kgsparql.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
@@ -386,7 +386,7 @@ class Slow(importlib.abc.MetaPathFinder):
             time.sleep(0.05)
 
 sys.meta_path.insert(0, Slow())
-from kgsparql.label_index import _import_early, build_label_index
+from kgsparql.labels.index import _import_early, build_label_index
 from kgsparql.tables import lancedb
 from tests.unit.test_label_index import many
 failed = []
@@ -473,7 +473,7 @@ def test_S10_vectors_of_another_model_are_refused(
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
-    monkeypatch.setattr("kgsparql.label_index.EMBED_AT_ONCE", 3)
+    monkeypatch.setattr("kgsparql.labels.index.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))

@@ -11,10 +11,10 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.label_index import LabelIndex, build_label_index
-from kgsparql.label_matching import similarity
-from kgsparql.label_rows import label_rows
-from kgsparql.label_search import MemoryLabels
+from kgsparql.labels.index import LabelIndex, build_label_index
+from kgsparql.labels.matching import similarity
+from kgsparql.labels.rows import label_rows
+from kgsparql.labels.search import MemoryLabels
 from kgsparql.linking import Linker
 from tests.unit.hashed_embedder import HashedEmbedder
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kgsparql.errors import QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import label_search, search_words, wikibase_search
+from kgsparql.labels.spellings import MAX_SPELLINGS, Spellings
 from kgsparql.query import Query
-from kgsparql.spellings import MAX_SPELLINGS, Spellings
 from kgsparql.terms import IRI, BlankNode, Literal
 from kgsparql.vocabulary import LABELS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import StoreError
-from kgsparql.label_rows import LabelRow
+from kgsparql.labels.rows import LabelRow
 from kgsparql.terms import printable
 
 __all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "Page", "SeenLabels"]

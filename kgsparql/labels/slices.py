@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kgsparql.errors import CancelledError, EndpointTimeoutError, LimitError, NotFoundError
 from kgsparql.exploration.asking import ask_all
 from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
-from kgsparql.kept_labels import KeptLabels, Page
-from kgsparql.label_rows import LabelRow, Progress, Role, label_row, with_short
+from kgsparql.labels.kept import KeptLabels, Page
+from kgsparql.labels.rows import LabelRow, Progress, Role, label_row, with_short
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term
 from kgsparql.vocabulary import ALTERNATIVE_LABELS, RDF_TYPE

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from kgsparql.embedding import Embedder
 from kgsparql.errors import GRAPH_FAILED, InputError
 from kgsparql.exploration.asking import ask_all
-from kgsparql.found_labels import FoundLabels
 from kgsparql.graph import KnowledgeGraph, Solution, naming_of
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
-from kgsparql.kept_labels import SeenLabels
-from kgsparql.label_rows import Kind, LabelRow, Role, label_row, with_short
-from kgsparql.label_search import Vocabulary
+from kgsparql.labels.found import FoundLabels
+from kgsparql.labels.kept import SeenLabels
+from kgsparql.labels.rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.labels.search import Vocabulary
+from kgsparql.labels.spellings import Spellings
 from kgsparql.query import MAX_ARMS, Query
-from kgsparql.spellings import Spellings
 from kgsparql.terms import IRI, Literal, Term, normalised, printable
 from kgsparql.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.words import words

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.evidence import Source
 from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
-from kgsparql.label_rows import Description, LabelRow, Progress, description_rows, label_rows
+from kgsparql.labels.rows import Description, LabelRow, Progress, description_rows, label_rows
 from kgsparql.query import Query
 from kgsparql.vocabulary import Naming
 
@@ -27,7 +27,7 @@ def read_labels(
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
 ) -> list[LabelRow]:
-    """As :func:`kgsparql.label_rows.label_rows`.
+    """As :func:`kgsparql.labels.rows.label_rows`.
 
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
@@ -44,7 +44,7 @@ def read_labels(
 
 
 def read_descriptions(graph: KnowledgeGraph, *, cancel: threading.Event | None = None) -> list[Description]:
-    """As :func:`kgsparql.label_rows.description_rows`, with the errors of :func:`read_labels`."""
+    """As :func:`kgsparql.labels.rows.description_rows`, with the errors of :func:`read_labels`."""
     with _whole(graph) as readable:
         return description_rows(readable, cancel=cancel)
 

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from kgsparql.embedding import Embedder
-from kgsparql.endpoint_labels import EndpointLabels
 from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.kept_labels import KEPT, KeptLabels, SeenLabels
-from kgsparql.label_building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
-from kgsparql.label_joining import JoinedLabels, SliceLabels
-from kgsparql.label_rows import Progress
-from kgsparql.label_search import LabelSearch, MemoryLabels
+from kgsparql.labels.building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
+from kgsparql.labels.endpoint import EndpointLabels
+from kgsparql.labels.joining import JoinedLabels, SliceLabels
+from kgsparql.labels.kept import KEPT, KeptLabels, SeenLabels
+from kgsparql.labels.rows import Progress
+from kgsparql.labels.search import LabelSearch, MemoryLabels
 from kgsparql.tables import Tables
 from kgsparql.vocabulary import Naming
 

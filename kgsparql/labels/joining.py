@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.graph import KnowledgeGraph
-from kgsparql.label_rows import LabelRow
-from kgsparql.label_search import LabelSearch, Vocabulary
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.search import LabelSearch, Vocabulary
 
 __all__ = ["JoinedLabels", "SliceLabels"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.graph import KnowledgeGraph
-from kgsparql.label_rows import LabelRow
+from kgsparql.labels.rows import LabelRow
 from kgsparql.terms import normalised
 from kgsparql.words import STOP_WORDS, stem, trigrams, words
 

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from kgsparql.embedding import Embedder
 from kgsparql.graph import KnowledgeGraph, naming_of
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.label_reading import read_descriptions, read_labels
-from kgsparql.label_rows import LabelRow, Progress
-from kgsparql.label_search import LabelSearch
-from kgsparql.label_tables import LanceLabels, write_descriptions, write_labels
-from kgsparql.label_vectors import embed_texts, vector_table
+from kgsparql.labels.reading import read_descriptions, read_labels
+from kgsparql.labels.rows import LabelRow, Progress
+from kgsparql.labels.search import LabelSearch
+from kgsparql.labels.tables import LanceLabels, write_descriptions, write_labels
+from kgsparql.labels.vectors import embed_texts, vector_table
 from kgsparql.tables import Tables
 from kgsparql.vocabulary import Naming
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
 from kgsparql.errors import CancelledError
-from kgsparql.label_rows import Progress
+from kgsparql.labels.rows import Progress
 from kgsparql.tables import Tables, lancedb, translated
 
 __all__ = ["EXACT_VECTORS", "KEEP_EVERY", "embed_texts", "vector_table"]

@@ -10,12 +10,12 @@ from pathlib import Path
 from kgsparql.embedding import Embedder
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graph import naming_of
-from kgsparql.kept_labels import KeptLabels
-from kgsparql.label_building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
-from kgsparql.label_reading import is_remote, read_labels, too_many
-from kgsparql.label_rows import Progress
-from kgsparql.label_search import MemoryLabels
-from kgsparql.partial_index import build_slice, kept_labels, looked_up
+from kgsparql.labels.building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
+from kgsparql.labels.kept import KeptLabels
+from kgsparql.labels.partial import build_slice, kept_labels, looked_up
+from kgsparql.labels.reading import is_remote, read_labels, too_many
+from kgsparql.labels.rows import Progress
+from kgsparql.labels.search import MemoryLabels
 from kgsparql.tables import Tables, lancedb
 from kgsparql.vocabulary import Naming
 

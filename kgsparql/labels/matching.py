@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kgsparql.label_search import Vocabulary
+from kgsparql.labels.search import Vocabulary
 from kgsparql.words import Token, stem, words
 
 __all__ = ["Fit", "exact_fit", "fit", "similarity"]

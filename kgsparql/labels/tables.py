@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
-from kgsparql.label_rows import Description, LabelRow
-from kgsparql.label_search import LocalLabels, Vocabulary
-from kgsparql.label_vectors import EXACT_VECTORS
+from kgsparql.labels.rows import Description, LabelRow
+from kgsparql.labels.search import LocalLabels, Vocabulary
+from kgsparql.labels.vectors import EXACT_VECTORS
 from kgsparql.tables import Tables, lancedb, one_of, translated
 from kgsparql.terms import normalised
 

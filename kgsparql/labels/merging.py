@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.label_index import LabelIndex
-from kgsparql.label_rows import LabelRow
-from kgsparql.label_search import LabelSearch, Vocabulary
+from kgsparql.labels.index import LabelIndex
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.search import LabelSearch, Vocabulary
 
 __all__ = ["MergedLabels", "merged_index"]
 

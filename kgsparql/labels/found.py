@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
-from kgsparql.label_rows import LabelRow
-from kgsparql.label_search import MemoryLabels, Vocabulary
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.search import MemoryLabels, Vocabulary
 from kgsparql.words import stem
 
 __all__ = ["FoundLabels"]
