@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import shortest_paths
@@ -103,24 +103,22 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
     all are so, the parts stand by themselves.
     """
     joined = False
-    for path in islice(_joined(segments), _JOINED):
-        if len(set(path.terms)) == len(path.terms):
+    for parts in islice(_joined(segments), _JOINED):
+        terms = [parts[0].start, *chain.from_iterable(part.terms[1:] for part in parts)]
+        if len(set(terms)) == len(terms):
             joined = True
-            yield path
+            yield Path(parts[0].start, tuple(chain.from_iterable(part.hops for part in parts)))
     if not joined:
         yield from (path for turn in zip_longest(*segments) for path in turn if path is not None)
 
 
-def _joined(segments: Sequence[Segment]) -> Iterator[Path]:
-    """The parts joined in every way, the better-placed first."""
+def _joined(segments: Sequence[Segment]) -> Iterator[list[Path]]:
+    """The parts to be joined, in every way, the better-placed first."""
     queue = [(0, (0,) * len(segments))]
     seen = {queue[0][1]}
     while queue:
         total, places = heapq.heappop(queue)
-        whole = segments[0][places[0]]
-        for segment, place in zip(segments[1:], places[1:], strict=True):
-            whole = whole.then(segment[place])
-        yield whole
+        yield [segment[place] for segment, place in zip(segments, places, strict=True)]
         for i, place in enumerate(places):
             following = (*places[:i], place + 1, *places[i + 1 :])
             if place + 1 < len(segments[i]) and following not in seen:

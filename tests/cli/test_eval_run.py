@@ -314,7 +314,7 @@ def test_an_endpoint_lost_on_the_way_stops_the_run_which_then_goes_on(
     port = free_port()
     command = [
         sys.executable, "-m", "kgsparql", "eval", str(FIXTURES / "nobel_questions.jsonl"), "--no-model", "--workers",
-        "1", "-k", f"http://127.0.0.1:{port}/query", "-r", "path_ranking", "--max-seconds", "5", *PLAIN, "-o",
+        "1", "-k", f"http://127.0.0.1:{port}/query", "-r", "path_ranking", "--max-seconds", "20", *PLAIN, "-o",
         str(out),
     ]  # fmt: skip
     answers = out / "answers" / "path_ranking.jsonl"
