@@ -32,6 +32,8 @@ HUB_PREDICATES = 40
 class CountingGraph:
     """A graph that counts the queries it is sent."""
 
+    may_repeat_triples = True
+
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
         self.name = graph.name

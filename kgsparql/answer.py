@@ -47,12 +47,19 @@ class AnswerTerm:
     """A term that answers the question, and the markers of the evidence it is in.
 
     :param score: higher is better; comparable only within one answer.
+    :param description: what tells it from another that is shown under the same label; empty where there is none.
     """
 
     term: Term
     label: str
     score: float = 0.0
     markers: tuple[str, ...] = ()
+    description: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The label, and the description after it."""
+        return f"{self.label} ({self.description})" if self.description else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +142,7 @@ class Retrieval:
             for item in self.evidence
             if len(ends := frozenset(item.ends)) > 1
         ]
-        single = [(f"{c.label} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
+        single = [(f"{c.shown} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
         return (*(group for group in groups if group[1]), *single)
 
 
@@ -192,7 +199,13 @@ class Answer:
             "model": self.model,
             "text": self.text,
             "answers": [
-                {"term": str(a.term), "label": a.label, "score": round(a.score, 4), "markers": list(a.markers)}
+                {
+                    "term": str(a.term),
+                    "label": a.label,
+                    **_description(a),
+                    "score": round(a.score, 4),
+                    "markers": list(a.markers),
+                }
                 for a in self.answers[:_IN_JSON]
             ],
             "more_answers": max(0, len(self.answers) - _IN_JSON),
@@ -244,7 +257,7 @@ def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
     Ranked candidates
      1. 1965  [P1, N2]
     """
-    lines = [f"{i:>2}. {printable(a.label, 120)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
     return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
 
 
@@ -272,17 +285,18 @@ def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
     }
 
 
+def _description(named: AnswerTerm | LinkedEntity) -> dict[str, str]:
+    """What tells it from others of its label, where there are any."""
+    return {"description": named.description} if named.description else {}
+
+
 def _link(link: LinkedEntity) -> dict[str, Any]:
+    others = [
+        {"term": str(c.term), "label": c.label, **_description(c), "score": round(c.score, 4), "matched": c.matched}
+        for c in link.candidates
+    ]
     return {
-        "mention": link.mention.text,
-        "start": link.mention.start,
-        "end": link.mention.end,
-        "term": str(link.term),
-        "label": link.label,
-        "score": round(link.score, 4),
-        "matched": link.matched,
-        "candidates": [
-            {"term": str(c.term), "label": c.label, "score": round(c.score, 4), "matched": c.matched}
-            for c in link.candidates
-        ],
-    }
+        "mention": link.mention.text, "start": link.mention.start, "end": link.mention.end, "term": str(link.term),
+        "label": link.label, **_description(link), "score": round(link.score, 4), "matched": link.matched,
+        "candidates": others,
+    }  # fmt: skip

@@ -13,10 +13,11 @@ from kgsparql.decision_tree import DecisionTree, decision_tree
 from kgsparql.errors import EndpointError, InputError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
+from kgsparql.grounding import evidence_labels
+from kgsparql.namesakes import links_told_apart, told_apart
 from kgsparql.retriever import Retriever
 from kgsparql.same_as import resting_on, same_items
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.verification import verify
 
 __all__ = ["MAX_QUESTION_CHARACTERS", "answer", "checked_question", "retrieve"]
@@ -61,7 +62,8 @@ def checked_question(text: str) -> str:
 
 def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
     """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
-    return replace(_retrieved(retriever, session, augment=augment, rerank=rerank), notes=session.told)
+    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    return replace(found, notes=session.told)
 
 
 def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
@@ -76,7 +78,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     :raises EndpointError: if an endpoint does.
     :raises CancelledError: if the session was stopped.
     """
-    found = _retrieved(retriever, session, augment=augment, rerank=rerank)
+    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
     draft, error = _composed(retriever, found, session)
     draft = _resting(draft, found.evidence, session)
     if draft.removed:
@@ -91,13 +93,13 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
-        linked=session.link(),
+        linked=links_told_apart(session),
         grounding=draft.grounding,
         inference=draft.inference,
         tree=draft.tree or _tree(found.evidence, draft, session),
         retriever=retriever.name,
         model="" if session.model is None else session.model.name,
-        labels=session.labels(_terms(found.evidence), owed=True),
+        labels=evidence_labels(found.evidence, session),
         notes=session.told,
         fallbacks=tuple(session.fallbacks),
         removed=draft.removed,
@@ -153,7 +155,7 @@ def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
     """The retrieval with what says that an entity of another graph is one of the question, where anything was found."""
     if not session.same or not len(retrieval.evidence):
         return retrieval
-    terms = [term for same in session.same for term in (same.term, same.hop.triple.predicate, same.other)]
+    terms = [term for same in session.same for term in same.terms]
     items = same_items(session.same, session.labels(terms, owed=True))
     evidence = Evidence([*retrieval.evidence, *items])
     candidates = tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in retrieval.candidates)
@@ -214,7 +216,7 @@ def _tree(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
     """What is drawn where nobody made a tree: what the draft cites, or everything."""
     cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
     drawn = cited if len(cited) else evidence
-    return decision_tree(drawn, session.labels(_terms(drawn), owed=True))
+    return decision_tree(drawn, evidence_labels(drawn, session))
 
 
 def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
@@ -235,13 +237,3 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
     if len(evidence) and draft.sufficient is not False:
         return "answered"
     return "partial" if session.graph.failures else "not_in_graph"
-
-
-def _terms(evidence: Evidence) -> list[Term]:
-    """Every term of the evidence, once, in order."""
-    terms: dict[Term, None] = {}
-    for triple in evidence.triples:
-        for term in (triple.subject, triple.predicate, triple.object):
-            if isinstance(term, IRI | Literal | BlankNode | Triple):
-                terms.setdefault(term)
-    return list(terms)

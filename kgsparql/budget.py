@@ -67,12 +67,14 @@ class Elapsed:
     """What a question that is replayed took when it was recorded, as far as another run would not come to the same.
 
     :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not.
+    :param prepared: queries to prepare it.
     """
 
     seconds: float
     cached_calls: int = 0
     paid_cost: float | None = None
     over_at: tuple[int, int] | None = None
+    prepared: int = 0
 
 
 @dataclass(slots=True)
@@ -82,8 +84,11 @@ class Usage:
     ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions. Of the model calls,
     ``cached_calls`` were answered from the store of exchanges; they count as calls, so that a budget ends a question at
     the same place whether or not somebody asked it before. ``cost`` is of all calls for the same reason; ``paid_cost``
-    is of those that were not answered from the store. Texts that a server embeds are not counted.
+    is of those that were not answered from the store. Texts that a server embeds are not counted. ``prepared`` counts
+    what endpoints were asked before the question itself: what they are, and their labels. It is no part of ``queries``,
+    since whoever asks next finds that done.
 
+    :param is_prepared: what is asked from now on is for the question itself.
     :param replayed: the question is one that was recorded: its time is over where it was then, whatever a clock says.
     :param over_at: as that of :class:`Elapsed`, of this run.
     """
@@ -101,6 +106,8 @@ class Usage:
     started: float = field(default_factory=time.monotonic)
     replayed: Elapsed | None = None
     over_at: tuple[int, int] | None = None
+    prepared: int = 0
+    is_prepared: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -133,11 +140,17 @@ class Usage:
             return None
         return self.cost - self.budget.prices.of(self.cached_prompt_tokens, self.cached_completion_tokens)
 
-    def before_query(self) -> None:
-        """Count a query that is about to be sent.
+    def asked(self) -> None:
+        """Count a query that an endpoint is about to be sent, if it is to prepare the question."""
+        with self._lock:
+            self.prepared += not self.is_prepared
 
+    def before_query(self, *, owed: bool = False) -> None:
+        """Count a query that is about to be sent, whatever becomes of it.
+
+        :param owed: it is sent however little of the budget is left.
         :raises CancelledError: if the question was stopped.
-        :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
+        :raises BudgetExceededError: if a limit is reached; nothing is counted then.
 
         >>> usage = Usage(Budget(max_queries=1))
         >>> usage.before_query(); usage.queries
@@ -146,28 +159,29 @@ class Usage:
         Traceback (most recent call last):
         ...
         kgsparql.errors.BudgetExceededError: budget reached: 1 query
+        >>> usage.before_query(owed=True); usage.queries
+        2
         """
-        self.check()
+        if not owed:
+            self.check()
+        elif self.cancel.is_set():
+            raise CancelledError("stopped")
         with self._lock:
-            if self.budget.max_queries is not None and self.queries >= self.budget.max_queries:
-                raise self._exceeded("queries", self.budget.max_queries, "--max-queries")
+            most = None if owed else self.budget.max_queries
+            if most is not None and self.queries >= most:
+                raise self._exceeded("queries", most, "--max-queries")
             self.queries += 1
 
-    def after_query(self, rows: int) -> None:
+    def after_query(self, rows: int, *, owed: bool = False) -> None:
         """Add the solutions that a query returned.
 
+        :param owed: as for :meth:`before_query`.
         :raises BudgetExceededError: if that is more than the budget holds.
         """
         with self._lock:
             self.rows += rows
-        if self.budget.max_rows is not None and self.rows > self.budget.max_rows:
+        if not owed and self.budget.max_rows is not None and self.rows > self.budget.max_rows:
             raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
-
-    def owed_query(self, rows: int) -> None:
-        """Count a query that is sent whatever the budget says, and its solutions."""
-        with self._lock:
-            self.queries += 1
-            self.rows += rows
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Count a model call that is about to be made, with what it may use.
@@ -253,7 +267,9 @@ class Usage:
 
     def to_json(self, *, reproducible: bool = False) -> dict[str, Any]:
         """Totals as JSON; what differs between runs is null when the output must be the same every time."""
-        took = self.replayed or Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost)
+        took = self.replayed or Elapsed(
+            round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared
+        )
         return {
             "model_calls": self.model_calls,
             "cached_calls": None if reproducible else took.cached_calls,
@@ -263,6 +279,7 @@ class Usage:
             "cost": None if self.cost is None else round(self.cost, 8),
             "paid_cost": None if reproducible or took.paid_cost is None else round(took.paid_cost, 8),
             "queries": self.queries,
+            "prepared": None if reproducible else took.prepared,
             "rows": self.rows,
             "seconds": None if reproducible else took.seconds,
         }

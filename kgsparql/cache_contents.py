@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from kgsparql.cache_files import bytes_of, changed, link_trouble, remove, remove_database, size_of
 from kgsparql.embedding_cache import VECTORS, VectorStore
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.graphs.swapping import partial_path
+from kgsparql.graphs.protocol.other_runs import FOLDER, wants_peace
 from kgsparql.language_model import ABILITIES, KIND
 from kgsparql.recording import QUERY
 from kgsparql.resources import cache_directory
 from kgsparql.terms import printable
 
-__all__ = ["ALL", "CacheContents", "Cleared", "Kept", "size_text"]
+__all__ = ["ALL", "CacheContents", "Cleared", "Kept"]
 
 ALL = "all"
 """Stands for every kind."""
@@ -31,7 +29,12 @@ WHOLE_FILE = "exchanges"
 _VECTORS = "vectors"
 """The kind that vectors of texts are."""
 
-_FOLDERS = {"graphs": "files kept as stores", "labels": "label indexes", "endpoints": "what endpoints are"}
+_FOLDERS = {
+    "graphs": "files kept as stores",
+    "labels": "label indexes",
+    "endpoints": "what endpoints are",
+    FOLDER: "when public endpoints were asked last, and whether they want peace",
+}
 _EXCHANGES = {
     KIND: "replies of language models",
     QUERY: "replies of public endpoints",
@@ -103,8 +106,8 @@ class CacheContents:
 
         :raises StoreError: if the directory cannot be read.
         """
-        folders = sum(_size(entry) for folder in _FOLDERS for entry in self._entries(folder))
-        return folders + _bytes_of(self._file) + _bytes_of(self._vectors)
+        folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
+        return folders + bytes_of(self._file) + bytes_of(self._vectors)
 
     def kept(self) -> list[Kept]:
         """What there is, kind by kind; nothing of a kind of which there is none.
@@ -139,8 +142,6 @@ class CacheContents:
             return self._clear_folder(kind)
         return self._clear_vectors() if kind == _VECTORS else self._clear_exchanges(kind)
 
-    # -- Folders of stores and indexes -----------------------------------------------------------------------------
-
     def _entries(self, folder: str) -> list[Path]:
         """The stores or indexes in a folder, their locks, and what stopped writers left of them."""
         place = self.directory / folder
@@ -153,42 +154,43 @@ class CacheContents:
             raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
 
     def _folder(self, folder: str) -> Kept | None:
-        if trouble := _link_trouble(self.directory / folder):
+        if trouble := link_trouble(self.directory / folder):
             return Kept(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
         entries = [entry for entry in self._entries(folder) if not _is_lock(entry)]
         if not entries:
             return None
         whole = [entry for entry in entries if entry.name == _key(entry)]
-        times = sorted(_changed(entry) for entry in whole) or [""]
-        size = sum(_size(entry) for entry in entries)
+        times = sorted(changed(entry) for entry in whole) or [""]
+        size = sum(size_of(entry) for entry in entries)
         return Kept(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
 
     def _clear_folder(self, folder: str) -> Cleared:
-        if trouble := _link_trouble(self.directory / folder):
+        if trouble := link_trouble(self.directory / folder):
             return Cleared(folder, 0, 0, note=trouble)
         count = size = 0
         failures = []
-        for key in sorted({_key(entry) for entry in self._entries(folder)}):
+        keys = sorted({_key(entry) for entry in self._entries(folder)})
+        waiting = [key for key in keys if folder == FOLDER and wants_peace(self.directory / folder / key)]
+        for key in (key for key in keys if key not in waiting):
             target = self.directory / folder / key
             try:
                 with writer_lock(target):
                     # Looked up with the lock held: a writer may have put it in place in the meantime.
                     for entry in self._entries(folder):
                         if _key(entry) == key and not _is_lock(entry):
-                            removed = _size(entry)
-                            _remove(entry, target)
+                            removed = size_of(entry)
+                            remove(entry, target)
                             count, size = count + (entry == target), size + removed
             except StoreError as error:
                 failures.append(error)
-        return Cleared(folder, count, size, tuple(failures))
-
-    # -- The file of vectors ---------------------------------------------------------------------------------------
+        note = f"kept of {len(waiting)}: they must not be asked yet, and nobody else would know" if waiting else ""
+        return Cleared(folder, count, size, tuple(failures), note)
 
     def _kept_vectors(self) -> list[Kept]:
         what = "vectors of texts"
-        if trouble := _link_trouble(self._vectors):
+        if trouble := link_trouble(self._vectors):
             return [Kept(_VECTORS, what, 0, 0, trouble=trouble)]
-        size = _bytes_of(self._vectors)
+        size = bytes_of(self._vectors)
         try:
             with closing(VectorStore(self._vectors)) as store:
                 found = store.summary()
@@ -198,9 +200,9 @@ class CacheContents:
 
     def _clear_vectors(self) -> Cleared:
         """Remove the vectors, or, where the file cannot be read, the file."""
-        if trouble := _link_trouble(self._vectors):
+        if trouble := link_trouble(self._vectors):
             return Cleared(_VECTORS, 0, 0, note=trouble)
-        before, count, note = _bytes_of(self._vectors), 0, ""
+        before, count, note = bytes_of(self._vectors), 0, ""
         try:
             with closing(VectorStore(self._vectors)) as store:
                 count = store.clear()
@@ -208,30 +210,28 @@ class CacheContents:
             return Cleared(_VECTORS, 0, 0, (error,))
         except StoreError as error:
             try:
-                _remove_database(self._vectors)
+                remove_database(self._vectors)
             except StoreError as failure:
                 return Cleared(_VECTORS, 0, 0, (failure,))
             note = f"removed the file, because it could not be used: {error.message}"
-        return Cleared(_VECTORS, count, max(0, before - _bytes_of(self._vectors)), note=note)
-
-    # -- The file of exchanges -------------------------------------------------------------------------------------
+        return Cleared(_VECTORS, count, max(0, before - bytes_of(self._vectors)), note=note)
 
     def _exchanges(self) -> list[Kept]:
         what = _EXCHANGES[WHOLE_FILE]
-        if trouble := _link_trouble(self._file):
+        if trouble := link_trouble(self._file):
             return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
         try:
             with Exchanges(self._file) as exchanges:
                 found = exchanges.summary()
         except StoreError as error:
-            return [Kept(WHOLE_FILE, what, 0, _bytes_of(self._file), trouble=error.message)]
+            return [Kept(WHOLE_FILE, what, 0, bytes_of(self._file), trouble=error.message)]
         return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
 
     def _clear_exchanges(self, kind: str) -> Cleared:
         """Remove a kind, or, where the file cannot be read, the file: nothing else can be done with it."""
-        if trouble := _link_trouble(self._file):
+        if trouble := link_trouble(self._file):
             return Cleared(kind, 0, 0, note=trouble)
-        before, count, note = _bytes_of(self._file), 0, ""
+        before, count, note = bytes_of(self._file), 0, ""
         try:
             with Exchanges(self._file) as exchanges:
                 count = exchanges.clear(None if kind == WHOLE_FILE else kind)
@@ -241,25 +241,11 @@ class CacheContents:
             if kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
                 return Cleared(kind, 0, 0, (error,))
             try:
-                _remove_database(self._file)
+                remove_database(self._file)
             except StoreError as failure:
                 return Cleared(kind, 0, 0, (failure,))
             note = f"removed the file, with every kind of exchange, because it could not be used: {error.message}"
-        return Cleared(kind, count, max(0, before - _bytes_of(self._file)), note=note)
-
-
-def size_text(size: int) -> str:
-    """A number of bytes for people.
-
-    >>> size_text(999), size_text(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    amount, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if amount < 999.5 or unit == "TB":
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+        return Cleared(kind, count, max(0, before - bytes_of(self._file)), note=note)
 
 
 def _key(entry: Path) -> str:
@@ -269,68 +255,3 @@ def _key(entry: Path) -> str:
 
 def _is_lock(entry: Path) -> bool:
     return entry.suffix == ".lock"
-
-
-def _link_trouble(path: Path) -> str:
-    """What to say of a symbolic link, which is not followed; empty for anything else."""
-    return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file, or of all files in a directory; 0 for what somebody else has just removed."""
-    files = [path] if path.is_symlink() or not path.is_dir() else []
-    for place, _, names in os.walk(path) if not files else ():
-        files += [Path(place, name) for name in names]
-    total = 0
-    for file in files:
-        with suppress(OSError):
-            total += file.lstat().st_size
-    return total
-
-
-def _database_files(file: Path) -> list[Path]:
-    """An SQLite file, and what SQLite keeps beside it while it is in use."""
-    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
-
-
-def _bytes_of(file: Path) -> int:
-    return sum(map(_size, _database_files(file)))
-
-
-def _remove_database(file: Path) -> None:
-    for one in _database_files(file):
-        with _removing(one):
-            one.unlink(missing_ok=True)
-
-
-def _changed(path: Path) -> str:
-    """When a file or directory was last written, as exchanges say it."""
-    try:
-        seconds = path.lstat().st_mtime
-    except OSError:
-        return ""  # somebody else has just removed it
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _remove(entry: Path, target: Path) -> None:
-    """Remove what is at a store's or index's name, or beside it; the caller holds its lock.
-
-    The name is free at once, so that nobody ever opens half of it. What a kill leaves then is named as what a stopped
-    writer leaves, and is removed as that.
-    """
-    with _removing(entry):
-        if entry.is_symlink() or not entry.is_dir():
-            entry.unlink(missing_ok=True)
-            return
-        doomed = entry.rename(partial_path(target)) if entry == target else entry
-        shutil.rmtree(doomed)
-
-
-@contextmanager
-def _removing(path: Path) -> Iterator[None]:
-    """What the file system refuses is an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        hint = "may this user write there? is it open in another program?"
-        raise StoreError(f"{path}: cannot be removed: {error.strerror}", hint=hint, path=str(path)) from error

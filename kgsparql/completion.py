@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import cast
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
-from kgsparql.exploration import statement_values, walk_ends, walk_ways
+from kgsparql.exploration import walk_ends, walk_ways
 from kgsparql.paths import Hop, Walk, Way
-from kgsparql.query import Query
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, local_name
+from kgsparql.statements import read_statements, worded
+from kgsparql.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.verbalising import Line, line_terms, line_text
 from kgsparql.vocabulary import is_mediator
 
@@ -56,7 +57,7 @@ def completed(
     labels = session.labels(end for own in ends if len(own) <= LABELLED for end in own)
     ordered = [_ordered(own, labels) for own in ends]
     ways = walk_ways(session.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)
-    said = statement_values(session.graph, [way.path for own in ways for way in own.items])
+    read_statements([way.path for own in ways for way in own.items], session)
     cuts = [(*own.cuts, *via.cuts) for own, via in zip(found, ways, strict=True)]
     session.note_cuts(cut for own in cuts for cut in own)
     return [
@@ -65,7 +66,6 @@ def completed(
             own,
             via.items,
             session,
-            said=said,
             cuts=cuts_of,
             without_start=len(own) < len(all_named),
             left_out=[end for end in met.items if is_mediator(end)],
@@ -89,14 +89,12 @@ def _item(
     ways: Sequence[Way],
     session: Session,
     *,
-    said: Mapping[Term, Triple],
     cuts: tuple[Cut, ...],
     without_start: bool,
     left_out: Sequence[Term],
 ) -> EvidenceItem:
     """The item of one walk: the first way to each end that is shown.
 
-    :param said: what a statement on a way says, which is cited with it and stands for its name.
     :param left_out: ends that have no name for a reader, which its query leaves out too.
     """
     first: dict[Term, Way] = {}
@@ -104,18 +102,11 @@ def _item(
         first.setdefault(way.path.end, way)
     kept = [first[end] for end in ends if end in first]
     line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
-    passed = {
-        term: Hop(said[term])
-        for way in kept for term in way.path.terms
-        if term in said and said[term].object not in way.path.terms
-    }  # fmt: skip
-    hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
-    hops |= dict.fromkeys(passed.values())
     asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    named = {term: hop.end for term, hop in passed.items() if not is_mediator(hop.end)}
-    labels = session.labels([*line_terms([line]), *asides, *named.values()], owed=True)
-    labels |= {term: f"[{labels[value]}]" for term, value in named.items()}
-    seen = {hop.step for hop in passed.values()}
+    labels, beside = worded(line.ways, session, session.labels([*line_terms([line]), *asides], owed=True))
+    hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
+    hops |= dict.fromkeys(cited.hop for cited in beside)
+    seen = {cited.hop.step for cited in beside}
     told = [
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
         for c in walk.constraints if c.step not in seen
@@ -124,7 +115,7 @@ def _item(
         kind="path",
         text=line_text(line, labels) + (f" (where {' and '.join(told)})" if told else ""),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
-        query=Query.answers(
+        query=walk_queries.answers(
             walk.path,
             walk.start,
             constraints=walk.constraints,

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgsparql.evidence import EvidenceItem
-from kgsparql.paths import Direction, Hop, Step
+from kgsparql.paths import Direction, Hop, Path, Step
 from kgsparql.terms import Term, Triple, printable
+from kgsparql.verbalising import with_statements
 
 __all__ = ["DecisionTree", "Node", "decision_tree"]
 
@@ -93,15 +94,18 @@ def decision_tree(
     roots: dict[Term, _Growing] = {}
     for item in evidence:
         above: dict[int, _Growing] = {}
-        for way in _ways(item):
+        ways = list(_ways(item))
+        paths = [Path(way[0].start, tuple(way)) for way in ways if way]
+        named = with_statements(labels, paths, [cited.triple for cited in item.triples])
+        for way in ways:
             if only:
                 way = _until(way, only)  # noqa: PLW2901
             if not way:
                 continue
-            node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, labels)))
+            node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, named)))
             for hop in way:
                 before = node
-                new = _Growing(_name(hop.end, labels), _name(hop.step.predicate, labels), hop.step.direction)
+                new = _Growing(_name(hop.end, named), _name(hop.step.predicate, named), hop.step.direction)
                 node = node.children.setdefault((hop.step, hop.end), new)
             above[id(before)] = before
             if item.marker not in node.markers:
@@ -134,9 +138,11 @@ def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
     if item.ways:
         yield from (list(way.hops) for way in item.ways)
         return
+    if item.path is not None:
+        yield list(item.path.hops)
+        return
     hops = [cited.hop for cited in item.triples]
-    if item.path is not None or not hops:
-        yield hops
+    if not hops:
         return
     start = hops[0].start
     leads = {hop.end: hop for hop in hops if hop.start == start}

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
-import threading
 import time
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +15,7 @@ from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
 from kgsparql.errors import StoreError, StoreLockedError
+from kgsparql.sqlite_file import Contents, SqliteFile, waiting
 
 __all__ = ["VECTORS", "CachedEmbedder", "KeptVectors", "VectorStore"]
 
@@ -28,13 +25,17 @@ VECTORS = "vectors.sqlite"
 _MOST_BYTES = 512_000_000
 """What is kept at most; of more, the oldest go. A vector of 384 numbers takes about 1.7 kB."""
 
-_VERSION = 1
-_BUSY_S = 2.0
 _BATCH = 500
 _UNIT = 1e-3
 """How far from 1 the length of a vector may be that was not damaged on the disk."""
 
-_SCHEMA = "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB)"
+_CONTENTS = Contents(
+    "vectors",
+    "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);",
+    version=1,
+    again="the vectors are made again",
+    room="clear them: kgsparql cache --clear vectors",
+)
 
 Vector = NDArray[np.float32]
 
@@ -68,97 +69,46 @@ class VectorStore:
     def __init__(self, path: Path, *, most_bytes: int = _MOST_BYTES) -> None:
         self.path = Path(path)
         self.most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._owner = 0
-        self._inherited: list[sqlite3.Connection] = []
+        self._file = SqliteFile(self.path, _CONTENTS)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors that are there, by key; one that was damaged is not."""
-        with self._opened(make=False) as connection:
-            if connection is None:
-                return {}
-            found: dict[bytes, Vector] = {}
-            for batch in (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH)):
-                marks = ",".join("?" * len(batch))
-                rows = connection.execute(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
-                found.update((key, np.frombuffer(numbers, dtype="<f4")) for key, numbers in rows if _is_whole(numbers))
-            return {key: vector for key, vector in found.items() if abs(float(vector @ vector) - 1) < _UNIT}
+        found: dict[bytes, Vector] = {}
+        for batch in (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH)):
+            marks = ",".join("?" * len(batch))
+            rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
+            found.update((key, np.frombuffer(numbers, dtype="<f4")) for key, numbers in rows if _is_whole(numbers))
+        return {key: vector for key, vector in found.items() if abs(float(vector @ vector) - 1) < _UNIT}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors, in the place of earlier ones with these keys."""
         now = int(time.time())
         rows = [(key, now, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
-        with self._opened(make=True) as connection:
-            assert connection is not None  # noqa: S101 - make
-            connection.execute("BEGIN IMMEDIATE")
+        with self._file.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             if _bytes_used(connection) > self.most_bytes:
                 first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
                 connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
-            connection.execute("COMMIT")
 
     def summary(self) -> KeptVectors:
         """What there is."""
-        with self._opened(make=False) as connection:
-            if connection is None:
-                return KeptVectors(0)
-            count, oldest, newest = connection.execute("SELECT count(*), min(made), max(made) FROM vector").fetchone()
-            return KeptVectors(count, _when(oldest), _when(newest)) if count else KeptVectors(0)
+        found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
+        count, *times = found[0]
+        return KeptVectors(count, *map(_when, times)) if count else KeptVectors(0)
 
     def clear(self) -> int:
         """Remove all vectors; how many there were. The file becomes smaller."""
-        with self._opened(make=False) as connection:
+        with self._file.opened() as connection:
             if connection is None:
                 return 0
-            removed = connection.execute("DELETE FROM vector").rowcount
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            removed = waiting(lambda: connection.execute("DELETE FROM vector").rowcount)
+            waiting(lambda: connection.execute("VACUUM"))
+            waiting(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
             return removed
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                _close(self._connection, self._owner)
-                self._connection = None
-
-    @contextmanager
-    def _opened(self, *, make: bool) -> Iterator[sqlite3.Connection | None]:
-        """The connection, for one thread at a time; ``None`` if there is no file and none is to be made."""
-        with self._lock:
-            try:
-                yield self._connected(make=make)
-            except (sqlite3.Error, OSError, ValueError) as error:
-                with_us = self._connection if self._owner == os.getpid() else None
-                if with_us is not None and with_us.in_transaction:
-                    with_us.rollback()
-                raise self._error(error) from error
-
-    def _connected(self, *, make: bool) -> sqlite3.Connection | None:
-        if self._connection is not None and self._owner != os.getpid():
-            self._inherited.append(self._connection)  # a parent's: SQLite forbids to use it, or close it, after a fork
-            self._connection = None
-        if self._connection is None:
-            if not make and not self.path.exists():
-                return None
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _connection(self.path)
-            self._owner = os.getpid()
-            weakref.finalize(self, _close, self._connection, self._owner)
-        return self._connection
-
-    def _error(self, error: Exception) -> StoreError:
-        said, code = f"{self.path}: {error}", getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            return StoreLockedError(said, hint="wait for the other process that uses it", path=str(self.path))
-        if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR} or isinstance(
-            error, ValueError
-        ):
-            hint = "kgsparql cache --clear vectors removes it; it is made again"
-            return StoreError(f"{said}: not a store of vectors", code="E_STORE_CORRUPT", hint=hint, path=str(self.path))
-        hint = "may this user read and write it? KGSPARQL_CACHE_DIR names another directory"
-        return StoreError(said, hint=hint, path=str(self.path))
+        self._file.close()
 
 
 class CachedEmbedder:
@@ -250,44 +200,6 @@ def _keys(name: str, texts: Iterable[str]) -> dict[str, bytes]:
         whole.update(text.encode("utf-8", "surrogatepass"))
         keys[text] = whole.digest()
     return keys
-
-
-def _connection(path: Path) -> sqlite3.Connection:
-    """A connection to a file with our table in it, which is made if the file is new.
-
-    :raises ValueError: for a file of something else.
-    """
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-    try:
-        if _version(connection) != _VERSION:
-            connection.execute("BEGIN IMMEDIATE")  # somebody else may be making the table
-            is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if _version(connection) == 0 and is_empty:
-                connection.execute(_SCHEMA)
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
-            connection.execute("COMMIT")
-            _check_version(connection)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _check_version(connection: sqlite3.Connection) -> None:
-    version = _version(connection)
-    if version != _VERSION:
-        raise ValueError(f"a database of something else, or of another version ({version})")
-
-
-def _close(connection: sqlite3.Connection, owner: int) -> None:
-    if owner == os.getpid():
-        connection.close()
 
 
 def _is_whole(numbers: object) -> bool:

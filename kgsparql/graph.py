@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload, runtime_checkable
 
+from kgsparql.budget import Usage
 from kgsparql.evidence import Source
 from kgsparql.query import Query
 from kgsparql.terms import Term, Triple
@@ -17,13 +18,17 @@ __all__ = [
     "BlankNodeLookup",
     "CutShort",
     "Halving",
+    "InTime",
     "Interruptible",
     "KnowledgeGraph",
     "OpenedGraph",
     "Solution",
     "Solutions",
+    "WithMembers",
     "WithNaming",
+    "members_of",
     "naming_of",
+    "within",
 ]
 
 BOUND = 10_000
@@ -33,6 +38,8 @@ MOST_CUT = 4
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""
+
+_Graph = TypeVar("_Graph", bound="KnowledgeGraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,14 @@ class KnowledgeGraph(Protocol):
         """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
         ...
 
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples.
+
+        True where nobody knows: to count distinct ones is never wrong, and takes twice as long.
+        """
+        ...
+
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT; none at all, and no query sent, when a parameter was bound to no term.
 
@@ -190,11 +205,6 @@ class OpenedGraph(KnowledgeGraph, Protocol):
         ...
 
     @property
-    def may_repeat_triples(self) -> bool:
-        """Whether one triple may be in more than one graph, so that counts must be of distinct triples."""
-        ...
-
-    @property
     def is_remote(self) -> bool:
         """Whether every query goes over a network."""
         ...
@@ -216,6 +226,21 @@ def naming_of(graph: KnowledgeGraph) -> Naming:
 
 
 @runtime_checkable
+class WithMembers(Protocol):
+    """A graph that is made of others."""
+
+    @property
+    def members(self) -> tuple[KnowledgeGraph, ...]:
+        """These, in the order in which they were named; itself alone if it is a single one."""
+        ...
+
+
+def members_of(graph: _Graph) -> tuple[_Graph, ...]:
+    """The graphs that a graph is made of, each asked by itself; the graph alone if it is a single one."""
+    return cast("tuple[_Graph, ...]", graph.members) if isinstance(graph, WithMembers) else (graph,)
+
+
+@runtime_checkable
 class Interruptible(Protocol):
     """A graph whose queries can be given up while they run."""
 
@@ -234,3 +259,20 @@ class Interruptible(Protocol):
     ) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the limits of :meth:`select_within`."""
         ...
+
+
+@runtime_checkable
+class InTime(Protocol):
+    """A graph that can be asked within the time of a question."""
+
+    def within(self, usage: Usage, *, owed: bool = False) -> KnowledgeGraph:
+        """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
+
+        :param owed: it ends only when the question is stopped: an answer owes its reader some things even then.
+        """
+        ...
+
+
+def within(graph: _Graph, usage: Usage, *, owed: bool = False) -> _Graph:
+    """A graph for one question, as :meth:`InTime.within`; as it is, where it cannot be interrupted."""
+    return cast("_Graph", graph.within(usage, owed=owed)) if isinstance(graph, InTime) else graph

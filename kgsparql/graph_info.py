@@ -10,6 +10,7 @@ from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
 from kgsparql.evidence import Cut
 from kgsparql.graph import Interruptible, OpenedGraph, Solutions
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.profiles import profile_of
 from kgsparql.graphs.profiles.wording import endpoint_json
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, PrefixMap, Term
@@ -108,9 +109,8 @@ class _Asked:
         ]
 
     def _select(self, what: str, query: Query) -> Solutions:
-        public = isinstance(self.graph, EndpointGraph) and self.graph.profile.is_public
         try:
-            if public and isinstance(self.graph, Interruptible):
+            if profile_of(self.graph).is_counted_briefly and isinstance(self.graph, Interruptible):
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
                 found = self.graph.select(query)

@@ -126,33 +126,49 @@ class GraphLabels:
 
     def _index_of_members(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
         """The indexes of several graphs as one; a graph whose labels cannot be had does not keep the others back."""
-        from kgsparql.labels.merging import merged_index
+        from kgsparql.labels.joining import federated_index
 
         found: dict[str, LabelIndex] = {}
         failed: dict[str, KgsparqlError] = {}
         gone = {name: error for name, error in graph.errors.items() if isinstance(error, EndpointError)}
-        for member in graph.members:
+        members = {member.name: member for member in graph.members}
+        for name, member in members.items():
             try:
-                if member.name in gone:
-                    raise gone[member.name]  # asking again would only take its time to say less
-                found[member.name] = self.index_of(member, cancel)
+                if name in gone:
+                    raise gone[name]  # asking again would only take its time to say less
+                found[name] = self.index_of(member, cancel)
             except (*GRAPH_FAILED, LimitError) as error:
-                failed[member.name] = error
+                failed[name] = error
         if not found:
             raise next(iter(failed.values()))
         for name, why in failed.items():
+            kept = self._last_known(members[name]) if isinstance(why, GRAPH_FAILED) else None
+            if kept is not None:
+                found[name] = kept
+                self._note(kept.note)
+                continue
             said = why.message if name in why.message else f"{name}: {why.message}"
             self._note(f"{said}; names that only it knows are not found")
-        return merged_index(found)
+        return federated_index({name: found[name] for name in members if name in found})
+
+    def _last_known(self, graph: OpenedGraph) -> LabelIndex | None:
+        """What is kept of the labels of an endpoint that cannot be asked."""
+        from kgsparql.labels.last_known import last_directory, last_known
+
+        if not graph.is_remote:
+            return None
+        directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
+        if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
+            directory = last_directory(graph, cache_directory())
+            directory = None if directory is None else self._adopted(directory)
+        return last_known(graph, directory, self._kept_of(graph), self.embedder)
 
     def _kept_of(self, graph: OpenedGraph) -> KeptLabels:
         """Labels of an endpoint that is not indexed as a whole: a slice of it, and those of earlier answers."""
-        from kgsparql.labels.index import kept_labels
+        from kgsparql.labels.partial import kept_labels
 
         kept = kept_labels(graph, cache_directory())
-        if self._snapshot is None:
-            return kept
-        return type(kept)(self._snapshot.adopted(kept.path.parent, cache_directory()) / kept.path.name)
+        return type(kept)(self._adopted(kept.path.parent) / kept.path.name)
 
     def remember(self, found: Mapping[Term, Label]) -> None:
         """Keep the labels that a question has shown, where not all are indexed; a snapshot stays what it is."""
@@ -179,7 +195,10 @@ class GraphLabels:
     def _directory_of(self, graph: OpenedGraph) -> Path:
         from kgsparql.labels.index import index_directory
 
-        directory = index_directory(graph, cache_directory())
+        return self._adopted(index_directory(graph, cache_directory()))
+
+    def _adopted(self, directory: Path) -> Path:
+        """The place of what is in the cache: there, or in the snapshot."""
         return directory if self._snapshot is None else self._snapshot.adopted(directory, cache_directory())
 
     def described(self) -> str:
@@ -198,7 +217,7 @@ class GraphLabels:
     def build(self, cancel: threading.Event | None = None) -> LabelIndex:
         """Build the whole index, with a vector for each label if there is an embedder."""
         from kgsparql.labels.index import build_label_index
-        from kgsparql.labels.merging import merged_index
+        from kgsparql.labels.joining import federated_index
 
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
@@ -207,7 +226,7 @@ class GraphLabels:
             )
             for graph in graphs
         }
-        return merged_index(built) if len(built) > 1 else built[self.graph.name]
+        return federated_index(built) if len(built) > 1 else built[self.graph.name]
 
     def build_slice(self, classes: Iterable[IRI], *, limit: int, cancel: threading.Event | None = None) -> LabelIndex:
         """Index the labels of the instances of some classes of an endpoint, whose labels are too many to be read.
@@ -216,7 +235,7 @@ class GraphLabels:
         :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
-        from kgsparql.labels.index import build_slice
+        from kgsparql.labels.partial import build_slice
         from kgsparql.labels.slices import read_slice
 
         if not isinstance(self.graph, EndpointGraph):

@@ -12,6 +12,7 @@ from kgsparql.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.evidence import CitedTriple, Evidence
 from kgsparql.replies import Cited, Step, Written, cited, like_markers
 from kgsparql.session import Session
+from kgsparql.statements import with_names
 from kgsparql.terms import Term, normalised, printable
 from kgsparql.verbalising import arrow
 
@@ -83,10 +84,10 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
 
 
-def evidence_labels(evidence: Evidence, session: Session) -> dict[Term, str]:
+def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """A label for every term of the evidence."""
     terms = (term for t in evidence.triples for term in (t.subject, t.predicate, t.object))
-    return session.labels(terms, owed=True)
+    return with_names(evidence, session.labels(terms, owed=True))
 
 
 def _claim(said: Cited, listed: Sequence[str], known: Collection[str]) -> Claim:
@@ -114,6 +115,7 @@ def _step(step: Step, evidence: Evidence, labels: Mapping[Term, str]) -> Inferen
     """
     if step.marker not in evidence:
         return None
+    labels = with_names([evidence[step.marker]], labels)  # as the item says it
     said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
     joins: list[CitedTriple] = []
     for triple in evidence[step.marker].triples:

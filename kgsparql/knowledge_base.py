@@ -64,6 +64,7 @@ class KnowledgeBase(GraphLookups):
     ) -> None:
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self.snapshot = snapshot
+        self._note = note
         self._graph_labels = GraphLabels(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
         )
@@ -232,7 +233,11 @@ class KnowledgeBase(GraphLookups):
             raise InputError(
                 "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
             )
-        return self.linker.find(checked_question(text), limit=limit)
+        linker = self.linker.asking(self.graph)
+        found = linker.find(checked_question(text), limit=limit)
+        for line in linker.notes(found):
+            self._note(line)
+        return found
 
     def info(self, *, shown: int = 10) -> dict[str, Any]:
         """What the graph holds, as a JSON object: sources, triples, named graphs, commonest classes and predicates.

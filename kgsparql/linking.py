@@ -47,6 +47,7 @@ class LinkedEntity:
     :param label: the name it was found by.
     :param score: in [0, 1]; 1 for one that was given.
     :param candidates: what else the same mention may be, the best first.
+    :param description: what tells it from another that is shown under the same label; empty where there is none.
     """
 
     term: IRI
@@ -56,6 +57,7 @@ class LinkedEntity:
     matched: Matched
     mention: Mention
     candidates: tuple[LinkedEntity, ...] = ()
+    description: str = ""
 
 
 class Linker:

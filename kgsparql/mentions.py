@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.embedding import Embedder
-from kgsparql.labels.matching import SAME_STEM, Fit, exact_fit, fit
+from kgsparql.labels.matching import SAME_STEM, Fit, exact_fit, fit, is_begun
 from kgsparql.labels.rows import LabelRow
 from kgsparql.labels.search import LabelSearch, Vocabulary
 from kgsparql.terms import normalised
@@ -25,7 +25,6 @@ MAX_NGRAMS = 20_000
 USUAL_NGRAM = 8
 MAX_WINDOW = 4
 """Content words that are compared with labels by meaning."""
-
 ALTERNATIVE = 0.97
 SCATTERED = 0.95
 PARTIAL = 0.6
@@ -33,6 +32,8 @@ TYPE_WORD = 0.3
 COMMON_WORD = 0.75
 LOWER_CASE = 0.6
 EXACT_CASE = 1.02
+BEGUN = 0.8
+"""The least cosine of a label that goes on where a name ends: to a model, Frank is much like Frankreich."""
 PARENTHESIS = 0.1
 """What it adds that the question also has the words that a label has in a parenthesis: `the album` Thriller."""
 
@@ -58,7 +59,6 @@ class Candidate:
     matched: Matched
     is_type: bool
     language_rank: int
-
     is_common: bool = False
 
     @property
@@ -273,8 +273,11 @@ class Reading:
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
         for row, (cosine, window) in best.items():
             told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
-            found = Fit(frozenset(window), cosine, told * PARTIAL)
-            yield self._candidate(row, found, cosine, vocabulary, "vector")
+            # In a question that gives names a capital, what has none is a word, which may be cut short: `chem`.
+            is_name = not self._small.issuperset(window)
+            is_unlike = cosine < BEGUN and is_name and is_begun([self.tokens[i].text for i in window], row.key)
+            score = cosine * COMMON_WORD if is_unlike else cosine
+            yield self._candidate(row, Fit(frozenset(window), score, told * PARTIAL), score, vocabulary, "vector")
 
     def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
         """One to four content words of one clause, at most two others between, none that an exact label has."""

@@ -119,7 +119,7 @@ class Join:
     def along(
         cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
     ) -> Join:
-        """The walk along a property path, as :meth:`kgsparql.query.Query.walk` asks for it."""
+        """The walk along a property path, as :func:`kgsparql.walk_queries.walk` asks for it."""
         nodes = [f"n{i}" for i in range(len(path) + 1)]
         steps = [Pattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path)]
         asides = [Pattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,8 +34,8 @@ _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: it was, or may have been, made once more."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
-_SHOWN = 2
-"""Recorded commands that are named to who asks for something else."""
+_SHOWN = 420
+"""Characters of the recorded commands that are named to who asks for something else; the first is in any case."""
 
 
 class Recording(Exchanges):
@@ -143,8 +144,7 @@ class Recording(Exchanges):
 
     def all(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every request of a kind, with its reply."""
-        with self._lock, self._translated():
-            connection = self._there()
+        with self._file.opened() as connection:
             if connection is None:
                 return
             keys = connection.execute("SELECT key FROM exchange WHERE kind = ? ORDER BY key", (kind,)).fetchall()
@@ -184,9 +184,10 @@ class Recording(Exchanges):
         place = self.path.parent
         recorded = "the command must be the one that was recorded"
         if self.recorded:
-            more = f", and {len(self.recorded) - _SHOWN:,} more" if len(self.recorded) > _SHOWN else ""
-            shown = "; ".join(printable(command, 160) for command in self.recorded[:_SHOWN])
-            recorded = f"recorded there: kgsparql {shown}{more}"
+            named = [f"kgsparql {command}" for command in self.recorded]
+            count = max(1, sum(length <= _SHOWN for length in accumulate(map(len, named))))
+            more = f", and {len(named) - count:,} more" if len(named) > count else ""
+            recorded = f"recorded there: {'; '.join(printable(own, _SHOWN) for own in named[:count])}{more}"
         return ReplayMissError(
             f"not recorded in {place}: {what or f'a request ({kind})'}",
             hint=f"{recorded}; or record this one too: --record {shlex.quote(str(place))}",

@@ -1,107 +1,233 @@
-"""What several graphs call by different names: pairs that one of them says are the same, shown and never merged."""
+"""What several graphs call by different names: pairs that they say are the same, shown and never merged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 
+from kgsparql.errors import IriError
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.asking import far_end, order_key, union_of
+from kgsparql.exploration.asking import ask_all, far_end, order_key, selected, union_of
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.graph import BOUND, KnowledgeGraph
+from kgsparql.exploration.triples import lookup
+from kgsparql.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.identifiers import Formatter, Identifier, Identifiers
+from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.terms import IRI, Literal, Term, Triple, iri, printable
 from kgsparql.verbalising import path_text
-from kgsparql.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED
+from kgsparql.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
 
 __all__ = ["Same", "resting_on", "same_as", "same_items"]
 
 MAX_SAME = 20
 """Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
 
+MAX_IDENTIFIERS = 1_000
+"""Identifiers of the entities of a question that are looked up; a well-known person has some 250 on Wikidata."""
+
 _PREDICATES = (SAME_AS, EXACT_MATCH)
 
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """That a graph says a term is the same as another, in one direction or the other."""
+    """That graphs say a term is the same as another.
 
-    hop: Hop
+    :param term: the one that was known.
+    :param other: the one that it is the same as.
+    :param path: what says so: one hop between the two, or two by way of an identifier that they share; or, with a
+        ``formatter``, the hop from one of them to its identifier, of which that makes the other.
+    """
+
+    term: IRI
+    other: IRI
+    path: Path
+    formatter: Formatter | None = None
 
     @property
-    def term(self) -> IRI:
-        """The one that was known."""
-        return cast("IRI", self.hop.start)
+    def triples(self) -> tuple[Triple, ...]:
+        """The triples that say it."""
+        return (*self.path.triples, *([] if self.formatter is None else [self.formatter.stated]))
 
     @property
-    def other(self) -> IRI:
-        """The one that it is the same as."""
-        return cast("IRI", self.hop.end)
+    def terms(self) -> tuple[Term, ...]:
+        """The two, and every term of these triples."""
+        return (self.term, self.other, *(term for triple in self.triples for term in _terms(triple)))
 
 
-def same_as(graph: KnowledgeGraph, terms: Iterable[IRI]) -> Found[Same]:
-    """The terms that a graph says are the same as some, and of which it says something else too.
+@dataclass(slots=True)
+class _Beside:
+    """What is said beside the terms that are known.
 
-    By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions. Two queries in all. In lexical order.
+    :param said: that they are the same as others.
+    :param held: the identifiers of each.
+    """
+
+    said: list[Same] = field(default_factory=list)
+    held: dict[IRI, dict[Identifier, Hop]] = field(default_factory=dict)
+    cuts: list[Cut] = field(default_factory=list)
+
+
+def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
+    """The terms that graphs say are the same as some, and of which they say something else too.
+
+    By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions; and by what the graphs declare to be
+    identifiers, where things of two graphs have the same one, or one graph says that it makes an IRI of the other.
+    What several things of one graph have identifies none of them. Three queries in all. In lexical order.
     """
     known = list(dict.fromkeys(terms))
-    pairs = [(term, predicate) for term in known for predicate in _PREDICATES]
-    arms = [
-        Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs).limit(BOUND + 1)
-        for way in ("forward", "inverse")
-    ]
     if not known:
         return Found()
-    met: dict[tuple[Term, Term], Same] = {}
-    for solution in graph.select(union_of(arms)):
-        way, far = far_end(solution)
-        if isinstance(far, IRI) and far not in known:
-            hop = hop_of(solution["entity"], solution["predicate"], far, way)
-            met.setdefault((hop.start, far), Same(hop))
+    identifiers = graph.noise.identifiers
+    beside = _beside(graph.unfiltered(), known, identifiers)
+    met: dict[tuple[IRI, IRI], Same] = {}
+    for same in (*beside.said, *_identified(graph.unfiltered(), known, beside, identifiers)):
+        if same.other not in known:
+            met.setdefault((same.term, same.other), same)
     places = {term: place for place, term in enumerate(known)}
     ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
     others = list(dict.fromkeys(same.other for same in ordered))
-    skip = UNWALKED.union(_PREDICATES)
-    said = {count.entity for count in predicates(graph, others[:BOUND], skip=skip).items} if others else set()
-    others = [other for other in others if other in said]
+    counts = predicates(graph, others[:BOUND], skip=UNWALKED.union(_PREDICATES)).items if others else ()
+    told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
+    others = [other for other in others if other in told]
     taken = set(others[:MAX_SAME])
-    cuts = (Cut("equivalents", MAX_SAME, len(others)),) if len(others) > MAX_SAME else ()
-    return Found(tuple(same for same in ordered if same.other in taken), cuts)
+    cuts = [*beside.cuts, *([Cut("equivalents", MAX_SAME, len(others))] if len(others) > MAX_SAME else [])]
+    return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
+
+
+def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Beside:
+    """What graphs say is the same as the terms that are known, and their identifiers: one query.
+
+    Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
+    """
+    declared = sorted(identifiers.predicates, key=str)
+    are_few = len(declared) * len(known) <= graph.chunk_size
+    named = declared if are_few else [p for p in declared if claim_part(p) is None][: graph.chunk_size // len(known)]
+    pairs = [(term, predicate) for term in known for predicate in (*_PREDICATES, *named)]
+    arms = [
+        Query.load("group_forward").bind_rows(("entity", "predicate"), pairs),
+        Query.load("group_inverse").bind_rows(
+            ("entity", "predicate"), [(term, predicate) for term in known for predicate in _PREDICATES]
+        ),
+        *([] if are_few else [Query.load("plain_values").bind(entity=known)]),
+    ]
+    found = selected(graph, union_of([arm.limit(BOUND + 1) for arm in arms]))
+    beside = _Beside(cuts=[Cut("identifiers", BOUND)] if len(found) > BOUND and not are_few else [])
+    for solution in found:
+        way, far = far_end(solution)
+        term, predicate = solution["entity"], solution["predicate"]
+        if not isinstance(term, IRI) or not isinstance(predicate, IRI) or not isinstance(far, IRI | Literal):
+            continue
+        hop = hop_of(term, predicate, far, way)
+        if predicate in _PREDICATES and isinstance(far, IRI):
+            beside.said.append(Same(term, far, Path(term, (hop,))))
+        elif predicate in identifiers.predicates and way == "forward":
+            beside.held.setdefault(term, {})[predicate, far] = hop
+    return beside
+
+
+def _identified(
+    graph: KnowledgeGraph, known: Sequence[IRI], beside: _Beside, identifiers: Identifiers
+) -> Iterator[Same]:
+    """The pairs that identifiers make; one query, where there are any."""
+    made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
+    for term in known:
+        for identifier, formatter in identifiers.read_back(term):
+            made.setdefault(identifier, []).append((term, formatter))
+    each = [sorted(beside.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
+    wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
+    if len(wanted) > MAX_IDENTIFIERS:
+        beside.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
+        wanted = wanted[:MAX_IDENTIFIERS]
+    holders = _holders(graph, wanted)
+    for identifier in (one for one in wanted if one in holders):
+        theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
+        for term in (term for term in known if identifier in beside.held.get(term, {})):
+            own = beside.held[term][identifier]
+            yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
+            yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.made(identifier))
+        for term, formatter in made.get(identifier, ()):
+            yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
+
+
+def _holders(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
+    """Who has each identifier, those left out that several things of one graph have."""
+    query, size = Query.load("identified"), graph.chunk_size
+
+    def query_of(chunk: Sequence[Identifier], _: int) -> Query:
+        parts = [chunk[at : at + size] for at in range(0, len(chunk), size)]
+        return union_of([query.bind_rows(("predicate", "object"), part) for part in parts])
+
+    asked = ask_all(
+        graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_text(s, "entities")),
+        chunk_size=MAX_IDENTIFIERS,
+    )  # fmt: skip
+    shared = {*asked.over, *(_identifier_of(s) for s in asked.solutions if _text(s, "entities") != "1")}
+    holders: dict[Identifier, set[IRI]] = {}
+    for solution in asked.solutions:
+        identifier = _identifier_of(solution)
+        if identifier not in shared:
+            try:
+                holders.setdefault(identifier, set()).add(iri(_text(solution, "iri")))
+            except IriError:
+                continue  # a server may hold what is none; no triple with it could be cited
+    return holders
+
+
+def _identifier_of(solution: Solution) -> Identifier:
+    return solution["predicate"], solution["object"]  # type: ignore[return-value]
+
+
+def _text(solution: Solution, name: str) -> str:
+    term = solution.get(name)
+    return term.value if isinstance(term, Literal) else ""
 
 
 def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[EvidenceItem]:
-    """An item of evidence for each pair: the triple that says it."""
+    """An item of evidence for each pair: the triples that say it."""
     items = []
     for same in pairs:
-        triple = same.hop.triple
-        row = (triple.subject, triple.predicate, triple.object)
-        path = Path(same.term, (same.hop,))
+        ways = {hop.triple: hop.direction for hop in same.path.hops}
         items.append(
             EvidenceItem(
                 kind="path",
-                text=path_text(path, labels),
-                triples=(CitedTriple(triple, same.hop.direction),),
-                query=Query.load("verify").bind_rows(("subject", "predicate", "object"), [row]),
-                path=path,
+                text=_said(same, labels),
+                triples=tuple(CitedTriple(triple, ways.get(triple, "forward")) for triple in same.triples),
+                query=lookup(same.triples),
+                path=same.path,
+                ways=() if same.formatter is None else (same.path,),
             )
         )
     return items
 
 
+def _said(same: Same, labels: Mapping[Term, str]) -> str:
+    text = path_text(same.path, labels)
+    if same.formatter is None:
+        return text
+    other = same.other if same.path.start == same.term else same.term
+    pattern, name = same.formatter.stated.object, labels.get(other) or str(other)
+    return f"{text}, by {printable(labels.get(pattern) or str(pattern), 120)} the same as {printable(name, 120)}"
+
+
 def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
     """The markers, and those of the items that say why facts about an equivalent are facts about what was asked."""
-    said = {item.triples[0].triple: item.marker for item in evidence if len(item.triples) == 1}
-    of = {marker: _terms(evidence[marker]) for marker in markers if marker in evidence}
+    said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
+    of = {marker: _terms_of(evidence[marker]) for marker in markers if marker in evidence}
     more = [
-        said[same.hop.triple]
+        marker
         for same in pairs
-        if same.hop.triple in said and any(same.other in terms for terms in of.values())
+        if (marker := said.get(frozenset(same.triples))) and any(same.other in terms for terms in of.values())
     ]
     return tuple(dict.fromkeys((*markers, *more)))
 
 
-def _terms(item: EvidenceItem) -> set[Term]:
+def _terms_of(item: EvidenceItem) -> set[Term]:
     return {term for cited in item.triples for term in (cited.triple.subject, cited.triple.object)}
+
+
+def _terms(triple: Triple) -> tuple[Term, ...]:
+    return triple.subject, triple.predicate, triple.object

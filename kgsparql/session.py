@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -16,20 +16,18 @@ from numpy.typing import NDArray
 from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.errors import BudgetExceededError, EndpointError, ModelReplyError
+from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import EntitiesLinked, Event, FallbackUsed
-from kgsparql.exploration import Label, labels, types
-from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.kinds import commonest_kind
 from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import LinkedEntity, Linker, Mention
+from kgsparql.naming import Naming
 from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
 from kgsparql.same_as import Same, same_as
-from kgsparql.telling import Telling, link_notes, missing_notes
-from kgsparql.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.telling import link_notes, missing_notes
+from kgsparql.terms import IRI, Term, local_name, printable
 from kgsparql.verbalising import nested_text
 from kgsparql.words import place_of
 
@@ -41,7 +39,7 @@ _KEPT = "the last model call of the budget is kept for the answer"
 
 
 @dataclass(slots=True, kw_only=True)
-class Session(Telling):
+class Session(Naming):
     """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
 
     A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
@@ -55,7 +53,6 @@ class Session(Telling):
         linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.
     :param passages: of documents that were indexed with the graph, if any were.
-    :param remember: told each label that was asked of the graph.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param same: what one of several graphs says is the same as a linked entity.
     :param random: seeded by the seed and the question.
@@ -72,10 +69,8 @@ class Session(Telling):
     own_words: str = ""
     given: tuple[IRI, ...] = ()
     passages: Passages = field(default_factory=Passages)
-    languages: tuple[str, ...] = ("en",)
     direction: Directions = "both"
     seed: int = 0
-    remember: Callable[[Mapping[Term, Label]], None] = lambda _: None
     rounds: int = 0
     same: tuple[Same, ...] = ()
     random: Random = field(init=False)
@@ -83,8 +78,6 @@ class Session(Telling):
     choose: Chooser = field(init=False)
     _links: tuple[LinkedEntity, ...] | None = None
     _found: tuple[LinkedEntity, ...] | None = None
-    _derived: set[Term] = field(default_factory=set)
-    _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.own_words = self.own_words or self.question
@@ -159,8 +152,11 @@ class Session(Telling):
                     for term in dict.fromkeys(self.given)
                 )  # fmt: skip
             else:
-                self._links = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
-                self._note_links(self._links, mentions)
+                self._links = ()
+                with self.within_budget():
+                    own = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
+                    self._links = own
+                    self._note_links(self._links, mentions)
             self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
             self._links += self._equivalents(self._links)
             self.emit(
@@ -236,55 +232,12 @@ class Session(Telling):
             return mention.start, mention.end
         return place_of(mention.text, self.question) or (-1, -1)
 
-    def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
-        """A label for each term, asked of the graph at most once in this session.
-
-        :param owed: the terms will be shown, so their labels are asked for however little of the budget is left.
-        """
-        wanted = list(dict.fromkeys(terms))
-        missing = [term for term in wanted if term not in self._labels]
-        if missing:
-            try:
-                found = labels(self._graph(owed=owed), missing, languages=self.languages)
-            except EndpointError as error:
-                if not owed:
-                    raise
-                self.lose(error)
-                return {term: self._labels.get(term) or _own_name(term) for term in wanted}
-            self._labels.update({term: label.text for term, label in found.items()})
-            self._derived.update(term for term, label in found.items() if label.derived)
-            self.remember(found)
-        return {term: self._labels[term] for term in wanted}
-
-    def has_label(self, term: Term) -> bool:
-        """Whether the graph itself says what a term is called, as far as :meth:`labels` has asked it."""
-        return term not in self._derived
-
     def score(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
         """How well each candidate fits the question, shape ``(n_candidates,)``.
 
         The mentions that were linked are left out of the question: what is asked weighs more than about whom.
         """
         return wording_scores(self.ranker, self.masked_question, candidates) if candidates else np.zeros(0)
-
-    def _graph(self, *, owed: bool) -> MeteredGraph:
-        return self.graph.unlimited() if owed else self.graph
-
-    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]], *, owed: bool = False) -> list[list[str]]:
-        """What the terms at each place are, in words, for groups of ways of the same length.
-
-        The name of the class that most of the terms at a place have; ``date``, ``number`` or ``text`` for literals.
-
-        :param ways: for each group, ways as terms in order; all ways of a group have the same length.
-        :param owed: as for :meth:`labels`.
-        """
-        terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
-        missing = [term for term in terms if term not in self._types]
-        if missing:
-            found = types(self._graph(owed=owed), missing)
-            self._types.update({term: found.get(term, ()) for term in missing})
-        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
-        return [[commonest_kind(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
         """How well each kind of term fits the kind the question expects, in [0, 1]; 0 where either is not known."""
@@ -333,9 +286,3 @@ class Session(Telling):
             Candidate(i, text, score=float(score), path=p.path)
             for i, (p, text, score) in enumerate(zip(worded, shown, scores, strict=True))
         ]
-
-
-def _own_name(term: Term) -> str:
-    if isinstance(term, IRI):
-        return local_name(term)
-    return term.value if isinstance(term, Literal) else "[]"

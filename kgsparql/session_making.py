@@ -13,7 +13,7 @@ from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
 from kgsparql.errors import CancelledError, NotFoundError
 from kgsparql.events import Numbering
-from kgsparql.graph import OpenedGraph, Solutions
+from kgsparql.graph import OpenedGraph, Solutions, within
 from kgsparql.graph_labels import GraphLabels
 from kgsparql.graph_lookups import entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
@@ -61,23 +61,24 @@ class SessionMaker:
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        graph = self.graph.within(usage) if isinstance(self.graph, EndpointGraph | FederatedGraph) else self.graph
+        asked = self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph
+        graph = within(asked, usage)
         self._prepare(graph, usage, with_labels=not asking.entities)
         if self.is_empty:
             raise NotFoundError(
                 f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
             )
-        linker, ranker = None if asking.entities else self._labels.linker, self._labels.ranker
+        ranker = self._labels.ranker
         if graph is self.graph:
             usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
         given = self._given(asking, graph)
+        usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
+        metered = MeteredGraph(asked, usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers))
         session = Session(
             question=text,
-            graph=MeteredGraph(
-                self._asked(graph), usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers)
-            ),
-            linker=linker,
+            graph=metered,
+            linker=None if asking.entities else self._labels.linker.asking(metered.unfiltered()),
             ranker=ranker,
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,
@@ -107,10 +108,6 @@ class SessionMaker:
             _check_mentioned(graph, term)
         return given
 
-    def _asked(self, view: OpenedGraph) -> OpenedGraph:
-        """What a question asks: its own limits are counted elsewhere, but members that failed it has met."""
-        return self.graph.remembering(view) if isinstance(view, FederatedGraph) else self.graph  # type: ignore[attr-defined]
-
     def _prepare(self, graph: OpenedGraph, usage: Usage, *, with_labels: bool) -> None:
         """Read what a question needs beside its own queries; once, and stopped with the question.
 
@@ -122,6 +119,8 @@ class SessionMaker:
             elif usage.cancel.is_set():
                 raise CancelledError("stopped")
         try:
+            if graph.is_remote:
+                usage.check()  # a replay ends where the recording did, which asked for nothing more then
             if "is_empty" not in self.__dict__:
                 self.__dict__["is_empty"] = _is_empty(graph)
             if "noise" not in self.__dict__:
@@ -140,22 +139,23 @@ def _is_empty(graph: OpenedGraph) -> bool:
 def _noise(graph: OpenedGraph) -> Noise:
     """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
-    A public endpoint is only asked for those if its profile says that it has such; so is one of several.
+    A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
+    nobody described is asked as a file is: the same graph has the same answers wherever it is.
     """
     if not isinstance(graph, FederatedGraph):
         return _own_noise(graph)
     own = graph.each(lambda member, _: _own_noise(member)).values()
     named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
-    return Noise(frozenset(named).union(*(noise.terms for noise in own)))
+    return Noise.together([Noise(frozenset(named)), *own])
 
 
 def _own_noise(graph: OpenedGraph) -> Noise:
     if not isinstance(graph, EndpointGraph):
-        return Noise.of(graph)
+        return Noise.of_dump(graph)
     profile = graph.profile
-    if profile.is_public and not profile.external_ids:
+    if not profile.may_be_searched_for_noise:
         return Noise(frozenset(profile.noise))
-    return Noise.of(graph, profile.noise)
+    return Noise.of(graph, profile.noise) if profile.noise else Noise.of_dump(graph)
 
 
 def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
@@ -28,7 +27,7 @@ from typing import Any, Literal
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.exchanges import EXCHANGES
-from kgsparql.graph import OpenedGraph
+from kgsparql.graph import OpenedGraph, members_of
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.recording import Recording
 
@@ -40,9 +39,6 @@ _TRIPLES = "triples.nq"
 _WAIT_S = 60.0
 _QUESTION = "question"
 """The kind of exchange that tells what a question took."""
-_ARGUMENTS = frozenset({"question", "text", "entity", "start", "end", "sparql", "dataset"})
-"""What a command was asked that is no option of it."""
-_SHORT = {"options": "-O", "kg": "-k", "entities": "-e", "methods": "-r", "model": "-m"}
 _MEASURED = "measured"
 """The kind of whatever else was measured by a clock."""
 
@@ -99,8 +95,8 @@ class Snapshot:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What was recorded, each as it would be typed; of runs that were no command, nothing."""
-        return tuple(dict.fromkeys(_typed(run["command"], run["asked"]) for run in self._runs if "command" in run))
+        """What was recorded, each as it was typed after ``kgsparql``; of runs that were no command, nothing."""
+        return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
     def about_graph(self, graph: OpenedGraph) -> None:
         """Note a graph that is recorded; of one that is replayed see to it that it is the one that was recorded.
@@ -109,8 +105,7 @@ class Snapshot:
 
         :raises SnapshotError: if a local graph has changed.
         """
-        members = getattr(graph, "members", (graph,))
-        prints = {m.name: "" if m.is_remote else m.fingerprint for m in members}
+        prints = {member.name: "" if member.is_remote else member.fingerprint for member in members_of(graph)}
         if not self.is_replay:
             self._add_run(prints)
             return
@@ -162,7 +157,7 @@ class Snapshot:
         :param told: what its answer says of that.
         """
         if not self.is_replay:
-            taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost")}
+            taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
             self.exchanges.settled(_QUESTION, question, asdict(Elapsed(**taken, over_at=usage.over_at)))
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,20 +212,3 @@ class Snapshot:
                 hint="use the kgsparql that wrote it", path=str(path),
             )  # fmt: skip
         return runs
-
-
-def _typed(command: str, asked: Mapping[str, Any]) -> str:
-    """A command as it would be typed.
-
-    >>> _typed("ask", {"question": "Who?", "kg": ["dbpedia"], "options": {"max_hops": 2}, "embedder": "none"})
-    "ask 'Who?' -k dbpedia -O max_hops=2 --embedder none"
-    """
-    words = [command]
-    for name, value in asked.items():
-        several = [f"{k}={v}" for k, v in value.items()] if isinstance(value, Mapping) else value
-        for one in several if isinstance(several, list | tuple) else [several]:
-            if name in _ARGUMENTS:
-                words.append(str(one))
-            elif one is not None:
-                words += [_SHORT.get(name, f"--{name.replace('_', '-')}"), str(one)]
-    return shlex.join(words)

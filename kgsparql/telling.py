@@ -10,9 +10,11 @@ from kgsparql.answer import Fallback
 from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
+from kgsparql.exploration import Side
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking import THRESHOLD, LinkedEntity
-from kgsparql.terms import Term, printable
+from kgsparql.terms import IRI, Term, Triple, printable
+from kgsparql.words import counted
 
 __all__ = ["Telling", "link_notes", "missing_notes"]
 
@@ -27,6 +29,8 @@ class Telling:
     :param notes: lines for the reader of the answer, in the order they came up.
     :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
     :param lost: what was wrong with that graph.
+    :param descriptions: what tells things apart that are shown under the same label.
+    :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     """
 
     graph: MeteredGraph
@@ -35,6 +39,8 @@ class Telling:
     fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
     lost: EndpointError | None = None
+    descriptions: dict[Term, str] = field(default_factory=dict)
+    statements: dict[tuple[IRI, Side], Triple | None] = field(default_factory=dict)
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _labels: dict[Term, str] = field(default_factory=dict)
 
@@ -64,7 +70,7 @@ class Telling:
         reasons = sorted(set(cut))
         more = "; …" if len(reasons) > _REASONS_TOLD else ""
         said = f"{'; '.join(reasons[:_REASONS_TOLD])}{more}"
-        return [f"{self.graph.name} cut {len(cut):,} result{'s' * (len(cut) > 1)}: {said}"] if cut else []
+        return [f"{self.graph.name} cut {counted(len(cut), 'result')}: {said}"] if cut else []
 
     def lose(self, error: EndpointError) -> None:
         """Go on without the graph, and tell the reader once."""
@@ -96,13 +102,17 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[str]:
             rivals = [printable(c.label, 60) for c in link.candidates[:3]]
             among = f", the best connected of those and {'; '.join(rivals)}" if rivals else ""
             yield f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
-        namesakes = [c.term for c in link.candidates if c.label == link.label and c.kind == link.kind]
+        namesakes = [c for c in link.candidates if c.label == link.label and c.kind == link.kind]
         if namesakes:
-            others = ", ".join(map(str, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
+            others = ", ".join(map(_with_description, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
             yield (
-                f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {link.term} is linked, and "
-                f"there are {others}; -e IRI takes one"
+                f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {_with_description(link)} is "
+                f"linked, and there are {others}; -e IRI takes one"
             )
+
+
+def _with_description(entity: LinkedEntity) -> str:
+    return f"{entity.term} ({entity.description})" if entity.description else str(entity.term)
 
 
 def missing_notes(missing: Iterable[tuple[str, Sequence[LinkedEntity]]]) -> Iterator[str]:

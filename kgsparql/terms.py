@@ -26,6 +26,7 @@ __all__ = [
     "PrefixMap",
     "Term",
     "Triple",
+    "as_iri",
     "iri",
     "local_name",
     "normalised",
@@ -62,6 +63,16 @@ def iri(text: str) -> IRI:
     except ValueError as error:
         shown = printable(bare, 80)
         raise IriError(f"not a valid IRI: {shown} ({error})", hint="write it as <http://…> or prefix:name") from error
+
+
+def as_iri(term: Term) -> IRI:
+    """A term that must be an IRI, such as the start of a walk.
+
+    :raises TypeError: if it is none.
+    """
+    if not isinstance(term, IRI):
+        raise TypeError(f"not an IRI: {term}")
+    return term
 
 
 def parsed(text: str) -> Term:

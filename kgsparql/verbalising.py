@@ -6,9 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgsparql.paths import Path, PropertyPath, Step
-from kgsparql.terms import Term, printable
+from kgsparql.terms import Term, Triple, printable
+from kgsparql.vocabulary import claim_part, is_mediator, is_statement
 
-__all__ = ["Line", "arrow", "arrow_text", "line_terms", "line_text", "nested_text", "path_text", "reversed_text"]
+__all__ = [
+    "Line",
+    "arrow",
+    "arrow_text",
+    "line_terms",
+    "line_text",
+    "nested_text",
+    "path_text",
+    "reversed_text",
+    "with_statements",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +55,9 @@ def path_text(path: Path, labels: Mapping[Term, str]) -> str:
     >>> path_text(Path(b, (Hop(Triple(a, p, b), "inverse"),)), {a: "Ann", b: "Bonn", p: "born in"})
     'Bonn ←born in— Ann'
     """
-    parts = [_name(path.start, labels)]
+    parts = [name_of(path.start, labels)]
     for hop in path.hops:
-        parts += [arrow(hop.step, labels), _name(hop.end, labels)]
+        parts += [arrow(hop.step, labels), name_of(hop.end, labels)]
     return " ".join(parts)
 
 
@@ -63,7 +74,7 @@ def line_text(line: Line, labels: Mapping[Term, str], *, shown: int = 12) -> str
     last = arrow(line.path.steps[-1], labels)
     groups: dict[Path, list[str]] = {}
     for way in line.ways[:shown]:
-        groups.setdefault(Path(way.start, way.hops[:-1]), []).append(_name(way.end, labels))
+        groups.setdefault(Path(way.start, way.hops[:-1]), []).append(name_of(way.end, labels))
     parts = []
     before: Path | None = None
     for lead, ends in groups.items():
@@ -98,7 +109,7 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, 
     """
     phrase = kinds[0] or "thing"
     for step, kind in zip(path, kinds[1:], strict=True):
-        name = _name(step.predicate, labels)
+        name = name_of(step.predicate, labels)
         phrase = f"{name} of {phrase}" if step.direction == "forward" else f"{kind or 'thing'} whose {name} is {phrase}"
     return phrase
 
@@ -113,7 +124,7 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
     """
     parts = [kinds[0] or "thing"]
     for step, kind in zip(path, kinds[1:], strict=True):
-        parts += [_name(step.predicate, labels) + (" of" if step.direction == "inverse" else ""), kind or "thing"]
+        parts += [name_of(step.predicate, labels) + (" of" if step.direction == "inverse" else ""), kind or "thing"]
     return " -> ".join(parts)
 
 
@@ -127,9 +138,9 @@ def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term
     """
     steps = list(zip(path, kinds[1:], strict=True))
     names = [
-        _name(step.predicate, labels)
+        name_of(step.predicate, labels)
         if step.direction == "forward"
-        else f"{kind or 'thing'} {_name(step.predicate, labels)}"
+        else f"{kind or 'thing'} {name_of(step.predicate, labels)}"
         for step, kind in reversed(steps)
     ]
     return " of ".join(names)
@@ -141,11 +152,60 @@ def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
     return dict.fromkeys(term for triple in triples for term in (triple.subject, triple.predicate, triple.object))
 
 
+def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: Iterable[Triple]) -> Mapping[Term, str]:
+    """The labels, with one for each statement of a Wikibase on these ways: what it joins that its way does not say.
+
+    That is its value where a way comes from whom it is about, and the other way round; both for one between qualifiers.
+
+    :param triples: in which the statements are joined to whom they are about, and to their values.
+
+    >>> from kgsparql.paths import Hop
+    >>> from kgsparql.terms import IRI, Literal
+    >>> wikidata = "http://www.wikidata.org/"
+    >>> ann, job, it = IRI(wikidata + "entity/Q1"), IRI(wikidata + "entity/Q2"), IRI(wikidata + "entity/statement/q1-a")
+    >>> claim, value, since = (IRI(wikidata + f"prop/{name}") for name in ("P39", "statement/P39", "qualifier/P580"))
+    >>> named = {ann: "Ann", job: "mayor", claim: "position held", since: "since", value: "position held"}
+    >>> said = [Triple(ann, claim, it), Triple(it, value, job)]
+    >>> began = Hop(Triple(it, since, Literal("1999")))
+    >>> for way in (Path(ann, (Hop(said[0]), began)), Path(job, (Hop(said[1], "inverse"), began))):
+    ...     print(path_text(way, with_statements({**named, Literal("1999"): "1999"}, [way], said)))
+    Ann —position held→ [mayor] —since→ 1999
+    mayor ←position held— [Ann] —since→ 1999
+    """
+    sides: dict[Term, list[Triple]] = {}
+    for triple in triples:
+        part = claim_part(triple.predicate)
+        if part is not None and part[0] in {"claim", "statement"}:
+            node, other = (triple.object, triple.subject) if part[0] == "claim" else (triple.subject, triple.object)
+            if is_statement(node) and not is_mediator(other):
+                sides.setdefault(node, []).append(triple)
+    named: dict[Term, str] = {}
+    for way in ways if sides else ():
+        for node in way.terms:
+            if node in sides and node not in named:
+                untold = [triple for triple in dict.fromkeys(sides[node]) if triple not in way.triples]
+                if untold:
+                    named[node] = _joined(node, untold, labels)
+    return {**labels, **named} if named else labels
+
+
+def _joined(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -> str:
+    """A statement by what it joins, in brackets."""
+    about = next((t for t in triples if t.object == node), None)
+    says = next((t for t in triples if t.subject == node), None)
+    if about is not None and says is not None:
+        step = arrow(Step(about.predicate), labels)
+        return f"[{name_of(about.subject, labels)} {step} {name_of(says.object, labels)}]"
+    other = says.object if says is not None else about.subject if about is not None else node
+    return f"[{name_of(other, labels)}]"
+
+
 def arrow(step: Step, labels: Mapping[Term, str]) -> str:
     """A step as an arrow that points the way of the triple, whichever way it is walked."""
-    name = _name(step.predicate, labels)
+    name = name_of(step.predicate, labels)
     return f"—{name}→" if step.direction == "forward" else f"←{name}—"
 
 
-def _name(term: Term, labels: Mapping[Term, str]) -> str:
+def name_of(term: Term, labels: Mapping[Term, str]) -> str:
+    """The label of a term, short enough for a line; what has none is written as it is."""
     return printable(labels.get(term) or str(term), 120)

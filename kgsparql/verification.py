@@ -54,7 +54,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     Of several graphs each is asked, and what is only found in more than one of them gets a query for each.
     """
     triples = evidence.triples
-    parts = [(part.name, _looked_up(triples, part)) for part in graph.members]
+    parts = [(part.name, _looked_up(triples, part.unfiltered())) for part in graph.members]
     looked_up = _together([part for _, part in parts])
     sources = _sources(triples, graph, looked_up)
     kept: list[EvidenceItem] = []

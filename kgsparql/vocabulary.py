@@ -11,17 +11,18 @@ __all__ = [
     "ALTERNATIVE_LABELS",
     "DESCRIPTIONS",
     "EXACT_MATCH",
+    "INSTANCE_OF",
     "LABELS",
     "PICTURES_AND_PAGES",
     "PREDICATE_LABEL_LINKS",
     "RDF_TYPE",
     "SAME_AS",
     "STATEMENT",
-    "SUBCLASS_OF",
     "UNWALKED",
     "Naming",
     "claim_part",
     "is_mediator",
+    "is_statement",
     "statement_value",
 ]
 
@@ -38,7 +39,8 @@ _WIKIBASE = "http://wikiba.se/ontology#"
 _ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
 
 RDF_TYPE = IRI(_RDF + "type")
-SUBCLASS_OF = IRI(_RDFS + "subClassOf")
+INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
+"""What Wikidata says in the place of ``rdf:type``."""
 SAME_AS = IRI(_OWL + "sameAs")
 EXACT_MATCH = IRI(_SKOS + "exactMatch")
 
@@ -169,10 +171,19 @@ def statement_value(claim: IRI) -> IRI:
     return IRI(f"{before}/statement/{name}")
 
 
+def is_statement(term: Term) -> bool:
+    """Whether a term is a statement of a Wikibase.
+
+    >>> is_statement(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_statement(BlankNode("a"))
+    (True, False)
+    """
+    return isinstance(term, IRI) and STATEMENT in term.value
+
+
 def is_mediator(term: Term) -> bool:
     """Whether a term only stands between others, with no name a reader would know: a blank node, or a statement.
 
     >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
     (True, False)
     """
-    return isinstance(term, BlankNode) or (isinstance(term, IRI) and STATEMENT in term.value)
+    return isinstance(term, BlankNode) or is_statement(term)

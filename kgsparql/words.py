@@ -12,6 +12,8 @@ from kgsparql.terms import normalised
 __all__ = [
     "STOP_WORDS",
     "Token",
+    "comma_separated",
+    "counted",
     "is_unspaced",
     "place_of",
     "root",
@@ -179,6 +181,24 @@ def trigrams(key: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=20_000)
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "question"), counted(2000, "question")
+    ('1 question', '2,000 questions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """What stands between the commas of a text; nothing that is empty.
+
+    >>> comma_separated(" mindmap, entity,")
+    ('mindmap', 'entity')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def stem(word: str) -> str:
     """An English word without its commonest endings; other scripts as they are. Only ever compared with other stems.
 

@@ -24,6 +24,7 @@ class RdflibGraph:
     """rdflib as a :class:`KnowledgeGraph`: small data only, and an independent reading of SPARQL."""
 
     name = "rdflib"
+    may_repeat_triples = True
 
     def __init__(self, dataset: rdflib.Dataset, *, chunk_size: int = 1000) -> None:
         self.dataset = dataset
@@ -48,6 +49,8 @@ class RdflibGraph:
 
 class CountingGraph:
     """A graph that keeps the queries it was sent."""
+
+    may_repeat_triples = True
 
     def __init__(self, graph: KnowledgeGraph, *, chunk_size: int | None = None) -> None:
         self.graph = graph

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kgsparql.cli._typed import TypedGroup
 from kgsparql.cli.ask import ask
 from kgsparql.cli.cache import cache
 from kgsparql.cli.doctor import doctor
@@ -21,6 +22,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="kgsparql",
+    cls=TypedGroup,
     help="Ask any RDF graph a question; every claim comes with the triples it rests on and the SPARQL that finds them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -24,11 +24,13 @@ __all__ = [
     "ContextOption",
     "DebugOption",
     "DirectionOption",
+    "EmbedderOption",
     "EncodingOption",
     "InputFormatOption",
     "LangOption",
     "OutputOption",
     "QuietOption",
+    "ReproducibleOption",
     "SkipBadOption",
     "TextOrJsonOption",
     "VerboseOption",
@@ -70,6 +72,10 @@ QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the resul
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Show the steps on stderr; -vv also every query.")
 ]
+EmbedderOption = Annotated[
+    str, typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask.")
+]
+ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
 
@@ -143,8 +149,9 @@ def languages(lang: str) -> tuple[str, ...]:
     :raises InputError: for something that is no language tag.
     """
     from kgsparql.terms import Literal, validated
+    from kgsparql.words import comma_separated
 
-    tags = tuple(tag.strip() for tag in lang.split(",") if tag.strip())
+    tags = comma_separated(lang)
     if not tags:
         raise InputError("--lang is empty", hint="for example --lang en,de")
     for tag in tags:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.answer import Answer, InferenceStep
 from kgsparql.evidence import EvidenceItem
 from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.linking import LinkedEntity
 
 __all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 
@@ -49,8 +52,13 @@ def link_lines(answer: Answer) -> Iterator[str]:
     for link in answer.linked:
         mention = f"{link.mention.text!r} → " if link.mention.text else ""
         close = [c for c in link.candidates if c.score >= _CLOSE * link.score][:3]
-        others = f"; or {', '.join(str(c.term) for c in close)}" if close else ""
-        yield f"{mention}{printable(link.label, 80)} {link.term} ({link.matched} {link.score:.2f}{others})"
+        others = f"; or {', '.join(f'{c.term}{_told_apart(c)}' for c in close)}" if close else ""
+        label = f"{printable(link.label, 80)}{_told_apart(link)}"
+        yield f"{mention}{label} {link.term} ({link.matched} {link.score:.2f}{others})"
+
+
+def _told_apart(link: LinkedEntity) -> str:
+    return f" ({printable(link.description, 80)})" if link.description else ""
 
 
 def fallback_lines(answer: Answer) -> Iterator[str]:
@@ -73,7 +81,8 @@ def cost(answer: Answer) -> str:
     """One line: what came of it, what was looked up again, and what it cost."""
     usage = answer.usage
     seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
-    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')} · {_calls(usage)}"
+    before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
+    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')}{before} · {_calls(usage)}"
     return " · ".join([answer.status, *_checked(answer), counted, *seconds])
 
 

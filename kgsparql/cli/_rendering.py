@@ -130,9 +130,9 @@ def _unsaid(answer: Answer) -> list[str]:
         return []
     said = answer.text.casefold()
     first = answer.answers[:_LISTED]
-    if len(answer.answers) <= _LISTED and all(term.label.casefold() in said for term in first):
+    if len(answer.answers) <= _LISTED and all(term.shown.casefold() in said for term in first):
         return []
-    return [f"{printable(term.label, 120)}  [{', '.join(term.markers)}]" for term in first]
+    return [f"{printable(term.shown, 180)}  [{', '.join(term.markers)}]" for term in first]
 
 
 def _more(answer: Answer) -> str:

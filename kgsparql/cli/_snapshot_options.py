@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgsparql.cli._typed import typed
 from kgsparql.errors import OptionError
 
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["SnapshotOptions"]
 
 _PANEL = "Snapshots"
+
+_VARIABLES = {"kg": ("KGSPARQL_KG", "-k", "--kg"), "embedder": ("KGSPARQL_EMBEDDER", "--embedder")}
+"""What a command was asked that a variable may have said, and the options for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +45,6 @@ class SnapshotOptions:
         ),
     ] = None  # fmt: skip
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether something is to be recorded or replayed."""
-        return self.record is not None or self.replay is not None
-
     @contextmanager
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
         """The snapshot, as long as the ``with`` lasts; ``None`` if neither is wanted.
@@ -61,9 +62,20 @@ class SnapshotOptions:
             return
         from kgsparql.snapshots import Snapshot
 
-        about = {"command": command, "asked": {name: _said(value) for name, value in asked.items()}}
+        told = {name: _said(value) for name, value in asked.items()}
+        about = {"command": command, "asked": told, "typed": _typed(told)}
         with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
             yield snapshot
+
+
+def _typed(told: Mapping[str, Any]) -> str:
+    """The command as it can be typed again, also where the variables that it was given by are not set."""
+    words = typed(leave_out=("--record", "--replay"), shown=lambda word: str(_said(word)))
+    for name, (variable, *options) in _VARIABLES.items():
+        if os.environ.get(variable) and not any(word.startswith(tuple(options)) for word in words):
+            value = told.get(name) or []
+            words += [word for one in (value if isinstance(value, list) else [value]) for word in (options[0], one)]
+    return shlex.join(words)
 
 
 def _said(value: Any) -> Any:

@@ -56,7 +56,7 @@ def cache(
 
 
 def _lines(contents: CacheContents, kept: Iterable[Kept], size: int) -> list[str]:
-    from kgsparql.cache_contents import size_text
+    from kgsparql.cache_files import size_text
 
     lines = [
         f"  {kind.kind:<10} {kind.count:>7,}  {size_text(kind.bytes):>7}  {_when(kind):<24}  {kind.what}"
@@ -93,7 +93,7 @@ def _clear(contents: CacheContents, kinds: Iterable[str], shape: str, output: Pa
 
 
 def _freed(one: Cleared) -> str:
-    from kgsparql.cache_contents import size_text
+    from kgsparql.cache_files import size_text
 
     if not (one.count or one.bytes):
         return f"{one.kind}: nothing removed"

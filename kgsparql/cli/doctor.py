@@ -31,10 +31,7 @@ def doctor(
         str | None,
         typer.Option("--base-url", metavar="URL", help="OpenAI-compatible server. Default: OPENAI_BASE_URL."),
     ] = None,
-    embedder: Annotated[
-        str,
-        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
-    ] = "auto",
+    embedder: c.EmbedderOption = "auto",
     quick: Annotated[
         bool, typer.Option("--quick", help="Do not load the embedding model, which takes seconds.")
     ] = False,

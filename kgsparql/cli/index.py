@@ -11,6 +11,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import OptionError
+from kgsparql.words import counted
 
 if TYPE_CHECKING:
     from kgsparql.passage_building import IndexedTexts
@@ -46,10 +47,7 @@ def index(
     passage_tokens: Annotated[
         int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
     ] = 200,
-    embedder: Annotated[
-        str,
-        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
-    ] = "auto",
+    embedder: c.EmbedderOption = "auto",
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
@@ -84,12 +82,8 @@ def _tell(graph: GraphOptions, texts: IndexedTexts) -> None:
         graph.say(f"left out {len(texts.skipped) - _TOLD:,} more files")
     done = "indexed" if texts.changed else "unchanged:"
     graph.say(
-        f"{done} {_many(texts.documents, 'document')}, {_many(texts.passages, 'passage')} that mention entities "
-        f"{_many(texts.mentions, 'time')}"
+        f"{done} {counted(texts.documents, 'document')}, {counted(texts.passages, 'passage')} that mention entities "
+        f"{counted(texts.mentions, 'time')}"
     )
     if not texts.mentions:
         graph.say("no label of the graph is in these documents: they will not be found")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

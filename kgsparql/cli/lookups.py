@@ -36,10 +36,7 @@ def find(
     snapshots: SnapshotOptions,
     text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
     limit: LimitOption = 10,
-    embedder: Annotated[
-        str,
-        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
-    ] = "auto",
+    embedder: c.EmbedderOption = "auto",
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",

@@ -50,7 +50,7 @@ def query(
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
-    from kgsparql.graphs import groups_of, names_endpoint, open_embedded
+    from kgsparql.graphs import groups_of, names_endpoint
     from kgsparql.user_query import FORMATS, check, serialise
 
     named = graph.sources
@@ -61,15 +61,12 @@ def query(
     if text == "-" and "-" in named:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     text = _read(text)
-    if snapshots.is_wanted and not names_endpoint(named):
-        raise OptionError("--record and --replay: a query to a local graph asks nobody else", hint="leave it out")
     with (
         c.progress(quiet=graph.quiet) as shown,
         snapshots.opened(graph.say, "query", sparql=text, kg=named) as snapshot,
     ):
-        # The worker cannot read our stdin: what comes from there is read here and sent to it.
         remote = _endpoint(graph, snapshot) if names_endpoint(named) else None
-        piped = open_embedded(named, progress=shown, notes=graph.say, **graph.reading) if "-" in named else None
+        piped = None if remote is not None else _piped(graph, snapshot, shown)
         declared = _declared(graph) if piped is None else piped.prefixes
         prefixes = PrefixMap.default().merged(declared)
         checked = check(text, prefixes=prefixes)
@@ -96,6 +93,23 @@ def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
     if snapshot is not None:
         snapshot.about_graph(opened)
     return opened
+
+
+def _piped(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress) -> OxigraphGraph | None:
+    """What comes from stdin, which the worker cannot read: it is read here, and sent to it.
+
+    A snapshot has nothing of a local graph but its hash, for which it is opened here whatever it is.
+    """
+    from kgsparql.graphs import open_embedded
+
+    is_piped = "-" in graph.sources
+    if not is_piped and snapshot is None:
+        return None
+    notes = graph.say if is_piped else None  # else the worker says them
+    opened = open_embedded(graph.sources, progress=shown, notes=notes, **graph.reading)
+    if snapshot is not None:
+        snapshot.about_graph(opened)
+    return opened if is_piped else None
 
 
 @contextmanager

@@ -12,7 +12,9 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
+from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.terms import printable
+from kgsparql.words import counted
 
 __all__ = ["info", "load"]
 
@@ -55,6 +57,7 @@ def load(
 @with_groups
 def info(
     graph: GraphOptions,
+    snapshots: SnapshotOptions,
     form: c.TextOrJsonOption = None,
     output: c.OutputOption = None,
     lang: c.LangOption = "en",
@@ -65,9 +68,10 @@ def info(
     """
     shape = c.two_formats(form, output)
     told = []
-    for one in graph.one_by_one():
-        with one.opened(languages=c.languages(lang)) as knowledge:
-            told.append(knowledge.info())
+    with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
+        for one in graph.one_by_one():
+            with one.opened(languages=c.languages(lang), snapshot=snapshot) as knowledge:
+                told.append(knowledge.info())
     if shape == "json":
         c.write(json.dumps(told if len(told) > 1 else told[0], ensure_ascii=False, indent=2), output)
         return
@@ -106,4 +110,4 @@ def _of_endpoint(told: dict[str, Any] | None, name: str) -> list[str]:
 
 
 def _skipped(count: int) -> str:
-    return f"{count:,} bad statement{'' if count == 1 else 's'} skipped"
+    return f"{counted(count, 'bad statement')} skipped"

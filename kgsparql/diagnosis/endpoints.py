@@ -67,7 +67,7 @@ def _contact(graph: EndpointGraph) -> Iterator[Check]:
     contact = checked_contact(graph.url, needed=False)
     if contact:
         yield Check("contact", "ok", f"requests say how to reach you: {contact}")
-    elif graph.profile.is_public:
+    elif graph.profile.wants_contact:
         hint = f"export {CONTACT_VARIABLE}=you@example.org"
         yield Check("contact", "absent", "requests do not say how to reach you, which may get them refused", hint)
 

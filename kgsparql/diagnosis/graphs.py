@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.cache_contents import size_text
+from kgsparql.cache_files import size_text
 from kgsparql.diagnosis.checks import Check, attempted, failed
 from kgsparql.diagnosis.endpoints import endpoint_checks
 from kgsparql.errors import IndexStaleError, InputError, KgsparqlError, NotFoundError, StoreError, StoreLockedError

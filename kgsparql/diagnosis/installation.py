@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kgsparql.cache_contents import CacheContents, size_text
+from kgsparql.cache_contents import CacheContents
+from kgsparql.cache_files import size_text
 from kgsparql.diagnosis.checks import Check, attempted
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgsparql.answer import Answer
+from kgsparql.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
+from kgsparql.evidence import EvidenceItem
+from kgsparql.linking import LinkedEntity
 from kgsparql.terms import Term
 
 __all__ = ["Given", "Item", "Link", "Measured", "Record", "is_lost"]
@@ -157,37 +159,9 @@ class Record:
             grounding=answer.grounding,
             text=answer.text,
             ranked=answer.is_ranked,
-            answers=tuple(
-                Given(
-                    "" if answer.grounding == "model" else str(a.term), a.label, round(a.score, 6), a.markers,
-                    degrees.get(a.term),
-                )
-                for a in answer.answers
-            ),
-            evidence=tuple(
-                Item(
-                    marker=item.marker,
-                    kind=item.kind,
-                    text=item.text,
-                    score=round(item.score, 6),
-                    triples=tuple(
-                        (str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples
-                    ),
-                    verified=tuple(c.verified for c in item.triples),
-                    ends=tuple(map(str, item.ends)),
-                    cuts=tuple(map(str, item.cuts)),
-                    query=item.query.text,
-                    is_cited=item.marker in answer.cited,
-                )
-                for item in answer.evidence
-            ),
-            linked=None if not links else tuple(
-                Link(
-                    str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6),
-                    tuple(str(other.term) for other in link.candidates),
-                )
-                for link in answer.linked
-            ),
+            answers=tuple(_given(a, answer.grounding, degrees) for a in answer.answers),
+            evidence=tuple(_evidence(item, answer.cited) for item in answer.evidence),
+            linked=tuple(map(_link, answer.linked)) if links else None,
             chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             removed=answer.removed,
@@ -252,6 +226,32 @@ def is_lost(error: KgsparqlError) -> bool:
 _USAGE = (
     "model_calls", "rounds", "prompt_tokens", "completion_tokens", "cost", "paid_cost", "queries", "rows", "seconds",
 )  # fmt: skip
+
+
+def _given(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> Given:
+    term = "" if grounding == "model" else str(answer.term)
+    return Given(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
+
+
+def _evidence(item: EvidenceItem, cited: Collection[str]) -> Item:
+    triples = [c.triple for c in item.triples]
+    return Item(
+        marker=item.marker,
+        kind=item.kind,
+        text=item.text,
+        score=round(item.score, 6),
+        triples=tuple((str(t.subject), str(t.predicate), str(t.object)) for t in triples),
+        verified=tuple(c.verified for c in item.triples),
+        ends=tuple(map(str, item.ends)),
+        cuts=tuple(map(str, item.cuts)),
+        query=item.query.text,
+        is_cited=item.marker in cited,
+    )
+
+
+def _link(link: LinkedEntity) -> Link:
+    others = tuple(str(other.term) for other in link.candidates)
+    return Link(str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6), others)
 
 
 def _item(data: Mapping[str, Any]) -> Item:

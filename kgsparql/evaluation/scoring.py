@@ -17,6 +17,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.evaluation.statistics import Places, Values
 from kgsparql.terms import printable
+from kgsparql.words import comma_separated
 
 __all__ = [
     "ALWAYS",
@@ -119,7 +120,7 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
     :param text: with those that compare sentences, which take a model of their own.
     :raises OptionError: for a name that is none.
     """
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = list(comma_separated(names))
     for name in wanted:
         if name not in METRICS and name != "all":
             raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")

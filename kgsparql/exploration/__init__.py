@@ -3,20 +3,24 @@
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
-from kgsparql.exploration.mediators import mediated_paths, statement_values
+from kgsparql.exploration.mediators import Side, mediated_paths, statement_sides, untold_sides
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
+from kgsparql.exploration.telling_apart import Described, described
 from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
 
 __all__ = [
+    "Described",
     "Found",
     "Label",
     "NeighbourGroup",
     "PredicateCount",
     "PredicatePath",
+    "Side",
     "Text",
     "by_label",
+    "described",
     "follow",
     "labels",
     "mediated_paths",
@@ -26,9 +30,10 @@ __all__ = [
     "predicate_paths",
     "predicates",
     "shortest_paths",
-    "statement_values",
+    "statement_sides",
     "texts",
     "types",
+    "untold_sides",
     "walk_ends",
     "walk_ways",
     "walks",

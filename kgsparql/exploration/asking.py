@@ -8,25 +8,23 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
-from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions, naming_of
 from kgsparql.paths import Direction
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
+from kgsparql.vocabulary import LABELS
 
 __all__ = [
-    "FAR",
     "Asked",
     "ask_all",
     "entities_of",
     "far_end",
     "order_key",
     "selected",
+    "skipped_in",
     "skipping",
     "union_of",
 ]
-
-FAR: dict[Direction, str] = {"forward": "object", "inverse": "subject"}
-"""The variable that holds the other term of a triple, which also says how the triple was walked."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -134,6 +132,12 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
         else:
             raise InputError(f"not an IRI: {printable(str(term), 80)}", hint="start from the term it describes")
     return list(found)
+
+
+def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
+    """The predicates to skip; where those are among them that most graphs name things by, this graph's own as well."""
+    skipped = frozenset(skip)
+    return skipped.union(naming_of(graph).labels) if skipped.issuperset(LABELS) else skipped
 
 
 def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import ask_all, entities_of, skipping, union_of
+from kgsparql.exploration.asking import ask_all, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.found import Found, PredicateCount
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Step, directions
@@ -30,7 +30,8 @@ def predicates(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    arms = [skipping(Query.load(f"counts_{way}"), "predicate", skip) for way in directions(direction)]
+    skipped = skipped_in(graph, skip)
+    arms = [skipping(Query.load(f"counts_{way}"), "predicate", skipped) for way in directions(direction)]
     asked = ask_all(
         graph,
         lambda chunk, _: union_of([arm.bind(entity=chunk) for arm in arms]),
@@ -53,8 +54,7 @@ def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
 
     A triple that is in several named graphs counts once.
     """
-    # A wrapped graph may not say whether it repeats triples; then distinct ones are counted, which takes twice as long.
-    kind = "_distinct" if getattr(graph, "may_repeat_triples", True) else ""
+    kind = "_distinct" if graph.may_repeat_triples else ""
     found = graph.select(Query.load(f"index_predicates{kind}"))
     counts = {p: _integer(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))

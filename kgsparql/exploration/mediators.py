@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import cast
+from typing import Literal as OneOf
+from typing import TypeAlias, cast
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import ask_all, far_end, skipping, union_of
+from kgsparql.exploration.asking import ask_all, far_end, skipped_in, skipping, union_of
 from kgsparql.graph import KnowledgeGraph, Solution
 from kgsparql.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term, Triple
-from kgsparql.vocabulary import claim_part, is_mediator, statement_value
+from kgsparql.vocabulary import claim_part, is_mediator, is_statement, statement_value
 
-__all__ = ["hop_of", "mediated_paths", "statement_values"]
+__all__ = ["Side", "hop_of", "mediated_paths", "statement_sides", "untold_sides"]
 
 Group = tuple[IRI, Step]
+
+Side: TypeAlias = OneOf["subject", "value"]
+"""Of a statement: whom it is about, or what it says."""
 
 
 def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
@@ -35,7 +39,7 @@ def mediated_paths(
     :param nested: whether a path that ends at a blank node again is a cut.
     :return: the paths of each group; and a cut for each group that has too many.
     """
-    skipped = frozenset(skip)
+    skipped = skipped_in(graph, skip)
     wanted = list(dict.fromkeys(groups))
     onward = directions(direction)
     found: dict[Group, list[Path]] = {group: [] for group in wanted}
@@ -63,33 +67,56 @@ def mediated_paths(
     return found, cuts
 
 
-def statement_values(graph: KnowledgeGraph, paths: Iterable[Path]) -> dict[Term, Triple]:
-    """What each statement of a Wikibase that these paths go through to a qualifier, or come from one, says itself.
+def untold_sides(paths: Iterable[Path]) -> dict[tuple[IRI, Side], IRI | None]:
+    """What these paths do not say of the statements of a Wikibase that they go through: whom one is about, its value.
 
-    :return: the triple from the statement to its value; none for one that says there is no value.
+    :return: for each side of a statement that a path lacks the predicate that joins them, where the path tells it.
     """
-    wanted = dict.fromkeys(
-        (node, predicate)
-        for path in paths
-        for before, after in pairwise(path.hops)
-        if isinstance(node := before.end, IRI) and is_mediator(node)
-        and (predicate := _value_predicate(before.triple.predicate, after.triple.predicate)) is not None
-    )  # fmt: skip
-    found: dict[Term, Triple] = {}
-    rows = list(wanted)
-    for start in range(0, len(rows), graph.chunk_size):
-        chunk = rows[start : start + graph.chunk_size]
-        query = Query.load("group_forward").bind_rows(("entity", "predicate"), chunk).limit(2 * len(chunk))
+    wanted: dict[tuple[IRI, Side], IRI | None] = {}
+    for path in paths:
+        for before, after in pairwise(path.hops):
+            node = before.end
+            if not isinstance(node, IRI) or not is_statement(node):
+                continue
+            parts = {part[0]: p for p in (before.triple.predicate, after.triple.predicate) if (part := claim_part(p))}
+            if "claim" not in parts:
+                wanted.setdefault((node, "subject"), None)
+            if "statement" not in parts:
+                value = statement_value(parts["claim"]) if "claim" in parts else None
+                wanted[node, "value"] = wanted.get((node, "value")) or value
+    return wanted
+
+
+def statement_sides(
+    graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, Side], IRI | None]
+) -> dict[tuple[IRI, Side], Triple]:
+    """The triples that join statements of a Wikibase to whom they are about and to their values; one query for each.
+
+    :param wanted: as :func:`untold_sides` gives them.
+    :return: the triple of each; none for one that says there is no value.
+    """
+    found: dict[tuple[IRI, Side], Triple] = {}
+    nodes = [node for node, side in wanted if side == "subject"]
+    for start in range(0, len(nodes), graph.chunk_size):
+        chunk = nodes[start : start + graph.chunk_size]
+        for solution in graph.select(Query.load("neighbours_inverse").bind(entity=chunk).limit(10 * len(chunk))):
+            node, claim = solution["entity"], solution["predicate"]
+            part = claim_part(claim) if isinstance(claim, IRI) else None
+            if isinstance(node, IRI) and part is not None and part[0] == "claim":
+                found.setdefault((node, "subject"), hop_of(node, claim, solution["subject"], "inverse").triple)
+    pairs = []
+    for (node, side), predicate in wanted.items():
+        about = found.get((node, "subject"))
+        own = predicate if about is None else statement_value(about.predicate)
+        if side == "value" and own is not None:
+            pairs.append((node, own))
+    for start in range(0, len(pairs), graph.chunk_size):
+        rows = pairs[start : start + graph.chunk_size]
+        query = Query.load("group_forward").bind_rows(("entity", "predicate"), rows).limit(2 * len(rows))
         for solution in graph.select(query):
             triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
-            found.setdefault(solution["entity"], triple)
+            found.setdefault((triple.subject, "value"), triple)  # type: ignore[arg-type]
     return found
-
-
-def _value_predicate(*predicates: IRI) -> IRI | None:
-    """Which predicate leads from a statement to its value, if of these two one leads to it and one to a qualifier."""
-    parts = {part[0]: predicate for predicate in predicates if (part := claim_part(predicate)) is not None}
-    return statement_value(parts["claim"]) if parts.keys() == {"claim", "qualifier"} else None
 
 
 def _path(solution: Solution) -> tuple[Group, Path]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import ask_all, entities_of, order_key
+from kgsparql.exploration.asking import ask_all, entities_of, order_key, skipped_in
 from kgsparql.exploration.counting import step_key
 from kgsparql.exploration.found import Found, NeighbourGroup
 from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, groups_of, hub_groups
@@ -39,7 +39,7 @@ def neighbours(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    chosen = Selection.of(starts, steps, direction=direction, skip=frozenset(skip))
+    chosen = Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
     if not chosen.ways:
         return Found()
     asked = ask_all(

@@ -11,7 +11,7 @@ from kgsparql.exploration.asking import entities_of, order_key
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found, NeighbourGroup, PredicateCount
 from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import KnowledgeGraph, members_of
 from kgsparql.paths import Directions, PropertyPath, Step
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import UNWALKED, is_mediator
@@ -129,7 +129,7 @@ def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCou
 
     One triple in several graphs that are asked as one counts several times.
     """
-    most = len(getattr(graph, "members", ()))
+    most = len(members_of(graph))
     doubtful: dict[IRI, list[Step]] = {}
     for path, before, count in _longer(level, counts):
         if 1 < count.count <= most and len(before) == 1 and _goes_back(path, count.step):

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.evidence import Cut
-from kgsparql.exploration.asking import entities_of, far_end, order_key, selected, union_of
+from kgsparql.exploration.asking import entities_of, far_end, order_key, selected, skipped_in, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
@@ -61,7 +61,8 @@ def shortest_paths(
     if near.end == far.end:
         return Found((Path(start),))
     enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
-    met, complete, cuts = _meet(graph, near, far, Rules(frozenset(skip), hub_limit), max_hops=max_hops, enough=enough)
+    rules = Rules(skipped_in(graph, skip), hub_limit)
+    met, complete, cuts = _meet(graph, near, far, rules, max_hops=max_hops, enough=enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
         return Found((), tuple(dict.fromkeys(cuts)))

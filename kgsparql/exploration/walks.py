@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
+from kgsparql import walk_queries
 from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import entities_of, order_key, selected, union_of
 from kgsparql.exploration.found import Found
@@ -30,7 +31,7 @@ def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, l
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
     """Every term that each walk leads to, the start too, in the order of their text; one query for 50 walks."""
     arms = [
-        Query.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
+        walk_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
     solutions, complete = _asked(graph, arms, lambda _: ("n0", "end"))
@@ -83,7 +84,9 @@ def walk_ways(
     :param limit: ways of each walk.
     """
     arms = [
-        Query.walk_triples(walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i)
+        walk_queries.walk_triples(
+            walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i
+        )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in _chunks(own, graph.chunk_size)
     ]

@@ -5,23 +5,25 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kgsparql.budget import Usage
-from kgsparql.errors import EndpointTimeoutError, KgsparqlError
+from kgsparql.errors import KgsparqlError
 from kgsparql.evidence import Source
 from kgsparql.exchanges import Exchanges
 from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.probing import Probe
+from kgsparql.graphs.protocol.channel import Channel, Limits
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S
-from kgsparql.graphs.protocol.named_graphs import NamedGraphs, Seen, is_about_the_query
-from kgsparql.graphs.protocol.request import Address, Form, Reply, Sender, Sent
+from kgsparql.graphs.protocol.named_graphs import is_about_the_query
+from kgsparql.graphs.protocol.request import Address, Form, Reply, SparqlRequest
+from kgsparql.graphs.question_time import QuestionTime
 from kgsparql.query import Query
 from kgsparql.recording import Recording
 from kgsparql.terms import Literal
@@ -50,7 +52,8 @@ class EndpointGraph:
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
-    :param profile: how it is to be asked.
+    :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``UNKNOWN`` it is asked without
+        the manners that a public service wants.
     :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
         ends with the question's time, or after two minutes. ``None``: what its profile says, and a little for the way;
         30 s if it says nothing.
@@ -72,7 +75,7 @@ class EndpointGraph:
         url: str,
         *,
         name: str | None = None,
-        profile: EndpointProfile = UNKNOWN,
+        profile: EndpointProfile | None = None,
         timeout_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
@@ -80,25 +83,24 @@ class EndpointGraph:
     ) -> None:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
-        self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording))
+        profile = known_endpoints().at(url) if profile is None else profile
+        self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording), now=self._now)
         self.timeout_s = _time_of(profile) if timeout_s is None else timeout_s
-        self._max_bytes = max_bytes
-        self._note = note
-        self._exchanges = exchanges
-        who = (self._address.target, self._address.user, self._address.password)
-        self._asker = exchanges.asker(self.url, *who) if isinstance(exchanges, Recording) else 0
-        self._usage: Usage | None = None
+        self._recording = exchanges if isinstance(exchanges, Recording) else None
+        self._question: QuestionTime | None = None
         self._found = _Found()
-        self._named_graphs = NamedGraphs(self.name, self.url, note)
+        self._channel = Channel(self._address, self.name, self.probe, max_bytes, exchanges, note)
         self.prefixes: dict[str, str] = {}
 
-    def within(self, usage: Usage) -> EndpointGraph:
+    def within(self, usage: Usage, *, owed: bool = False) -> EndpointGraph:
         """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
         Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
+
+        :param owed: it ends only when the question is stopped.
         """
         view = copy.copy(self)
-        view._usage = usage  # noqa: SLF001 - its own
+        view._question = QuestionTime(usage, owed)  # noqa: SLF001 - its own
         return view
 
     @property
@@ -148,17 +150,22 @@ class EndpointGraph:
             return self._today()
 
     def _today(self) -> str:
-        """The date; in a replay that of the recording."""
-        told = {"date": datetime.now(UTC).date().isoformat()}
-        if isinstance(self._exchanges, Recording):
-            told = self._exchanges.settled("date", {"endpoint": self.url}, told)
-        return told["date"]
+        return self._as_recorded("date", datetime.now(UTC).date().isoformat())
+
+    def _now(self) -> str:
+        return self._as_recorded("time", datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def _as_recorded(self, what: str, said: str) -> str:
+        """What a clock says; in a replay what it said in the recording."""
+        if self._recording is None:
+            return said
+        return str(self._recording.settled(what, {"endpoint": self.url}, {what: said})[what])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know: named graphs that queries do not see."""
-        with self._time_of_question(self.timeout_s + MAX_WAIT_S, None) as (within, cancel):
-            found = self._seen(self.timeout_s, within, cancel).note
+        with self._limited(self.timeout_s, None, None) as limits:
+            found = self._channel.looked_round(limits).note
         return (found,) if found else ()
 
     @property
@@ -197,9 +204,8 @@ class EndpointGraph:
 
         if query.empty:
             return Solutions()
-        reply, sent = self._asked(query, "SELECT", timeout_s, cancel)
-        with self._told_whose_time():
-            return solutions(reply, sent)
+        with self._limited(None, timeout_s, cancel) as limits:
+            return solutions(*self._channel.send(query, "SELECT", limits))
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
@@ -207,7 +213,10 @@ class EndpointGraph:
         """As :meth:`ask`, with the limits of :meth:`select_within`."""
         from kgsparql.graphs.protocol.results import boolean
 
-        return False if query.empty else boolean(*self._asked(query, "ASK", timeout_s, cancel))
+        if query.empty:
+            return False
+        with self._limited(None, timeout_s, cancel) as limits:
+            return boolean(*self._channel.send(query, "ASK", limits))
 
     def source(self, named_graph: str | None) -> Source:
         """How to cite a named graph, or the default graph (``None``)."""
@@ -221,7 +230,7 @@ class EndpointGraph:
         name: str,
         timeout_s: float | None = None,
         cancel: threading.Event | None = None,
-    ) -> tuple[Reply, Sent]:
+    ) -> tuple[Reply, SparqlRequest]:
         """What the endpoint replies to a query that is known to be one, over the union of its graphs.
 
         :param timeout_s: instead of the graph's own, and for waiting, too.
@@ -229,108 +238,25 @@ class EndpointGraph:
         :raises CancelledError: if ``cancel`` is set meanwhile.
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
-        own_s = self.timeout_s if timeout_s is None else timeout_s
-        return self._within(Query(name, text), form, own_s, timeout_s, cancel)
-
-    def _within(
-        self, query: Query, form: Form, own_s: float, all_s: float | None, cancel: threading.Event | None
-    ) -> tuple[Reply, Sent]:
-        """A query with its time on its own, and the time for all: looking round, waiting, and trying again."""
-        with self._time_of_question(own_s + MAX_WAIT_S if all_s is None else all_s, cancel) as (within, stop):
-            deadline, own_s = time.monotonic() + within, min(own_s, within)
-            parameters = self._seen(own_s, within, stop).parameters
-            left_s = max(0.001, deadline - time.monotonic())
-            return self._sent(query, form, timeout_s=own_s, left_s=left_s, parameters=parameters, cancel=stop)
+        with self._limited(timeout_s, timeout_s, cancel) as limits:
+            return self._channel.send(Query(name, text), form, limits)
 
     @contextmanager
-    def _time_of_question(
-        self, timeout_s: float, cancel: threading.Event | None
-    ) -> Iterator[tuple[float, threading.Event | None]]:
-        """The limits of what is asked now, which are those of the question too if this is the graph of one."""
-        if self._usage is None:
-            yield timeout_s, cancel
+    def _limited(self, query_s: float | None, all_s: float | None, cancel: threading.Event | None) -> Iterator[Limits]:
+        """The limits of what is asked now, which are those of the question too if this is the graph of one.
+
+        :param query_s: of one query; the graph's own, if ``None``.
+        :param all_s: of all; what is left of the question, or two minutes more than a query has, if ``None``.
+        """
+        query_s = self.timeout_s if query_s is None else query_s
+        if self._question is None:
+            yield Limits.of(query_s, query_s + MAX_WAIT_S if all_s is None else all_s, cancel)
             return
-        self._usage.check()
-        left_s = self._usage.seconds_left
-        with self._told_whose_time():
-            yield timeout_s if left_s is None else max(0.001, min(timeout_s, left_s)), cancel or self._usage.cancel
-
-    @contextmanager
-    def _told_whose_time(self) -> Iterator[None]:
-        """What was over may have been the time of the question."""
-        try:
-            yield
-        except EndpointTimeoutError as error:
-            if self._usage is not None:
-                self._usage.check(error.message if "waited_s" in error.detail else "")
-            raise
-
-    def _asked(
-        self, query: Query, form: Form, timeout_s: float | None, cancel: threading.Event | None
-    ) -> tuple[Reply, Sent]:
-        all_s = None if timeout_s is None else max(0.001, timeout_s)
-        own_s = self.timeout_s if all_s is None else min(all_s, self.timeout_s)
-        return self._within(query, form, own_s, all_s, cancel)
-
-    def _sent(
-        self,
-        query: Query,
-        form: Form,
-        *,
-        timeout_s: float,
-        left_s: float,
-        parameters: Mapping[str, str],
-        cancel: threading.Event | None,
-    ) -> tuple[Reply, Sent]:
-        until = time.monotonic() + left_s
-        text = query.without_heading if query.name else query.text  # of a user's own query the lines are counted
-        sent = Sent(self.url, query.name, text, timeout_s, self._address.secrets, self.profile, until, cancel)
-        sender = self._found.sender
-        if sender is None:
-            sender = self._found.sender = self._new_sender()
-        return sender.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel), sent
-
-    def _new_sender(self) -> Sender:
-        """What brings queries to the endpoint, each wrapped in the next: the connection, manners, what is kept."""
-        from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
-
-        if isinstance(self._exchanges, Recording):
-            return RecordedSender(self._polite, self._exchanges, self._asker)
-        if self._exchanges is None:
-            return self._polite()
-        return CachedSender(self._polite(), self._exchanges, self._note)
-
-    def _polite(self) -> Sender:
-        from kgsparql.graphs.protocol.client import Client
-        from kgsparql.graphs.protocol.polite_client import PoliteClient
-
-        client = Client(self._address, max_bytes=self._max_bytes)
-        return PoliteClient(client, note=self._note)
-
-    def _seen(self, own_s: float, all_s: float, cancel: threading.Event | None) -> Seen:
-        self.probe.run(self._description, own_s, cancel)
-        if self.profile.has_union:
-            return Seen()
-        return self._named_graphs.seen(self._select, min(own_s, all_s), all_s, cancel)
-
-    def _description(self, timeout_s: float, cancel: threading.Event | None) -> Reply:
-        asked = Query("service_description", "")
-        options = {"timeout_s": timeout_s, "left_s": timeout_s}
-        return self._sent(asked, "DESCRIPTION", **options, parameters={}, cancel=cancel)[0]
-
-    def _select(
-        self,
-        query: Query,
-        parameters: Mapping[str, str],
-        *,
-        timeout_s: float,
-        left_s: float,
-        cancel: threading.Event | None,
-    ) -> Solutions:
-        from kgsparql.graphs.protocol.results import solutions
-
-        sent = self._sent(query, "SELECT", timeout_s=timeout_s, left_s=left_s, parameters=parameters, cancel=cancel)
-        return solutions(*sent)
+        left_s = self._question.left_s()
+        most_s = query_s + MAX_WAIT_S if left_s is None else left_s
+        with self._question.said():
+            all_s = most_s if all_s is None else min(all_s, most_s)
+            yield Limits.of(query_s, all_s, cancel or self._question.cancel, self._question.asked)
 
 
 def _time_of(profile: EndpointProfile) -> float:
@@ -341,6 +267,5 @@ def _time_of(profile: EndpointProfile) -> float:
 class _Found:
     """What was found out about an endpoint once, for all that ask it."""
 
-    sender: Sender | None = None
     fingerprint: str | None = None
     has_named_graphs: bool | None = None

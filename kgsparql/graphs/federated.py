@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, naming_of
+from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, naming_of, within
 from kgsparql.graphs.federation.members import Call, Failure, is_survivable, left_s
 from kgsparql.graphs.federation.merging import local_triple, merged
 from kgsparql.graphs.federation.queries import Asking
@@ -50,10 +50,10 @@ class FederatedGraph:
         self._failed: dict[int, Failure] = {}
         self.used: dict[tuple[IRI, ...], bool] = {}
 
-    def within(self, usage: Usage) -> FederatedGraph:
-        """The same graphs for one question: whatever they are asked ends with the question's time."""
-        view = self.afresh()
-        view.members = tuple(m.within(usage) if hasattr(m, "within") else m for m in self.members)
+    def within(self, usage: Usage, *, owed: bool = False) -> FederatedGraph:
+        """The same graphs for one question, as :meth:`InTime.within`; what fails here, fails there."""
+        view = copy.copy(self)
+        view.members = tuple(within(member, usage, owed=owed) for member in self.members)
         return view
 
     def afresh(self) -> FederatedGraph:
@@ -61,12 +61,6 @@ class FederatedGraph:
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
         return view
-
-    def remembering(self, view: FederatedGraph) -> FederatedGraph:
-        """The same graphs, of which another view has met the failures; what fails here, fails there."""
-        other = self.afresh()
-        other._failed = view._failed  # noqa: SLF001 - its own
-        return other
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -260,36 +254,30 @@ class Member:
         self.chunk_size = graph.members[at].chunk_size
 
     @property
+    def may_repeat_triples(self) -> bool:
+        """Whether counts must be of distinct triples; what is asked for in a question is not found out for that."""
+        return True
+
+    @property
     def naming(self) -> Naming:
         """By which predicates it names things."""
         return naming_of(self._graph.members[self._at])
 
     def select(self, query: Query) -> Solutions:
         """As :meth:`KnowledgeGraph.select`."""
-        return self.select_within(query)
+        if query.empty:
+            return Solutions()
+        (found,) = Asking(self._graph, None, None).each(query, only=self._at)
+        return found
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`."""
-        return self.ask_within(query)
+        return False if query.empty else self._graph.ask_within(query, only=self._at)
+
+    def within(self, usage: Usage, *, owed: bool = False) -> Member:
+        """As :meth:`InTime.within`."""
+        return Member(self._graph.within(usage, owed=owed), self._at)
 
     def source(self, named_graph: str | None) -> Source:
         """As :meth:`KnowledgeGraph.source`."""
         return self._graph.members[self._at].source(named_graph)
-
-    def select_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> Solutions:
-        """As :meth:`Interruptible.select_within`."""
-        if query.empty:
-            return Solutions()
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        (found,) = Asking(self._graph, deadline, cancel).each(query, only=self._at)
-        return found
-
-    def ask_within(
-        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> bool:
-        """As :meth:`Interruptible.ask_within`."""
-        return (
-            False if query.empty else self._graph.ask_within(query, timeout_s=timeout_s, cancel=cancel, only=self._at)
-        )

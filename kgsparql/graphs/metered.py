@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, EndpointTimeoutError, KgsparqlError
+from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, Interruptible, KnowledgeGraph, Solutions, naming_of
+from kgsparql.graph import BlankNodeLookup, KnowledgeGraph, Solutions, naming_of, within
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.noise import Noise
 from kgsparql.query import Query
@@ -38,8 +38,10 @@ class MeteredGraph:
     cut_short: list[str] = field(default_factory=list)
     name: str = field(init=False)
     chunk_size: int = field(init=False)
+    _in_time: KnowledgeGraph = field(init=False)
 
     def __post_init__(self) -> None:
+        self._in_time = within(self.graph, self.usage, owed=not self.limited)
         self.name = self.graph.name
         self.chunk_size = self.graph.chunk_size
 
@@ -47,12 +49,21 @@ class MeteredGraph:
         """The same graph, still counted, without limits."""
         return replace(self, limited=False)
 
+    def unfiltered(self) -> MeteredGraph:
+        """The same graph with its identifiers, pictures and statements: for what is looked up, and not walked."""
+        return replace(self, noise=Noise(qualifiers=True))
+
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
         """The graphs that this is made of, counted with it; itself alone if it is a single one."""
         if not isinstance(self.graph, FederatedGraph):
             return (self,)
         return tuple(replace(self, graph=member) for member in self.graph.each_member)
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Taken for granted: to find it out may take a query that nobody counts, and is no part of a question."""
+        return True
 
     @property
     def naming(self) -> Naming:
@@ -82,28 +93,18 @@ class MeteredGraph:
         """
         if query.empty:
             return Solutions()
-        return self.noise.without(self._counted(query, lambda: self._select(query)))
+        return self.noise.without(self._counted(query, lambda: self._in_time.select(query)))
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
-        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._ask(query) else ())))
+        return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
 
     def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
-        if self.limited:
-            self.usage.before_query()
-        elif self.usage.cancel.is_set():
-            raise CancelledError("stopped")
+        self.usage.before_query(owed=not self.limited)
         began = time.perf_counter()
-        try:
-            solutions = run()
-        except EndpointTimeoutError as error:
-            if self.limited:  # what was over may have been the time of the question
-                self.usage.check(error.message if "waited_s" in error.detail else "")
-            raise
+        solutions = run()
         if solutions.missing:
             self.cut_short.append(solutions.missing)
-        if not self.limited:
-            self.usage.owed_query(len(solutions))
         self.emit(
             QueryRun(
                 graph=self.name,
@@ -114,23 +115,8 @@ class MeteredGraph:
                 seconds=round(time.perf_counter() - began, 6),
             )
         )
-        if self.limited:
-            self.usage.after_query(len(solutions))
+        self.usage.after_query(len(solutions), owed=not self.limited)
         return solutions
-
-    def _select(self, query: Query) -> Solutions:
-        if isinstance(self.graph, Interruptible):
-            return self.graph.select_within(query, timeout_s=self._left_s, cancel=self.usage.cancel)
-        return self.graph.select(query)
-
-    def _ask(self, query: Query) -> bool:
-        if isinstance(self.graph, Interruptible):
-            return self.graph.ask_within(query, timeout_s=self._left_s, cancel=self.usage.cancel)
-        return self.graph.ask(query)
-
-    @property
-    def _left_s(self) -> float | None:
-        return self.usage.seconds_left if self.limited else None
 
     def source(self, named_graph: str | None) -> Source:
         """As :meth:`KnowledgeGraph.source`."""

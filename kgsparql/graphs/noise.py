@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from kgsparql.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import BOUND, KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.identifiers import Identifiers
+from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import claim_part
@@ -17,6 +19,8 @@ _PREDICATES = ("predicate", "onward")
 
 _WIKIBASE = "http://wikiba.se/ontology#"
 """What a Wikibase says of its own records: ranks, counts, kinds of properties."""
+_DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
+"""Leads from a property of a Wikibase to the predicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Noise:
 
     :param terms: predicates by name: external identifiers, and what an endpoint's profile calls noise.
     :param qualifiers: statements are walked, through which qualifiers are reached.
+    :param identifiers: what is looked up in other graphs all the same.
     :param hidden: the entities of which statements were met that are not walked, so far.
 
     >>> wikidata = "http://www.wikidata.org/prop/"
@@ -39,6 +44,7 @@ class Noise:
 
     terms: frozenset[IRI] = frozenset()
     qualifiers: bool = False
+    identifiers: Identifiers = field(default_factory=Identifiers)
     hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
     @classmethod
@@ -48,8 +54,29 @@ class Noise:
         :raises KgsparqlError: if the graph cannot be asked.
         """
         found = graph.select(Query.load("external_ids"))
-        identifiers = (predicate for s in found if isinstance(predicate := s["predicate"], IRI))
-        return cls(frozenset((*terms, *identifiers)))
+        external = (predicate for s in found if isinstance(predicate := s.get("predicate"), IRI))
+        return cls(frozenset((*terms, *external)), identifiers=Identifiers.declared(found))
+
+    @classmethod
+    def of_dump(cls, graph: KnowledgeGraph) -> Noise:
+        """That of a graph that nobody described: what a known service calls noise is so in a dump of it, too.
+
+        It is one if the graph declares these properties itself, and not only uses them. One query more; two if it is a
+        Wikibase.
+        """
+        if not graph.select(Query.load("predicate_triples").bind(predicate=[_DIRECT_CLAIM]).limit(1)):
+            return cls.of(graph)
+        named = {predicate for profile in known_endpoints().profiles for predicate in profile.noise}
+        pairs = [(predicate, _DIRECT_CLAIM) for predicate in named]
+        declared = graph.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), pairs).limit(BOUND))
+        return cls.of(graph, (term for solution in declared if isinstance(term := solution["entity"], IRI)))
+
+    @classmethod
+    def together(cls, parts: Iterable[Noise]) -> Noise:
+        """That of several graphs."""
+        each = list(parts)
+        terms = frozenset[IRI]().union(*(part.terms for part in each))
+        return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each))
 
     def drops(self, predicate: Term) -> bool:
         """Whether a predicate leads nowhere."""

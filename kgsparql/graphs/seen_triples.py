@@ -13,13 +13,14 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgsparql import walk_queries
 from kgsparql.errors import KgsparqlError, ResourceNotFoundError, StoreError
 from kgsparql.graph import Solution
 from kgsparql.graphs.protocol.recorded import reply_of
-from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
 from kgsparql.patterns import Pattern
-from kgsparql.query import Query, steps_of_walks
+from kgsparql.query import Query
 from kgsparql.recording import QUERY, Recording
 from kgsparql.terms import IRI, Literal, Term
 
@@ -73,11 +74,11 @@ def _quads(request: Mapping[str, Any], reply: Mapping[str, Any]) -> Iterator[ox.
         return
     shown = list(_in_files(name))
     if {"walk", "walk_triples"} & set(name.split("+")):
-        shown += [_Shown(names, steps, number) for names, number, steps in steps_of_walks(text)]
+        shown += [_Shown(names, steps, number) for names, number, steps in walk_queries.steps_of_walks(text)]
     if not any(one.triples for one in shown):
         return
     try:
-        found = solutions(reply_of(reply), Sent(str(request["endpoint"]), name, text, 0.0))
+        found = solutions(reply_of(reply), SparqlRequest(str(request["endpoint"]), name, text, 0.0))
     except KgsparqlError:
         return  # a failure that was kept for the replay: there is no triple in it
     given = _given(text)

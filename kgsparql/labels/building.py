@@ -5,35 +5,25 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kgsparql.embedding import Embedder
-from kgsparql.graph import KnowledgeGraph, naming_of
+from kgsparql.graph import OpenedGraph, naming_of
 from kgsparql.graphs.locks import writer_lock
-from kgsparql.labels.reading import read_descriptions, read_labels
-from kgsparql.labels.rows import LabelRow, Progress
+from kgsparql.labels.rows import Description, LabelRow, Progress
 from kgsparql.labels.search import LabelSearch
 from kgsparql.labels.tables import LanceLabels, write_descriptions, write_labels
 from kgsparql.labels.vectors import embed_texts, vector_table
 from kgsparql.tables import Tables
 from kgsparql.vocabulary import Naming
 
-__all__ = ["RECIPE", "Builder", "IndexedGraph", "LabelIndex", "opened", "recipe"]
+__all__ = ["RECIPE", "Builder", "Content", "LabelIndex", "opened", "recipe"]
 
 RECIPE = "labels-4"
 """Changes whenever the rows, the keys or the tables would be made differently."""
-
-
-class IndexedGraph(KnowledgeGraph, Protocol):
-    """A graph whose labels can be kept, because it can say whether it has changed."""
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of what the graph holds."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,56 +61,81 @@ def recipe(naming: Naming) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """What an index is made of: of anything else it is another index.
+
+    :param fingerprint: of what the graph holds, or of the part of it that was read.
+    :param recipe: as :func:`recipe`.
+    """
+
+    name: str
+    fingerprint: str
+    recipe: str
+
+    @classmethod
+    def of(cls, graph: OpenedGraph) -> Content:
+        """All labels of a graph as it is now."""
+        return cls(graph.name, graph.fingerprint, recipe(naming_of(graph)))
+
+    def is_in(self, manifest: Mapping[str, Any]) -> bool:
+        """Whether the index that a manifest describes was made of this."""
+        return bool(manifest["fingerprint"] == self.fingerprint and manifest["recipe"] == self.recipe)
+
+
+@dataclass(frozen=True, slots=True)
 class Builder:
     """Builds an index, or finishes building one.
 
     :param more: what the manifest says besides.
     """
 
-    graph: IndexedGraph
+    content: Content
     directory: Path
     embedder: Embedder | None
     progress: Progress | None
     cancel: threading.Event | None
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, rows: Sequence[LabelRow] | None, *, wait_s: float, with_descriptions: bool) -> LabelIndex:
+    def build(
+        self,
+        read: Callable[[], Sequence[LabelRow]],
+        *,
+        wait_s: float,
+        describe: Callable[[], Sequence[Description]] | None = None,
+    ) -> LabelIndex:
         """The index, with all that was not there yet.
 
-        :param rows: the labels; read from the graph, if ``None``.
+        :param read: gives the labels, if they are needed.
         :param wait_s: for another process that is building it.
+        :param describe: gives the descriptions, if these are to be in it and are not.
         """
         tables = Tables(self.directory)
+        rows: Sequence[LabelRow] | None = None
         with writer_lock(self.directory, wait_s=wait_s):
             manifest = self._current(tables)
             if manifest is None:
-                rows = self._rows() if rows is None else rows
+                rows = read()
                 manifest = self._write_labels(tables, rows)
-            if with_descriptions and "descriptions" not in manifest:
-                found = read_descriptions(self.graph, cancel=self.cancel)
-                manifest |= write_descriptions(tables, found, _tag())
+            if describe is not None and "descriptions" not in manifest:
+                manifest |= write_descriptions(tables, describe(), _tag())
                 tables.publish(manifest)
             if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
-                rows = self._rows() if rows is None else rows
+                rows = read() if rows is None else rows
                 self._embed(tables, manifest, self.embedder, sorted({row.text for row in rows}))
             _sweep(tables, manifest)
         return opened(tables, manifest, self.embedder)
 
-    def _rows(self) -> list[LabelRow]:
-        return read_labels(self.graph, progress=self.progress, cancel=self.cancel)
-
     def _current(self, tables: Tables) -> dict[str, Any] | None:
         manifest = tables.manifest()
-        if manifest is None or manifest["fingerprint"] != self.graph.fingerprint:
+        if manifest is None or not self.content.is_in(manifest):
             return None
-        is_whole = manifest["recipe"] == recipe(naming_of(self.graph)) and tables.open(manifest["labels"]) is not None
-        return manifest if is_whole else None
+        return manifest if tables.open(manifest["labels"]) is not None else None
 
     def _write_labels(self, tables: Tables, rows: Sequence[LabelRow]) -> dict[str, Any]:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
-        manifest = write_labels(tables, rows, self.graph.name, _tag())
-        manifest |= {"fingerprint": self.graph.fingerprint, "recipe": recipe(naming_of(self.graph)), **self.more}
+        manifest = write_labels(tables, rows, self.content.name, _tag())
+        manifest |= {"fingerprint": self.content.fingerprint, "recipe": self.content.recipe, **self.more}
         tables.publish(manifest)
         return manifest
 

@@ -6,25 +6,25 @@ import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.embedding import Embedder
-from kgsparql.errors import GRAPH_FAILED, InputError
-from kgsparql.exploration.asking import ask_all
-from kgsparql.graph import KnowledgeGraph, Solution, naming_of
+from kgsparql.errors import GRAPH_FAILED
+from kgsparql.graph import KnowledgeGraph, naming_of
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.labels.found import FoundLabels
 from kgsparql.labels.kept import SeenLabels
-from kgsparql.labels.rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.labels.names import Name, entities_named, language_tags, names_in, names_of
+from kgsparql.labels.rows import Kind, LabelRow
 from kgsparql.labels.search import Vocabulary
 from kgsparql.labels.spellings import Spellings
 from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, Literal, Term, normalised, printable
-from kgsparql.vocabulary import ALTERNATIVE_LABELS
+from kgsparql.terms import IRI, Literal, normalised
 from kgsparql.words import words
 
 __all__ = ["EndpointLabels"]
@@ -65,11 +65,11 @@ class EndpointLabels:
     ) -> None:
         self._graph = graph
         self._known = known
-        self._kind, self._search_host = text_search, search_host
+        self._text_search, self._search_host = text_search, search_host
         self._degree_predicate = degree_predicate
         self._naming = naming_of(graph)
         self._embedder = embedder
-        self._seen = _Seen()
+        self._memory = _Memory()
 
     @property
     def has_vectors(self) -> bool:
@@ -79,19 +79,27 @@ class EndpointLabels:
     def asking(self, graph: KnowledgeGraph) -> EndpointLabels:
         """The same for one question, which is asked the same whatever was asked before it."""
         return EndpointLabels(
-            graph, text_search=self._kind, search_host=self._search_host, degree_predicate=self._degree_predicate,
-            embedder=self._embedder, known=self._known,
-        )  # fmt: skip
+            graph,
+            text_search=self._text_search,
+            search_host=self._search_host,
+            degree_predicate=self._degree_predicate,
+            embedder=self._embedder,
+            known=self._known,
+        )
+
+    def at_hand(self) -> FoundLabels:
+        """As :meth:`LabelSearch.at_hand`: nothing is."""
+        return FoundLabels((), self._memory.vectors, self._embedder)
 
     def about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         """The labels that a text may name."""
-        with self._seen.lock:
+        with self._memory.lock:
             return self._about(text, languages)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """What failed, and which links rest on an earlier answer."""
         told = self._known.notes(linked) if self._known else ()
-        return (*told, self._seen.trouble) if self._seen.trouble else told
+        return (*told, self._memory.trouble) if self._memory.trouble else told
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """As :meth:`LabelSearch.vocabulary`."""
@@ -111,17 +119,17 @@ class EndpointLabels:
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """As :meth:`LabelSearch.nearest`, for what was never asked about: there is nothing to compare with."""
-        return FoundLabels((), self._seen.vectors, self._embedder).nearest(vectors, limit=limit)
+        return self.at_hand().nearest(vectors, limit=limit)
 
     def _for(self, wanted: Iterable[str]) -> FoundLabels:
         return self.about(" ".join(wanted), ())
 
     def _about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         asked = (text, languages)
-        if asked not in self._seen.texts:
-            self._seen.make_room()
+        if asked not in self._memory.texts:
+            self._memory.make_room()
             spellings = Spellings(text, languages)
-            tags = tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
+            tags = language_tags(languages)
             names = self._exact(spellings.exact, tags)
             common: set[str] = set()
             searched = self._searched(spellings, tags, common)
@@ -132,79 +140,66 @@ class EndpointLabels:
             rows = self._rows(names)
             names_too = {normalised(name) for name in spellings.names}
             small = spellings.small_words if any(row.key in names_too for row in rows) else ()
-            self._seen.texts[asked] = FoundLabels(rows, self._seen.vectors, self._embedder, common, small)
-        return self._seen.texts[asked]
+            self._memory.texts[asked] = FoundLabels(rows, self._memory.vectors, self._embedder, common, small)
+        return self._memory.texts[asked]
 
-    def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[_Name]:
-        missing = [text for text in spellings if (text, tuple(tags)) not in self._seen.exact]
+    def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        missing = [text for text in spellings if (text, tuple(tags)) not in self._memory.exact]
         query = Query.load("search_exact").bind(predicate=self._naming.names)
         found = self._looked_up(query, missing, tags)
         for text in missing:
-            self._seen.exact[text, tuple(tags)] = found.get(text, [])
-        return [name for text in spellings for name in self._seen.exact[text, tuple(tags)]]
+            self._memory.exact[text, tuple(tags)] = found.get(text, [])
+        return [name for text in spellings for name in self._memory.exact[text, tuple(tags)]]
 
-    def _by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[_Name]:
+    def _by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
         """What predicates of the graph's own call so, as in :func:`kgsparql.exploration.by_label`."""
         found = self._looked_up(Query.load("by_name"), spellings, tags)
         return [name for text in spellings for name in found.get(text, ())]
 
-    def _known_before(self, spellings: Sequence[str], names: Sequence[_Name]) -> list[_Name]:
+    def _known_before(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
         """What earlier answers called exactly so, and the endpoint did not find."""
         if self._known is None:
             return []
         rows = self._known.beside({name.iri for name in names}, {normalised(text) for text in spellings})
-        return [_Name(row.iri, row.text, row.role, row.language) for row in rows]
+        return [Name(row.iri, row.text, row.role, row.language) for row in rows]
 
-    def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> dict[str, list[_Name]]:
-        literals = [_literal(text, tag) for text in texts for tag in tags]
-
-        def query_of(chunk: Sequence[Term], bound: int) -> Query:
-            return query.bind(label=chunk).limit(bound + 1)
-
-        asked = ask_all(self._graph, query_of, literals, key_of=lambda solution: solution["label"])
-        found: dict[str, list[_Name]] = defaultdict(list)
-        for name in self._names([*asked.solutions, *(s for some in asked.over.values() for s in some)]):
+    def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[Name]]:
+        found: dict[str, list[Name]] = defaultdict(list)
+        for name in entities_named(self._graph, query, texts, tags):
             found[name.text].append(name)
         return found
 
-    def _names(self, solutions: Iterable[Solution]) -> list[_Name]:
-        found: dict[_Name, None] = {}
-        for solution in solutions:
-            entity, label = solution.get("entity"), solution.get("label")
-            if isinstance(entity, IRI) and isinstance(label, Literal):
-                role: Role = "alternative" if solution.get("predicate") in ALTERNATIVE_LABELS else "label"
-                found[_Name(entity.value, label.value, role, (label.language or "").lower())] = None
-        return list(found)
-
-    def _searched(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[_Name]:
+    def _searched(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[Name]:
         """What the text search of the endpoint finds; one that fails is said once, and not tried again."""
-        if self._kind == "none" or self._seen.trouble:
+        if self._text_search == "none" or self._memory.trouble:
             return []
         try:
-            if self._kind == "wikibase:mwapi":
+            if self._text_search == "wikibase:mwapi":
                 return self._on_wikibase(spellings.names[:MAX_NAMES], tags)
             return self._by_words(spellings.searches[:MAX_SEARCHES], tags, common)
         except GRAPH_FAILED as error:
-            self._seen.trouble = f"the text search of {self._graph.name} failed, so labels are found only if they are \
+            self._memory.trouble = (
+                f"the text search of {self._graph.name} failed, so labels are found only if they are \
 written as in the question: {error.message}"
+            )
             return []
 
-    def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[_Name]:
-        missing = [search for search in searches if search not in self._seen.searched]
+    def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[Name]:
+        missing = [search for search in searches if search not in self._memory.searched]
         if missing:
             predicates = self._naming.names
-            query = label_search(self._kind, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
-            names = self._names(self._graph.select(query)) if not query.empty else []
+            query = label_search(self._text_search, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
+            names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
                 wanted = {word for text in search for word in words(normalised(text))}
-                self._seen.searched[search] = [name for name in names if wanted <= set(words(normalised(name.text)))]
+                self._memory.searched[search] = [name for name in names if wanted <= set(words(normalised(name.text)))]
         for search in searches:
-            if len(search) == 1 and len(self._seen.searched[search]) >= FOUND_EACH:
+            if len(search) == 1 and len(self._memory.searched[search]) >= FOUND_EACH:
                 common.update(words(normalised(search[0])))
-        return [name for search in searches for name in self._seen.searched[search]]
+        return [name for search in searches for name in self._memory.searched[search]]
 
-    def _on_wikibase(self, names: Sequence[str], tags: Sequence[str]) -> list[_Name]:
-        missing = [name for name in names if (name,) not in self._seen.searched]
+    def _on_wikibase(self, names: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        missing = [name for name in names if (name,) not in self._memory.searched]
         languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
         search = wikibase_search(missing, host=self._search_host, languages=languages)
         found = self._graph.select(search) if missing else ()
@@ -213,41 +208,22 @@ written as in the question: {error.message}"
             searched, entity = solution.get("words"), solution.get("entity")
             if isinstance(searched, Literal) and isinstance(entity, IRI):
                 entities[searched.value].append(entity)
-        named = self._named([entity for some in entities.values() for entity in some], tags)
+        named: dict[str, list[Name]] = defaultdict(list)
+        for known in names_of(self._graph, [entity for some in entities.values() for entity in some], tags):
+            named[known.iri].append(known)
         for name in missing:
-            self._seen.searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
-        return [row for name in names for row in self._seen.searched[name,]]
+            self._memory.searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
+        return [row for name in names for row in self._memory.searched[name,]]
 
-    def _named(self, entities: Sequence[IRI], tags: Sequence[str]) -> Mapping[str, list[_Name]]:
-        languages = [Literal(tag) for tag in tags]
-        query = Query.load("search_names").bind(
-            predicate=self._naming.names, language=languages
-        )  # fmt: skip
-
-        def query_of(chunk: Sequence[Term], bound: int) -> Query:
-            return query.bind(entity=chunk).limit(bound + 1)
-
-        asked = ask_all(self._graph, query_of, entities, key_of=lambda solution: solution["entity"])
-        found: dict[str, list[_Name]] = defaultdict(list)
-        for name in self._names([*asked.solutions, *(s for some in asked.over.values() for s in some)]):
-            found[name.iri].append(name)
-        return found
-
-    def _rows(self, names: Sequence[_Name]) -> list[LabelRow]:
+    def _rows(self, names: Sequence[Name]) -> list[LabelRow]:
         """The names with what their entities are and how well they are connected."""
         entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
-        self._learn_kinds([iri for iri in entities if iri not in self._seen.kinds])
+        self._learn_kinds([iri for iri in entities if iri not in self._memory.kinds])
         self._learn_degrees(_rivals_first(names, entities))
         known = set(entities)
-        made = (
-            label_row(
-                name.iri, name.text, role=name.role, language=name.language, kind=self._seen.kinds[name.iri],
-                degree=self._seen.degrees.get(name.iri, 1),
-            )
-            for name in names
-            if name.iri in known
-        )  # fmt: skip
-        return sorted({row for found in made if found is not None for row in with_short(found)})
+        kinds, degrees = self._memory.kinds, self._memory.degrees
+        made = (name.rows(kind=kinds[name.iri], degree=degrees.get(name.iri, 1)) for name in names if name.iri in known)
+        return sorted(set(chain.from_iterable(made)))
 
     def _learn_kinds(self, entities: Sequence[str]) -> None:
         size = max(1, self._graph.chunk_size)
@@ -259,11 +235,11 @@ written as in the question: {error.message}"
                 iri = getattr(solution["entity"], "value", "")
                 if "predicate" in solution or iri not in found:
                     found[iri] = "predicate" if "predicate" in solution else "class"
-            self._seen.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
+            self._memory.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
         said = self._degree_predicate
-        missing = [iri for iri in entities if iri not in self._seen.degrees][: MAX_ARMS if said is None else None]
+        missing = [iri for iri in entities if iri not in self._memory.degrees][: MAX_ARMS if said is None else None]
         if not missing:
             return
         if said is not None:
@@ -271,29 +247,21 @@ written as in the question: {error.message}"
             query = query.limit(2 * len(missing))
         else:
             query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
-        self._seen.degrees.update(dict.fromkeys(missing, 1))
+        self._memory.degrees.update(dict.fromkeys(missing, 1))
         for solution in self._graph.select(query):
             count = solution.get("triples")
             if isinstance(count, Literal) and count.value.isdecimal():
-                self._seen.degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    iri: str
-    text: str
-    role: Role
-    language: str
+                self._memory.degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Memory:
     """What was asked and found, for all questions: an endpoint is asked for nothing twice."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = field(default_factory=dict)
-    exact: dict[tuple[str, tuple[str, ...]], list[_Name]] = field(default_factory=dict)
-    searched: dict[_Search, list[_Name]] = field(default_factory=dict)
+    exact: dict[tuple[str, tuple[str, ...]], list[Name]] = field(default_factory=dict)
+    searched: dict[_Search, list[Name]] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
     degrees: dict[str, int] = field(default_factory=dict)
     vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
@@ -306,14 +274,7 @@ class _Seen:
                 kept.clear()
 
 
-def _literal(text: str, language: str) -> Literal:
-    try:
-        return Literal(text, language=language) if language else Literal(text)
-    except ValueError as error:
-        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
-
-
-def _rivals_first(names: Sequence[_Name], entities: Sequence[str]) -> list[str]:
+def _rivals_first(names: Sequence[Name], entities: Sequence[str]) -> list[str]:
     """The entities, those first that have a name which others have, too."""
     having: dict[str, set[str]] = defaultdict(set)
     for name in names:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import shlex
 import threading
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from kgsparql.embedding import Embedder
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
-from kgsparql.graph import naming_of
-from kgsparql.labels.building import RECIPE, Builder, IndexedGraph, LabelIndex, opened, recipe
+from kgsparql.graph import OpenedGraph, naming_of
+from kgsparql.graphs.profiles import WithProfile
+from kgsparql.labels.building import RECIPE, Builder, Content, LabelIndex, opened, recipe
 from kgsparql.labels.kept import KeptLabels
-from kgsparql.labels.partial import build_slice, kept_labels, looked_up
-from kgsparql.labels.reading import is_remote, read_labels, too_many
+from kgsparql.labels.partial import looked_up
+from kgsparql.labels.reading import read_descriptions, read_labels, too_many
 from kgsparql.labels.rows import Progress
 from kgsparql.labels.search import MemoryLabels
 from kgsparql.tables import Tables, lancedb
@@ -23,13 +26,10 @@ __all__ = [
     "EMBED_AT_ONCE",
     "MEMORY_ROWS",
     "RECIPE",
-    "IndexedGraph",
     "LabelIndex",
     "build_label_index",
-    "build_slice",
     "index_directory",
     "is_looked_up",
-    "kept_labels",
     "label_index",
     "open_label_index",
 ]
@@ -40,7 +40,7 @@ EMBED_AT_ONCE = 2_000
 """Up to so many texts are embedded on first use, in 2 to 4 s; more only when somebody asks for it."""
 
 
-def index_directory(graph: IndexedGraph, parent: Path) -> Path:
+def index_directory(graph: OpenedGraph, parent: Path) -> Path:
     """Where the index of a graph belongs below a directory: another content or recipe, another place."""
     shared = _shared_address(graph)
     naming = naming_of(graph)
@@ -49,14 +49,13 @@ def index_directory(graph: IndexedGraph, parent: Path) -> Path:
     return parent / "labels" / key[:32]
 
 
-def _shared_address(graph: IndexedGraph) -> str | None:
+def _shared_address(graph: OpenedGraph) -> str | None:
     """The URL of an endpoint that is known to have too many labels: nor is it asked to count itself."""
-    has_many = getattr(getattr(graph, "profile", None), "has_many_labels", False)
-    return str(getattr(graph, "url", "")) if is_remote(graph) and has_many else None
+    return graph.url if isinstance(graph, WithProfile) and graph.profile.has_many_labels else None
 
 
 def label_index(
-    graph: IndexedGraph,
+    graph: OpenedGraph,
     directory: Path,
     *,
     embedder: Embedder | None = None,
@@ -78,7 +77,7 @@ def label_index(
     :raises ModelMismatchError: if the one there has vectors, but of another embedder, and more than are embedded here.
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
-    remote = is_remote(graph)
+    remote = graph.is_remote
     if is_looked_up(graph, directory):
         return looked_up(graph, kept, candidates or embedder)
     found = _opened_or_embedded_again(graph, directory, embedder)
@@ -100,9 +99,9 @@ def label_index(
         return LabelIndex(MemoryLabels(rows), len(rows), texts)
     else:
         wanted = None
-    builder = Builder(graph, directory, wanted, progress, cancel)
+    builder = Builder(Content.of(graph), directory, wanted, progress, cancel, _origin(graph))
     try:
-        return builder.build(rows, wait_s=30.0, with_descriptions=False)
+        return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:
@@ -110,9 +109,9 @@ def label_index(
         return LabelIndex(MemoryLabels(rows), len(rows), texts, note=note)
 
 
-def is_looked_up(graph: IndexedGraph, directory: Path) -> bool:
+def is_looked_up(graph: OpenedGraph, directory: Path) -> bool:
     """Whether the labels of a graph are known to be too many to be read."""
-    return is_remote(graph) and (_shared_address(graph) is not None or _large(directory).exists())
+    return graph.is_remote and (_shared_address(graph) is not None or _large(directory).exists())
 
 
 def _large(directory: Path) -> Path:
@@ -128,7 +127,7 @@ def _mark_large(directory: Path) -> None:
         return  # where nothing can be kept, the next process finds out again
 
 
-def _opened_or_embedded_again(graph: IndexedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
+def _opened_or_embedded_again(graph: OpenedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
     """What was built, or, of another embedder and so small that it is embedded at once, nothing."""
     try:
         return open_label_index(graph, directory, embedder=embedder)
@@ -140,7 +139,7 @@ def _opened_or_embedded_again(graph: IndexedGraph, directory: Path, embedder: Em
 
 
 def build_label_index(
-    graph: IndexedGraph,
+    graph: OpenedGraph,
     directory: Path,
     *,
     embedder: Embedder | None,
@@ -159,12 +158,22 @@ def build_label_index(
     """
     if _shared_address(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    builder = Builder(graph, directory, embedder, progress, cancel)
-    return builder.build(None, wait_s=0.0, with_descriptions=True)
+    builder = Builder(Content.of(graph), directory, embedder, progress, cancel, _origin(graph))
+    return builder.build(
+        partial(read_labels, graph, progress=progress, cancel=cancel),
+        wait_s=0.0,
+        describe=partial(read_descriptions, graph, cancel=cancel),
+    )
+
+
+def _origin(graph: OpenedGraph) -> dict[str, str]:
+    """Of which endpoint labels were read, and when: what they were is still known when it cannot be asked."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"endpoint": graph.url, "read": now} if isinstance(graph, WithProfile) else {}
 
 
 def open_label_index(
-    graph: IndexedGraph,
+    graph: OpenedGraph,
     directory: Path,
     *,
     embedder: Embedder | None = None,
@@ -178,7 +187,7 @@ def open_label_index(
     manifest = tables.manifest()
     if manifest is None:
         return None
-    if manifest["fingerprint"] != graph.fingerprint or manifest["recipe"] != recipe(naming_of(graph)):
+    if not Content.of(graph).is_in(manifest):
         raise IndexStaleError(
             f"{directory}: the label index was made from other data than {graph.name} has now",
             hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import StoreError
 from kgsparql.labels.rows import LabelRow
+from kgsparql.sqlite_file import Contents, SqliteFile
 from kgsparql.terms import printable
 
 __all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "Page", "SeenLabels"]
@@ -19,13 +17,13 @@ KEPT = "labels.sqlite"
 """The file in the directory of an endpoint."""
 MOST_SEEN = 200_000
 """Labels of answers that are kept; of more the oldest go."""
-_VERSION = 1
-_BUSY_S = 5.0
 _AT_ONCE = 500
 _SEEN = ""
 """The class of labels that belong to no page."""
 
-_SCHEMA = """
+_CONTENTS = Contents(
+    "labels",
+    """
 CREATE TABLE label (
     id INTEGER PRIMARY KEY, class TEXT NOT NULL, iri TEXT NOT NULL, text TEXT NOT NULL, key TEXT NOT NULL,
     role TEXT NOT NULL, language TEXT NOT NULL, kind TEXT NOT NULL, degree INTEGER NOT NULL,
@@ -33,7 +31,10 @@ CREATE TABLE label (
 );
 CREATE INDEX label_key ON label (class, key);
 CREATE TABLE page (class TEXT PRIMARY KEY, last TEXT NOT NULL, entities INTEGER NOT NULL, whole INTEGER NOT NULL);
-"""
+""",
+    version=1,
+    again="what was in it is asked for again",
+)
 _COLUMNS = ", ".join(LabelRow._fields)
 _ADD = f"INSERT OR IGNORE INTO label (class, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _DROP_OLDEST = "DELETE FROM label WHERE id IN (SELECT id FROM label WHERE class = ? ORDER BY id LIMIT ?)"
@@ -73,13 +74,14 @@ class KeptLabels:
     def __init__(self, path: Path, *, most_seen: int = MOST_SEEN) -> None:
         self.path = Path(path)
         self.most_seen = most_seen
+        self._file = SqliteFile(self.path, _CONTENTS)
 
     def remember(self, rows: Iterable[LabelRow]) -> None:
         """Keep labels that answers showed."""
         told = [(_SEEN, *row) for row in rows]
         if not told:
             return
-        with self._opened(make=True) as connection:
+        with self._file.writing() as connection:
             connection.executemany(_ADD, told)
             (count,) = connection.execute("SELECT count(*) FROM label WHERE class = ?", (_SEEN,)).fetchone()
             if count > self.most_seen:
@@ -87,66 +89,35 @@ class KeptLabels:
 
     def newest(self) -> int:
         """The number of the newest label that an answer showed; 0 without any."""
-        with self._opened() as connection:
-            if connection is None:
-                return 0
-            (found,) = connection.execute("SELECT max(id) FROM label WHERE class = ?", (_SEEN,)).fetchone()
-        return int(found or 0)
+        found = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))
+        return int(found[0][0] or 0) if found else 0
 
     def seen(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
         """The labels of answers that have one of these keys, up to a number."""
         found: list[LabelRow] = []
-        with self._opened() as connection:
-            if connection is None:
-                return []
-            wanted = sorted(set(keys))
-            for at in range(0, len(wanted), _AT_ONCE):
-                some = wanted[at : at + _AT_ONCE]
-                marks = ", ".join("?" * len(some))
-                query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
-                found += [LabelRow(*row) for row in connection.execute(query, (_SEEN, up_to, *some))]
+        wanted = sorted(set(keys))
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = wanted[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
+            found += [LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *some))]
         return sorted(found, key=lambda row: (row.key, row))
 
     def pages(self) -> dict[str, Page]:
         """How far each class was read."""
-        with self._opened() as connection:
-            if connection is None:
-                return {}
-            rows = connection.execute("SELECT class, last, entities, whole FROM page ORDER BY class").fetchall()
+        rows = self._file.rows("SELECT class, last, entities, whole FROM page ORDER BY class")
         return {name: Page(last, entities, bool(whole)) for name, last, entities, whole in rows}
 
     def add_page(self, name: str, rows: Sequence[LabelRow], page: Page) -> None:
         """Keep the labels of some more entities of a class, and how far it was read with them, in one step."""
-        with self._opened(make=True) as connection:
+        with self._file.writing() as connection:
             connection.executemany(_ADD, [(name, *row) for row in rows])
             connection.execute(_PUT_PAGE, (name, page.last, page.entities, int(page.whole)))
 
     def paged(self) -> list[LabelRow]:
         """The labels of all classes, each once, sorted."""
-        with self._opened() as connection:
-            if connection is None:
-                return []
-            query = f"SELECT DISTINCT {_COLUMNS} FROM label WHERE class <> ?"  # noqa: S608
-            return sorted(LabelRow(*row) for row in connection.execute(query, (_SEEN,)))
-
-    @contextmanager
-    def _opened(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection for one piece of work, which is kept whole or not at all; ``None`` if there is no file."""
-        if not make and not self.path.exists():
-            yield None  # type: ignore[misc]
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(os.fspath(self.path), timeout=_BUSY_S, isolation_level=None)) as connection:
-                _check(connection)
-                connection.execute("BEGIN IMMEDIATE" if make else "BEGIN")
-                yield connection
-                connection.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{self.path}: {error}", hint="free some space, or delete that file; what was in it is asked for again",
-                path=str(self.path),
-            ) from error  # fmt: skip
+        query = f"SELECT DISTINCT {_COLUMNS} FROM label WHERE class <> ?"  # noqa: S608
+        return sorted(LabelRow(*row) for row in self._file.rows(query, (_SEEN,)))
 
 
 class SeenLabels:
@@ -178,20 +149,3 @@ class SeenLabels:
         """Which links rest on an earlier answer."""
         names = sorted(self._told[iri] for iri in linked if iri in self._told)
         return tuple(f"{printable(name, 60)!r} was found among the labels of earlier answers" for name in names)
-
-
-def _check(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file; refuse one that is not ours."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == _VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if version != _VERSION and tables:
-        raise sqlite3.DatabaseError("not a file of labels of this version")
-    if version != _VERSION:
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-    connection.execute("COMMIT")

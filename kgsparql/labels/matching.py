@@ -9,7 +9,7 @@ from functools import lru_cache
 from kgsparql.labels.search import Vocabulary
 from kgsparql.words import Token, stem, words
 
-__all__ = ["Fit", "exact_fit", "fit", "similarity"]
+__all__ = ["Fit", "exact_fit", "fit", "is_begun", "similarity"]
 
 SAME_STEM = 0.95
 """``directors`` for ``director``."""
@@ -99,6 +99,18 @@ def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bo
     """As :func:`similarity`, but a word that other labels have is no typing error."""
     likeness = similarity(word, asked)
     return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0
+
+
+def is_begun(asked: Sequence[str], key: str) -> bool:
+    """Whether some word of a question is only the beginning of a word of a label, which shares none with it.
+
+    >>> is_begun(["frank"], "frankreich"), is_begun(["frank"], "anne frank"), is_begun(["movie"], "movies")
+    (True, False, False)
+    """
+    told = words(key)
+    if {stem(word) for word in asked} & {stem(word) for word in told}:
+        return False
+    return any(word.startswith(own) for own in asked for word in told)
 
 
 @lru_cache(maxsize=100_000)

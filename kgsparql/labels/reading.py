@@ -9,32 +9,33 @@ from dataclasses import dataclass, field
 
 from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.evidence import Source
-from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
-from kgsparql.labels.rows import Description, LabelRow, Progress, description_rows, label_rows
+from kgsparql.graph import KnowledgeGraph, OpenedGraph, Solutions, naming_of
+from kgsparql.labels.rows import Description, LabelRow, Progress
+from kgsparql.labels.scanning import description_rows, label_rows
 from kgsparql.query import Query
 from kgsparql.vocabulary import Naming
 
-__all__ = ["REMOTE_ROWS", "is_remote", "read_descriptions", "read_labels", "too_many"]
+__all__ = ["REMOTE_ROWS", "read_descriptions", "read_labels", "too_many"]
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
 
 
 def read_labels(
-    graph: KnowledgeGraph,
+    graph: OpenedGraph,
     *,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
 ) -> list[LabelRow]:
-    """As :func:`kgsparql.labels.rows.label_rows`.
+    """As :func:`kgsparql.labels.scanning.label_rows`.
 
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
 
     def about(rows: int) -> None:
-        if is_remote(graph) and rows > REMOTE_ROWS:
+        if graph.is_remote and rows > REMOTE_ROWS:
             raise too_many(graph, f"there are about {rows:,}")
         if announce is not None:
             announce(rows)
@@ -43,20 +44,15 @@ def read_labels(
         return label_rows(readable, progress=progress, cancel=cancel, announce=about)
 
 
-def read_descriptions(graph: KnowledgeGraph, *, cancel: threading.Event | None = None) -> list[Description]:
-    """As :func:`kgsparql.labels.rows.description_rows`, with the errors of :func:`read_labels`."""
+def read_descriptions(graph: OpenedGraph, *, cancel: threading.Event | None = None) -> list[Description]:
+    """As :func:`kgsparql.labels.scanning.description_rows`, with the errors of :func:`read_labels`."""
     with _whole(graph) as readable:
         return description_rows(readable, cancel=cancel)
 
 
-def is_remote(graph: KnowledgeGraph) -> bool:
-    """Whether every query goes over a network."""
-    return bool(getattr(graph, "is_remote", False))
-
-
 @contextmanager
-def _whole(graph: KnowledgeGraph) -> Iterator[KnowledgeGraph]:
-    if not is_remote(graph):
+def _whole(graph: OpenedGraph) -> Iterator[KnowledgeGraph]:
+    if not graph.is_remote:
         yield graph
         return
     try:
@@ -82,7 +78,7 @@ class _WholeGraph:
     def __post_init__(self) -> None:
         self.name = self.graph.name
         self.chunk_size = self.graph.chunk_size
-        self.may_repeat_triples = bool(getattr(self.graph, "may_repeat_triples", True))
+        self.may_repeat_triples = self.graph.may_repeat_triples
         self.naming = naming_of(self.graph)
 
     def select(self, query: Query) -> Solutions:

@@ -86,6 +86,10 @@ class LabelSearch(Protocol):
         """The same for one question, whose view of the graph is asked if any is."""
         ...
 
+    def at_hand(self) -> LabelSearch:
+        """What of it is searched without asking anybody: all that is left while its graph does not answer."""
+        ...
+
     def about(self, text: str, languages: tuple[str, ...]) -> LabelSearch:
         """The labels that a text may name, or all of them: what is searched for the text is searched for here."""
         ...
@@ -120,6 +124,10 @@ class LocalLabels:
 
     def asking(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
         """As :meth:`LabelSearch.asking`."""
+        return self
+
+    def at_hand(self) -> Self:
+        """As :meth:`LabelSearch.at_hand`."""
         return self
 
     def about(self, text: str, languages: tuple[str, ...]) -> Self:  # noqa: ARG002 - all labels are here

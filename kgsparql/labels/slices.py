@@ -6,13 +6,14 @@ import threading
 from collections.abc import Sequence
 
 from kgsparql.errors import CancelledError, EndpointTimeoutError, LimitError, NotFoundError
-from kgsparql.exploration.asking import ask_all
-from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
+from kgsparql.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.profiles import WithProfile, profile_of
 from kgsparql.labels.kept import KeptLabels, Page
-from kgsparql.labels.rows import LabelRow, Progress, Role, label_row, with_short
+from kgsparql.labels.names import language_tags, names_of
+from kgsparql.labels.rows import Progress
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term
-from kgsparql.vocabulary import ALTERNATIVE_LABELS, RDF_TYPE
+from kgsparql.terms import IRI, Literal
+from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["PAGE", "read_slice"]
 
@@ -55,7 +56,7 @@ def read_slice(
                 raise NotFoundError(
                     f"{class_} has no instances in {graph.name}", hint="name a class: kgsparql info shows the commonest"
                 )
-            rows = _rows(graph, entities, languages)
+            rows = [row for name in names_of(graph, entities, language_tags(languages)) for row in name.rows()]
             last = entities[-1].value if entities else page.last
             page = Page(last, page.entities + len(entities), whole=_is_last(graph, found, size))
             kept.add_page(class_.value, rows, page)
@@ -67,14 +68,13 @@ def read_slice(
 
 def _most(graph: KnowledgeGraph) -> int:
     """Solutions that the endpoint gives at once: one less than a result that may have been cut."""
-    most = getattr(getattr(graph, "profile", None), "max_solutions", None)
+    most = profile_of(graph).max_solutions
     return PAGE if most is None else max(1, most - 1)
 
 
 def _is_last(graph: KnowledgeGraph, page: Solutions, size: int) -> bool:
     """Whether nothing comes after a page; where nobody knows how many there are at most, a short one may be cut."""
-    profile = getattr(graph, "profile", None)
-    tells = profile is None or profile.max_solutions is not None
+    tells = not isinstance(graph, WithProfile) or graph.profile.max_solutions is not None
     return not page or (tells and page.complete and len(page) < size)
 
 
@@ -83,8 +83,8 @@ def _found(graph: KnowledgeGraph, class_: IRI, page: Page, size: int) -> Solutio
 
     :raises LimitError: as :func:`read_slice`.
     """
-    types = getattr(getattr(graph, "profile", None), "type_predicates", ())
-    query = Query.load("slice_entities").bind(kind=[class_], predicate=[RDF_TYPE, *types], after=[Literal(page.last)])
+    types = [RDF_TYPE, *profile_of(graph).type_predicates]
+    query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(page.last)])
     try:
         found = graph.select(query.limit(size))
     except EndpointTimeoutError as error:
@@ -99,23 +99,3 @@ def _too_many(graph: KnowledgeGraph, class_: IRI) -> LimitError:
         f"{graph.name}: the instances of {class_} are too many to be read in order",
         hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
     )  # fmt: skip
-
-
-def _rows(graph: KnowledgeGraph, entities: Sequence[IRI], languages: Sequence[str]) -> list[LabelRow]:
-    tags = dict.fromkeys([*(tag.lower() for tag in languages), "mul", "", "en"])
-    query = Query.load("search_names").bind(
-        predicate=naming_of(graph).names, language=[Literal(tag) for tag in tags]
-    )  # fmt: skip
-
-    def query_of(chunk: Sequence[Term], bound: int) -> Query:
-        return query.bind(entity=chunk).limit(bound + 1)
-
-    asked = ask_all(graph, query_of, entities, key_of=lambda solution: solution["entity"])
-    rows: dict[LabelRow, None] = {}
-    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
-        entity, label = solution["entity"], solution["label"]
-        if isinstance(entity, IRI) and isinstance(label, Literal):
-            role: Role = "alternative" if solution["predicate"] in ALTERNATIVE_LABELS else "label"
-            row = label_row(entity.value, label.value, role=role, language=(label.language or "").lower(), degree=1)
-            rows.update(dict.fromkeys(with_short(row)) if row is not None else {})
-    return list(rows)

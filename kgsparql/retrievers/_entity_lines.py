@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgsparql import walk_queries
 from kgsparql.choosing import Candidate
 from kgsparql.evidence import CitedTriple, Cut, EvidenceItem
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.linking import LinkedEntity
 from kgsparql.paths import Hop, Path, PropertyPath, may_follow
 from kgsparql.query import Query
-from kgsparql.retrievers._lines import lines_around, lines_beyond, without_inverse_lines, without_names
+from kgsparql.retrievers._lines import cut_of, lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.statements import read_statements, worded
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, as_iri
 from kgsparql.verbalising import Line, line_terms, line_text
 from kgsparql.vocabulary import is_mediator
 
@@ -154,8 +156,14 @@ def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], s
     :param groups: the neighbours of the entities, blank nodes among them, which are no ends of lines.
     """
     labels = session.labels(terms_shown(ranked), owed=True)
+    read_statements([way for own in ranked for way in own.shown.ways], session)
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
-    return [_item(own, labels, left_out.get((_iri(own.line.start), own.line.path.steps[0]), ())) for own in ranked]
+    items = []
+    for own in ranked:
+        named, beside = worded(own.shown.ways, session, labels)
+        item = _item(own, named, left_out.get((as_iri(own.line.start), own.line.path.steps[0]), ()))
+        items.append(replace(item, triples=(*item.triples, *beside)))
+    return items
 
 
 def terms_shown(ranked: Sequence[RankedLine]) -> list[Term]:
@@ -168,8 +176,8 @@ def _item(ranked: RankedLine, labels: Mapping[Term, str], left_out: Sequence[Ter
     line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
     ends = shown.ends if whole and len(line.path) == 1 and len(shown.ends) > 1 else ()
-    answers = Query.answers(
-        line.path, _iri(line.start),
+    answers = walk_queries.answers(
+        line.path, as_iri(line.start),
         without_blank=any(isinstance(term, BlankNode) for term in left_out),
         without_statements=any(isinstance(term, IRI) for term in left_out),
     )  # fmt: skip
@@ -179,7 +187,7 @@ def _item(ranked: RankedLine, labels: Mapping[Term, str], left_out: Sequence[Ter
         triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)),
         query=answers if ends else _query(shown, whole=whole),
         score=ranked.score,
-        cuts=() if whole else (_cut(shown, labels),),
+        cuts=() if whole else (cut_of(shown, labels),),
         ways=shown.ways,
         ends=ends,
     )
@@ -187,24 +195,12 @@ def _item(ranked: RankedLine, labels: Mapping[Term, str], left_out: Sequence[Ter
 
 def _query(line: Line, *, whole: bool) -> Query:
     """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
-    start, limit = _iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
+    start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
     if whole:
-        return Query.walk_triples(line.path, [start], limit=limit)
+        return walk_queries.walk_triples(line.path, [start], limit=limit)
     through: dict[int, Iterable[Term]] = {}
     for place in range(1, len(line.path)):
         between = dict.fromkeys(way.terms[place] for way in line.ways)
         if not any(isinstance(term, BlankNode) for term in between):
             through[place] = between
-    return Query.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)
-
-
-def _cut(line: Line, labels: Mapping[Term, str]) -> Cut:
-    known = line.count if line.exact else None
-    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
-    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")
-
-
-def _iri(term: Term) -> IRI:
-    if not isinstance(term, IRI):
-        raise TypeError(f"a line starts at an IRI, not at {term}")
-    return term
+    return walk_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)

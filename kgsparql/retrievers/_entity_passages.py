@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgsparql import walk_queries
 from kgsparql.documents import BYTES_PER_TOKEN, cut
 from kgsparql.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.exploration import NeighbourGroup, Text
@@ -15,7 +16,6 @@ from kgsparql.exploration.triples import lookup
 from kgsparql.mention_matching import MentionMatcher
 from kgsparql.passages import PASSAGE_TOKENS
 from kgsparql.paths import Hop, PropertyPath, Step
-from kgsparql.query import Query
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Literal, Term, Triple, normalised, printable
 from kgsparql.verbalising import arrow
@@ -133,7 +133,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
                 kind="passage",
                 text=f"{labels[text.entity]} ({labels[text.predicate]}): {part}",
                 triples=(CitedTriple(triple),),
-                query=Query.walk_triples(path, [text.entity], [text.literal], limit=1),
+                query=walk_queries.walk_triples(path, [text.entity], [text.literal], limit=1),
             )
             yield _Chunk(named & similarity.keys(), item=item)
 

@@ -13,7 +13,7 @@ from kgsparql.terms import IRI, Literal, Term, Triple
 from kgsparql.verbalising import Line
 from kgsparql.vocabulary import is_mediator
 
-__all__ = ["lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
+__all__ = ["cut_of", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
@@ -106,3 +106,10 @@ def without_names(lines: Iterable[Line], labels: Mapping[Term, str]) -> list[Lin
 
 def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
     return isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
+
+
+def cut_of(line: Line, labels: Mapping[Term, str]) -> Cut:
+    """What is left out of a line that was cut."""
+    known = line.count if line.exact else None
+    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
+    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kgsparql.exploration import mediated_paths, statement_values
+from kgsparql.exploration import mediated_paths
 from kgsparql.linking import LinkedEntity, Mention
 from kgsparql.paths import Constraint, PropertyPath, Step
 from kgsparql.retrievers._path_enumeration import Enumeration
 from kgsparql.session import Session
+from kgsparql.statements import told_beside
 from kgsparql.terms import IRI, Term
 from kgsparql.vocabulary import UNWALKED, is_mediator
 
@@ -30,14 +31,13 @@ def add_shared(made: Enumeration, link: LinkedEntity, session: Session) -> None:
             session.graph, [(made.start, step) for step in steps], direction=session.direction, skip=UNWALKED
         )
         paths = [path for own in found.values() for path in own]
-        said = statement_values(session.graph, paths)
         between: dict[Term, tuple[Step, IRI]] = {}
         for path in paths:
             if path.end in others:
                 between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
-        for node, triple in said.items():
-            if triple.object in others:
-                between[node] = (Step(triple.predicate), triple.object)  # type: ignore[assignment]
+        for hop in told_beside(paths, session, owed=False):
+            if hop.end in others and hop.direction == "forward":
+                between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
         shared: dict[PropertyPath, list[Term]] = {}
         for path in paths:
             node, shape = path.hops[0].end, path.property_path

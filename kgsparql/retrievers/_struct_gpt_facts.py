@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm
 from kgsparql.choosing import Candidate
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
@@ -15,8 +16,9 @@ from kgsparql.query import MAX_ARMS, Query
 from kgsparql.questions import shared_words
 from kgsparql.retrievers._struct_gpt_moves import Followed, Reached, Unit
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, local_name, printable
-from kgsparql.verbalising import Line, arrow, line_terms, line_text, path_text
+from kgsparql.statements import worded
+from kgsparql.terms import IRI, Term, local_name
+from kgsparql.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
 
 __all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
 
@@ -61,7 +63,8 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 
 def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> list[Shown]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate, each in its turn."""
-    labels = session.labels(term for one in followed for term in _terms(one))
+    named = session.labels(term for one in followed for term in _terms(one))
+    labels, _ = worded([way for one in followed for unit in one.units for way in unit], session, named, owed=False)
     texts = [[_text(unit, one, labels) for unit in one.units] for one in followed]
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(followed)
@@ -84,14 +87,15 @@ def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> lis
 
 def item_of(one: Shown, session: Session) -> EvidenceItem:
     """The facts of one predicate as a piece of evidence: each with the way to it from the topic."""
-    labels = session.labels(_terms(one.followed), owed=True)
+    labels, beside = worded(one.ways, session, session.labels(_terms(one.followed), owed=True))
     parts = list(_texts(one, labels))
     walks = one.followed.reached()
     alone = walks[0] if len(walks) == 1 and not one.followed.mediated else None
+    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
     return EvidenceItem(
         kind="path",
         text=" | ".join(parts),
-        triples=tuple(dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)),
+        triples=(*cited, *beside),
         query=_query(one, walks),
         score=one.followed.score + one.followed.oracle,
         cuts=one.followed.cuts,
@@ -135,8 +139,8 @@ def _text(unit: Unit, one: Followed, labels: Mapping[Term, str]) -> str:
     """What a unit says: the term it leads to and the one before, or everything behind a mediator."""
     if one.is_mediated(unit):
         return _mediated_text(unit, labels)
-    before = [_name(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
-    return " ".join([*before, _name(unit[0].end, labels)])
+    before = [name_of(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
+    return " ".join([*before, name_of(unit[0].end, labels)])
 
 
 def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
@@ -146,16 +150,12 @@ def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False
     begun = path_text(Path(unit[0].start, tuple(before)) if lead or len(before) > 1 else Path(joining.start), labels)
     behind: dict[str, list[str]] = {}
     for way in unit:
-        behind.setdefault(arrow(way.hops[-1].step, labels), []).append(_name(way.end, labels))
+        behind.setdefault(arrow(way.hops[-1].step, labels), []).append(name_of(way.end, labels))
     told = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
     mediator = joining.end
-    has_name = isinstance(mediator, IRI) and labels[mediator] != local_name(mediator)
-    name = f"{_name(mediator, labels)} " if has_name else ""
+    has_name = isinstance(mediator, IRI) and labels[mediator] not in {local_name(mediator), "[]"}
+    name = f"{name_of(mediator, labels)} " if has_name else ""
     return f"{begun} {arrow(joining.step, labels)} {name}[{told}]"
-
-
-def _name(term: Term, labels: Mapping[Term, str]) -> str:
-    return printable(labels.get(term) or str(term), 120)
 
 
 def _tokens(text: str) -> int:
@@ -179,7 +179,7 @@ def _query(one: Shown, walks: Iterable[Reached]) -> Query:
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):
         walk = reached.walk
         arms.append(
-            Query.walk_triples(
+            walk_queries.walk_triples(
                 walk.path, [walk.start], None if one.is_whole else reached.ends,
                 limit=max(1_000, 2 * len(reached.ends)), constraints=walk.constraints, number=number,
             )

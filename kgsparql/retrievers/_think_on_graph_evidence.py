@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.completion import answers_at_ends, completed
 from kgsparql.decision_tree import decision_tree
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.grounding import evidence_labels
 from kgsparql.paths import Path, PropertyPath, Walk
-from kgsparql.query import Query
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.session import Session
+from kgsparql.statements import read_statements, worded
 from kgsparql.terms import IRI, BlankNode, Term
 from kgsparql.verbalising import path_text
 from kgsparql.vocabulary import is_mediator
@@ -39,16 +40,18 @@ def chains_only(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieva
     whole = [chain for chain in chains if chain.path.hops not in begun]
     terms = [t for chain in whole for x in chain.path.triples for t in (x.subject, x.predicate, x.object)]
     labels = session.labels(terms, owed=True)
-    evidence = Evidence(_chain_item(chain, labels) for chain in whole)
+    read_statements([chain.path for chain in whole], session)
+    evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
     return Retrieval(
         evidence=evidence,
         candidates=_on_the_chains(evidence, session),
-        tree=decision_tree(evidence, labels),
+        tree=decision_tree(evidence, evidence_labels(evidence, session)),
     )
 
 
-def _chain_item(chain: Chain, labels: Mapping[Term, str]) -> EvidenceItem:
+def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
     path = chain.path
+    worded_labels, beside = worded([path], session, labels)
     named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
     end = named.pop(len(path), None)
     start = path.start
@@ -56,9 +59,9 @@ def _chain_item(chain: Chain, labels: Mapping[Term, str]) -> EvidenceItem:
         raise TypeError(f"a chain starts at an IRI, not at {start}")
     return EvidenceItem(
         kind="path",
-        text=path_text(path, labels),
-        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops),
-        query=Query.walk_triples(path.property_path, [start], end, limit=1000, through=named),
+        text=path_text(path, worded_labels),
+        triples=(*(CitedTriple(hop.triple, hop.direction) for hop in path.hops), *beside),
+        query=walk_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named),
         path=path,
         score=chain.score,
     )

@@ -20,6 +20,7 @@ from kgsparql.ranking import BM25Ranker
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.retrievers._walking import counted, linked_classes
 from kgsparql.session import Session
+from kgsparql.statements import worded
 from kgsparql.terms import IRI, Term, Triple, printable
 from kgsparql.verbalising import arrow, path_text
 from kgsparql.vocabulary import is_mediator
@@ -122,7 +123,8 @@ def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]
 
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain in words, and its whole property path scored."""
-    labels = session.labels(t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate))
+    named = session.labels(t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate))
+    labels, _ = worded([offer.path for offer in made], session, named, owed=False)
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 from typing import Literal as OneOf
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.choosing import Candidate
 from kgsparql.completion import completed
 from kgsparql.composing import drafted
 from kgsparql.decision_tree import decision_tree
 from kgsparql.errors import OptionError
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
 from kgsparql.grounding import evidence_labels
 from kgsparql.linking import LinkedEntity
@@ -26,10 +27,11 @@ from kgsparql.query import Query
 from kgsparql.questions import asks_for_others, expected_kind, shared_words
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
-from kgsparql.retrievers._lines import lines_around, lines_beyond, without_inverse_lines, without_names
+from kgsparql.retrievers._lines import cut_of, lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
 from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal, Term
+from kgsparql.statements import read_statements, worded
+from kgsparql.terms import IRI, BlankNode, Literal, Term, as_iri
 from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
 from kgsparql.vocabulary import RDF_TYPE, is_mediator
 
@@ -190,15 +192,17 @@ class MindMap(Retriever):
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
         terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
         labels = session.labels(terms, owed=True)
+        read_statements(kept, session)
         session.note_cuts(cuts)
-        items = [self._path_item(path, path_text(path, labels)) for path in kept]
+        items = [self._path_item(path, labels, session) for path in kept]
         return [(item, Candidate(i, item.text)) for i, item in enumerate(items)]
 
-    def _path_item(self, path: Path, text: str) -> EvidenceItem:
+    def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
+        named, beside = worded([path], session, labels)
         ends = None if isinstance(path.end, BlankNode) else [path.end]
-        query = Query.walk_triples(path.property_path, [_iri(path.start)], ends, limit=self.ends_per_line)
+        query = walk_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
         cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
-        return EvidenceItem("path", text, cited, query, path=path)
+        return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path)
 
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[Scored]:
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
@@ -211,6 +215,7 @@ class MindMap(Retriever):
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
         chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
+        read_statements([way for c in chosen for way in lines[c.candidate.number].ways[: self.ends_per_line]], session)
         return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
     def _completed(self, scored: Sequence[Scored], session: Session) -> list[Scored]:
@@ -219,7 +224,7 @@ class MindMap(Retriever):
         A line of which nothing was cut keeps its wording.
         """
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
-        walks = [Walk(_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
+        walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
         made = list(scored)
         for i, whole in zip(lines, completed(walks, session, shown=self.ends_per_line), strict=True):
             item, candidate = scored[i]
@@ -231,15 +236,15 @@ class MindMap(Retriever):
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
-        labels = session.labels(line_terms([shown]), owed=True)
+        labels, beside = worded(shown.ways, session, session.labels(line_terms([shown]), owed=True))
         cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
         whole = line.exact and line.count == len(shown.ways)
         return EvidenceItem(
             kind="path" if len(line.path) > 1 else "neighbours",
             text=line_text(shown, labels),
-            triples=tuple(cited),
+            triples=(*cited, *beside),
             query=_line_query(shown, whole=whole),
-            cuts=() if whole else (_line_cut(shown, labels),),
+            cuts=() if whole else (cut_of(shown, labels),),
             ways=shown.ways,
         )
 
@@ -261,13 +266,7 @@ def _line_query(line: Line, *, whole: bool) -> Query:
     between = dict.fromkeys(way.terms[1] for way in line.ways) if len(line.path) > 1 else {}
     through = None if whole or any(isinstance(t, BlankNode) for t in between) or not between else {1: between}
     limit = max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
-    return Query.walk_triples(line.path, [_iri(line.start)], ends, limit=limit, through=through)
-
-
-def _line_cut(line: Line, labels: Mapping[Term, str]) -> Cut:
-    known = line.count if line.exact else None
-    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
-    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")
+    return walk_queries.walk_triples(line.path, [as_iri(line.start)], ends, limit=limit, through=through)
 
 
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
@@ -290,8 +289,9 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}
     for item in evidence:
-        starts = {cited.hop.start for cited in item.triples}
-        for term in dict.fromkeys([*(cited.hop.end for cited in item.triples), *item.ends]):
+        hops = [hop for way in item.ways or (item.path,) if way is not None for hop in way.hops]
+        starts = {hop.start for hop in hops}
+        for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):
                 weight = _ON_THE_WAY if item.path is None and term in starts else 1.0
                 score = item.score * weight + (_JOINING if item.path is not None else 0.0)
@@ -306,9 +306,3 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
     for term in sorted(terms, key=lambda t: (-total[t], -len(markers[t]), labels[t], str(t))):
         yield AnswerTerm(term, labels[term], total[term], tuple(markers[term]))
-
-
-def _iri(term: Term) -> IRI:
-    if not isinstance(term, IRI):
-        raise TypeError(f"a walk starts at an IRI, not at {term}")
-    return term

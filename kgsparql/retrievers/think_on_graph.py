@@ -35,6 +35,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
 from kgsparql.retrievers._walking import composed
 from kgsparql.session import Session
 from kgsparql.side_by_side import side_by_side
+from kgsparql.statements import worded
 from kgsparql.terms import IRI, Term, iri
 from kgsparql.vocabulary import PICTURES_AND_PAGES, UNWALKED
 
@@ -259,7 +260,8 @@ class ThinkOnGraph(Retriever):
     def _beam(self, pairs: Sequence[Pair], walked: _Walked, session: Session) -> Beam:
         """The next beam: the neighbours thinned, scored, and the best of them kept."""
         triples = (triple for pair in pairs for path in pair.siblings for triple in path.triples)
-        labels = session.labels(term for x in triples for term in (x.subject, x.predicate, x.object))
+        named = session.labels(term for x in triples for term in (x.subject, x.predicate, x.object))
+        labels, _ = worded([path for pair in pairs for path in pair.siblings], session, named, owed=False)
         if self.score_entities:
             pairs = thinned(pairs, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to)
             try:

@@ -37,24 +37,24 @@ def run_on_endpoint(
     from kgsparql.graphs.protocol.results import boolean, mended, read, triples, why_cut
 
     began = time.monotonic()
-    reply, sent = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
+    reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
     header = 1 if query.form == "SELECT" else 0
     lines, complete, invalid = Lines(max_rows + header, max_bytes), True, 0
     try:
         if query.form == "ASK":
-            lines.content += b"true" if boolean(reply, sent) else b"false"
+            lines.content += b"true" if boolean(reply, request) else b"false"
             lines.lines = 1
         elif query.form == "SELECT":
             try:
-                complete = read(reply, sent, "SELECT", partial(written, lines=lines))
+                complete = read(reply, request, "SELECT", partial(written, lines=lines))
             except EndpointReplyError as error:
-                (reply, invalid), lines = mended(reply, error, sent), Lines(max_rows + header, max_bytes)
-                complete = read(reply, sent, "SELECT", partial(written, lines=lines))
+                (reply, invalid), lines = mended(reply, error, request), Lines(max_rows + header, max_bytes)
+                complete = read(reply, request, "SELECT", partial(written, lines=lines))
         else:
-            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, sent))
+            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, request))
     except QuerySyntaxError as error:
         raise syntax_error(str(error.detail.get("said", error.message)), query) from error
     number, seconds = lines.lines - header, time.monotonic() - began
-    why = why_cut(reply, sent, number + invalid)
+    why = why_cut(reply, request, number + invalid, "solutions" if header else "triples")
     is_whole = complete and not why and not invalid
     return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kgsparql.cache_contents import CacheContents
 from kgsparql.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.locks import writer_lock
+from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
@@ -277,3 +279,23 @@ def test_a_broken_file_of_vectors_is_said_and_removed(run: Run, cache: Path) -> 
     (cache / VECTORS).symlink_to(cache / "elsewhere")
     assert "symbolic link" in run("cache").stdout
     assert "is a symbolic link, and is left alone" in run("cache", "--clear", "vectors").stderr
+
+
+def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_one_wants_peace(
+    run: Run, cache: Path
+) -> None:
+    now = time.time()
+    for server, closed_until in (("https://a.example", 0.0), ("https://b.example", now + 600)):
+        others = OtherRuns(server)
+        assert others.enter(1) is not None
+        others.leave(Known(at=now, ended=now, closed_until=closed_until))
+    found = kinds(run)["manners"]
+    assert (found["count"], found["trouble"]) == (2, "")
+    assert str(found["newest"]) >= "2026"
+    done = run("cache", "--clear", "all")
+    assert (done.exit_code, "manners: 1 removed" in done.stdout) == (0, True), done.stderr
+    assert "kept of 1: they must not be asked yet" in done.stderr
+    assert kinds(run)["manners"]["count"] == 1
+    heard = OtherRuns("https://b.example").enter(1)
+    assert heard is not None
+    assert heard.closed_until == pytest.approx(now + 600)

@@ -25,6 +25,7 @@ from kgsparql.budget import Budget
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
 from kgsparql.exploration import neighbours, predicate_paths, shortest_paths
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.protocol.channel import Channel
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.terms import IRI
 from tests.cli.conftest import Run
@@ -166,9 +167,9 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
-    send = EndpointGraph._sent
+    send = Channel._send
     monkeypatch.setattr(
-        EndpointGraph, "_sent", lambda graph, query, *a, **o: (asked.append(query.name), send(graph, query, *a, **o))[1]
+        Channel, "_send", lambda channel, query, *a: (asked.append(query.name), send(channel, query, *a))[1]
     )
     assert again.index.rows == known.index.rows
     assert [name for name in asked if name.startswith(("info", "index", "label"))] == ["info_triples"]
@@ -196,7 +197,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         assert "--class" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
-        known.graph._max_bytes = 20_000  # type: ignore[attr-defined]
+        known.graph._channel.max_bytes = 20_000  # type: ignore[attr-defined]
         assert known.index.is_partial
 
 

@@ -17,18 +17,18 @@ from pyoxigraph import QueryResultsFormat
 
 from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions
 from kgsparql.query import Query
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed
 
 TSV, CSV = "text/tab-separated-values", "text/csv; charset=utf-8"
-SENT = Sent("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?o }", 30.0)
+SENT = SparqlRequest("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?o }", 30.0)
 SELECT = "SELECT ?s ?o WHERE { ?s ?p ?o } LIMIT 12"
 EMPTY = "SELECT ?s ?o WHERE { ?s <urn:nobody> ?o }"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-Reader = Callable[[Reply, Sent], object]
+Reader = Callable[[Reply, SparqlRequest], object]
 
 
 def refused(reader: Reader, body: bytes, kind: str | None) -> KgsparqlError:

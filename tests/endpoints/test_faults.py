@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,15 +29,17 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
+from kgsparql.evidence import Cut
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import repair
 from kgsparql.graphs.protocol import results as protocol_results
-from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.user_query import QueryResult, check, run_on_endpoint
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML, FaultServer, reply, results
@@ -44,6 +47,11 @@ from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 ANY = Query("any", "ASK { ?s ?p ?o }")
+XML_OF = (
+    '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="s"/></head><results><result>'
+    '<binding name="s">{}</binding></result></results></sparql>'
+)
+JSON_OF = '{{"head":{{"vars":["s"]}},"results":{{"bindings":[{{"s":{}}}]}}}}'
 
 
 def selected(behaviour: faults.Behaviour, **options: Any) -> Any:
@@ -308,6 +316,56 @@ def test_E12_the_most_that_the_server_says_it_gives_is_not_all() -> None:
         assert selected(results(body, headers=[f"X-SPARQL-MaxRows: {said}"])).complete
 
 
+def constructed(number: int, limit: str = "", **profile: Any) -> QueryResult:
+    body = "".join(f"<http://e.org/a> <http://e.org/p> <http://e.org/{i}> .\n" for i in range(number))
+    with FaultServer(results(body.encode(), type="application/n-triples")) as server:
+        graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True, **profile))
+        return run_on_endpoint(graph, check(f"CONSTRUCT {{ ?s ?p ?n }} WHERE {{ ?s ?p ?n }} {limit}"))
+
+
+@pytest.mark.parametrize("number", [50, 51])
+def test_E09_as_many_triples_as_there_are_solutions_at_most_may_not_be_all(number: int) -> None:
+    result = constructed(number, name="known", max_solutions=50)
+    assert (result.rows, result.complete, result.cut) == (number, False, Cut("triples", number))
+    assert result.reason == f"the endpoint stopped at {number} triples"
+    assert constructed(number, f"LIMIT {number}", name="known", max_solutions=50).complete
+    assert constructed(number, name="known").complete
+    for other in (49, 52):
+        assert constructed(other, name="known", max_solutions=50).complete
+
+
+def test_E09_triples_of_an_endpoint_that_nobody_described_may_be_cut_where_many_cut_them() -> None:
+    assert constructed(10_001).reason == "the endpoint stopped at 10,001 triples"
+    assert constructed(10_002).complete
+
+
+# -- Secrets in the words of a reader ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "type_", "body", "code"),
+    [
+        (ALL.text, XML, XML_OF.format("<canary-w0rd/>"), "E_FORMAT"),
+        (ALL.text, JSON, JSON_OF.format('"canary-w0rd"'), "E_FORMAT"),
+        (ALL.text, JSON, JSON_OF.format('{"type":"canary-w0rd","value":""}'), "E_FORMAT"),
+        (ALL.text, JSON, JSON_OF.format('"canary-w0rd"')[:-4], "E_PARTIAL"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "text/turtle", "<http://e.org/a> canary-w0rd:x 1 .", "E_PARTIAL"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "application/n-triples", "<http://e.org/a> <canary-w0rd> 1 .", "E_PARTIAL"),
+    ],
+)
+@pytest.mark.parametrize("where", ["http://{}?apikey=canary-w0rd", "http://me:canary-w0rd@{}"])
+def test_U12_a_reply_that_repeats_the_key_is_not_shown_with_it(
+    where: str, query: str, type_: str, body: str, code: str
+) -> None:
+    with FaultServer(results(body.encode(), type=type_)) as server:
+        graph = EndpointGraph(where.format(server.url.removeprefix("http://")))
+        with pytest.raises(KgsparqlError) as caught:
+            run_on_endpoint(graph, check(query))
+    error = caught.value
+    assert error.code == code
+    assert "canary" not in "".join(traceback.format_exception(error)) + str(error.to_json())
+
+
 # -- Reading is in time, too --------------------------------------------------------------------------------------
 
 
@@ -329,7 +387,7 @@ def test_E20_however_many_terms_are_bad_each_solution_is_tried_twice_at_most(mon
 @pytest.mark.parametrize("iri", ["http://e.org/{}", "http://e.org/ {}"])
 def test_reading_ends_at_the_deadline_and_when_it_is_stopped(iri: str) -> None:
     reply_ = Reply(200, {}, listed(20_001, lambda i: iri.format(i) if i % 2 else "http://e.org/x"))
-    sent = Sent("http://e.org/sparql", "all", ALL.text, 5.0)
+    sent = SparqlRequest("http://e.org/sparql", "all", ALL.text, 5.0)
     assert len(solutions(reply_, sent)) >= 10_000
     with pytest.raises(EndpointTimeoutError, match="could not be read in time"):
         solutions(reply_, replace(sent, deadline=time.monotonic() - 1))
@@ -341,7 +399,7 @@ def test_reading_ends_at_the_deadline_and_when_it_is_stopped(iri: str) -> None:
 
 def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every solution is looked at as late as it would be on a slow machine."""
-    seen: list[Sent] = []
+    seen: list[SparqlRequest] = []
     monkeypatch.setattr(protocol_results, "_refuse_late", seen.append)
     stop = threading.Event()
     with FaultServer(results(listed(20_000, lambda i: f"http://e.org/{i}"))) as server:

@@ -26,7 +26,7 @@ from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.proxy import Proxy
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.servers import free_port, oxigraph_serve, rdflib_endpoint, store_of, virtuoso
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"
@@ -116,6 +116,62 @@ def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served
         members = [EndpointGraph(url, profile=profile) for url, profile in profiles.items()]
         assert KnowledgeBase(FederatedGraph([own, *members]), embedder="none").noise.terms == {noise, IRI(viaf)}
         assert [len(proxy.of("ExternalId")) for proxy in (public, private, catalogue)] == [0, 1, 1]
+
+
+WRITTEN = "What was written by Marie Curie?"
+WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wikibase", "library"))
+
+
+@pytest.fixture(scope="module")
+def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two people with identifiers behind a server."""
+    with oxigraph_serve(store_of(WIKIBASE, tmp_path_factory.mktemp("wikibase") / "store")) as url:
+        yield url
+
+
+def test_a_file_and_an_endpoint_are_linked_by_an_identifier_only(wikibase: str) -> None:
+    named = ["-k", str(LIBRARY), "-k", wikibase, "--no-model", "--embedder", "none"]
+    run = CliRunner()
+    done = run.invoke(app, ["ask", WRITTEN, *named, "-f", "json"])
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert answer["answers"][0]["label"] == "laboratory notebooks"
+    (same,) = [item for item in answer["evidence"] if "VIAF" in item["text"]]
+    assert same["text"] == "Marie Curie —VIAF cluster ID→ 76353174 ←VIAF cluster ID— Skłodowska-Curie, M."
+    assert same["marker"] in answer["answers"][0]["markers"]
+    assert {one["source"] for one in same["queries"]} == {str(LIBRARY), wikibase}
+    assert same["text"] in run.invoke(app, ["ask", WRITTEN, *named]).stdout
+    alone = json.loads(run.invoke(app, ["ask", WRITTEN, *named[2:], "-f", "json"]).stdout)
+    assert "laboratory notebooks" not in {one["label"] for one in alone["answers"]}
+
+
+def test_an_endpoint_is_asked_of_identifiers_once(wikibase: str) -> None:
+    """However many entities are linked, and however many identifiers these have."""
+    with Proxy(wikibase) as proxy:
+        knowledge = kgsparql.open(LIBRARY, proxy.url, embedder="none", cache=False)
+        people = ["http://www.wikidata.org/entity/Q7186", "http://www.wikidata.org/entity/Q37463"]
+        answer = knowledge.ask("What was written by them?", entities=people)
+        assert "laboratory notebooks" in {term.label for term in answer.answers}
+        assert [len(proxy.of(text)) for text in ("ExternalId", "?holder", "exactMatch")] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("engine", ["virtuoso", "rdflib-endpoint"])
+def test_identifiers_are_found_on_other_engines(engine: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.ttl"
+    other.write_text(
+        "<http://viaf.org/viaf/76353174> <http://example.org/keptAt> <http://example.org/bnf> .\n"
+        "<http://example.org/bnf> <http://www.w3.org/2000/01/rdf-schema#label> 'BnF' ."
+    )
+    with virtuoso(WIKIBASE, tmp_path / "server") if engine == "virtuoso" else rdflib_endpoint(WIKIBASE) as url:
+        answer = kgsparql.open(LIBRARY, url, embedder="none").ask(WRITTEN)
+        assert answer.answers[0].label == "laboratory notebooks"
+        made = kgsparql.open(other, url, embedder="none")
+        kept = made.ask("Where is it kept at?", entities=["http://www.wikidata.org/entity/Q7186"])
+        back = made.ask("What is the place of birth?", entities=["http://viaf.org/viaf/76353174"])
+    (same,) = [item for item in answer.evidence if "VIAF" in item.text]
+    assert all(cited.verified for cited in same.triples)
+    assert kept.answers[0].label == "BnF"
+    assert back.answers[0].label == "Warsaw"
 
 
 def test_two_users_of_one_endpoint_are_cited_each_by_a_name_of_their_own() -> None:

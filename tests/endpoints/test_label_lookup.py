@@ -23,7 +23,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.labels.endpoint import EndpointLabels
 from kgsparql.labels.index import LabelIndex
 from kgsparql.labels.kept import KeptLabels, Page
-from kgsparql.labels.rows import label_rows
+from kgsparql.labels.scanning import label_rows
 from kgsparql.labels.search import MemoryLabels
 from kgsparql.labels.slices import read_slice
 from kgsparql.linking import Linker
@@ -576,3 +576,33 @@ def test_a_link_that_rests_on_an_earlier_answer_says_so(nobel_url: str, tmp_path
 def test_an_endpoint_that_is_indexed_whole_remembers_nothing(nobel_url: str, tmp_path: Path) -> None:
     kgsparql.open(nobel_url, embedder="none").ask("Where was Marie Curie born?")
     assert not list(tmp_path.rglob("labels.sqlite"))
+
+
+def test_two_runs_of_an_evaluation_remember_nothing_and_are_the_same(
+    run: Run, nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = tmp_path / "profile.ttl"
+    profile.write_text(
+        "@prefix kgs: <https://w3id.org/kgsparql#> .\n"
+        f"[] a kgs:EndpointProfile ; <http://www.w3.org/ns/sparql-service-description#endpoint> <{nobel_url}> ;\n"
+        "  kgs:hasManyLabels true .\n"
+    )
+    monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
+    dataset = tmp_path / "questions.jsonl"
+    # The first shows the label that alone links the second, where labels of answers are kept.
+    asked = ("Who was the spouse of Pierre Curie?", "Where was MaRiE CuRiE born?")
+    lines = [{"id": str(i), "question": text, "answers": [D + "Warsaw"]} for i, text in enumerate(asked)]
+    dataset.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    options = ("-k", nobel_url, "--no-model", "--embedder", "none")
+    found = []
+    for name in ("first", "second"):
+        done = run("eval", dataset, *options, "-r", "path_ranking", "--workers", "1", "-o", tmp_path / name)
+        assert done.exit_code == 0, done.stderr
+        written = (tmp_path / name / "answers" / "path_ranking.jsonl").read_text("utf-8")
+        found.append(re.sub(r'"(\w*seconds)":[\d.]+', r'"\1":0', written))
+    assert found[0] == found[1]
+    records = {record["question"]: record for record in map(json.loads, found[0].splitlines())}
+    assert (records["0"]["status"], records["1"]["status"]) == ("answered", "no_entity")
+    assert not list(tmp_path.rglob("labels.sqlite"))
+    assert run("ask", asked[0], *options).exit_code == 0
+    assert list(tmp_path.rglob("labels.sqlite"))

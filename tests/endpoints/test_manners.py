@@ -25,10 +25,11 @@ from kgsparql.errors import (
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.query import Query
 from kgsparql.user_query import check, run_on_endpoint
 from tests.conftest import ROOT
@@ -156,6 +157,16 @@ def test_without_a_contact_nobody_is_asked_who_wants_one() -> None:
         with pytest.raises(OptionError, match="how they can be reached"):
             EndpointGraph(server.url, profile=EndpointProfile(needs_contact=True)).select(ALL)
         assert server.connections == 0
+
+
+def test_an_endpoint_that_is_opened_by_its_url_alone_is_asked_with_the_manners_it_is_known_to_want() -> None:
+    graph = EndpointGraph("https://query.wikidata.org/sparql")
+    assert (graph.profile, graph.timeout_s) == (known_endpoints().named("wikidata"), 62.0)
+    with pytest.raises(OptionError, match="how they can be reached"):
+        graph.select(ALL)
+    assert EndpointGraph(graph.url, profile=UNKNOWN).profile == UNKNOWN
+    with pytest.raises(OptionError, match="how they can be reached"):
+        EndpointGraph("https://query-main.wikidata.org/sparql?key=1").ask(Query("any", "ASK {}"))
 
 
 def test_E05_a_plea_for_a_user_agent_says_how_to_set_one() -> None:
@@ -372,7 +383,7 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
             sparql_results.mended(
                 sparql_results.Reply(200, {"content-type": JSON}, body[:end]),
                 EndpointReplyError("cut", code="E_FORMAT"),
-                Sent("http://e.org/", "q", "", 10.0),
+                SparqlRequest("http://e.org/", "q", "", 10.0),
             )
         assert caught.value.message == "cut"
 

@@ -11,19 +11,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
 import pytest
 
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
+    EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
     InputError,
     KgsparqlError,
 )
 from kgsparql.graph import Interruptible
-from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.protocol import named_graphs
 from kgsparql.query import Query
@@ -114,6 +116,26 @@ def test_the_time_of_a_question_ends_its_query_and_is_called_what_it_is() -> Non
         with pytest.raises(EndpointTimeoutError):
             metered(EndpointGraph(server.url, timeout_s=0.3), Budget(max_seconds=20)).ask(ALL)
     assert caught.value.exit_code == 6
+
+
+def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> None:
+    own = OxigraphGraph(pyoxigraph.Store(), name="own", fingerprint="0")
+    with FaultServer(faults.hang) as server:
+        both = MeteredGraph(FederatedGraph([own, EndpointGraph(server.url)]), Usage(Budget(max_seconds=0.5)), [].append)
+        for graph in (both, both.members[1]):
+            with pytest.raises(BudgetExceededError):
+                graph.select(ALL)
+        assert both.failures == (), "it was the question's own time"
+    with FaultServer(results()) as server:
+        both = MeteredGraph(
+            FederatedGraph([own, EndpointGraph(server.url)]), Usage(Budget(max_seconds=0.0)), lambda _: None
+        )
+        for graph in (both, both.members[1]):
+            assert len(graph.unlimited().select(ALL)) == 2
+        (gone,) = (member for member in both.members if member.name != "own")
+    with pytest.raises(EndpointError):
+        gone.unlimited().select(Query("other", "SELECT ?s { ?s ?p 4711 }"))
+    assert len(both.failures) == 1, "each member tells the whole"
 
 
 def test_work_that_is_owed_to_the_reader_is_not_bound_by_the_time_of_the_question() -> None:

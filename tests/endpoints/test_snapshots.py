@@ -128,11 +128,41 @@ def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: P
     assert f"not recorded in {snapshot}: query " in said
     assert url in said
     assert f"--record {snapshot}" in said
-    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --retriever path_ranking --embedder none;" in said
+    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --embedder none -q;" in said
     none = run("ask", FEYNMAN, *asked, "--replay", tmp_path / "nothing here")
     assert (none.exit_code, "no snapshot" in none.stderr) == (2, True)
     both = run("ask", FEYNMAN, *asked, "--replay", snapshot, "--record", snapshot)
     assert both.exit_code == OptionError.exit_code
+
+
+def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = tmp_path / "snapshot"
+    with served(tmp_path) as url:
+        secret = url.replace("http://", "http://me:pass-word@") + "?apikey=4711secret"
+        monkeypatch.setenv("KGSPARQL_KG", secret)
+        options = (
+            "--qualifiers",
+            "--lang",
+            "de,en",
+            "--direction",
+            "forward",
+            "-O",
+            "max_hops=2",
+            "--max-queries",
+            "99",
+        )
+        recorded = run("ask", FEYNMAN, *options, f"--record={snapshot}", "-e", "Richard Feynman", "--embedder", "none")
+        assert recorded.exit_code == 0, recorded.stderr
+    done = offline("ask", "Where was Marie Curie born?", "-k", secret, "--replay", snapshot, cache=cache)
+    said = done.stderr.decode()
+    assert (
+        f"recorded there: kgsparql ask '{FEYNMAN}' --qualifiers --lang de,en --direction forward -O max_hops=2 "
+        f"--max-queries 99 -e 'Richard Feynman' --embedder none -k {url};"
+    ) in said
+    kept = (snapshot / "manifest.json").read_text() + said
+    assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))
 
 
 def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
@@ -208,9 +238,11 @@ def test_the_triples_of_a_snapshot_have_the_names_that_were_linked_and_shown(
         ("paths", "Marie Curie", "Albert Einstein"),
         ("query", "SELECT ?s WHERE { ?s a ?c } ORDER BY ?s LIMIT 5", "-f", "json"),
         ("query", "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"),
+        ("info",),
+        ("info", "-f", "json"),
         ("ask", "What is the wizard of Oz?", "--embedder", "none", "-f", "json"),
     ],
-    ids=lambda command: command[0],
+    ids=" ".join,
 )
 def test_looking_around_is_replayed(run: Run, tmp_path: Path, cache: Path, command: tuple[str, ...]) -> None:
     snapshot = tmp_path / "snapshot"
@@ -300,10 +332,27 @@ def test_several_graphs_in_one_question_are_replayed(run: Run, tmp_path: Path, c
     assert offline(*asked, "--replay", snapshot, cache=cache).returncode == SnapshotError.exit_code
 
 
-def test_a_query_to_a_file_is_not_recorded(run: Run, tmp_path: Path, cache: Path) -> None:
-    done = run("query", "ASK { ?s ?p ?o }", "-k", NOBEL, "--record", tmp_path / "snapshot")
-    assert done.exit_code == OptionError.exit_code
-    assert not (tmp_path / "snapshot").exists()
+@pytest.mark.parametrize("is_store", [False, True])
+def test_of_a_query_to_a_local_graph_the_hash_of_that_is_recorded(
+    run: Run, tmp_path: Path, cache: Path, is_store: bool
+) -> None:
+    graph, snapshot = tmp_path / "graph.ttl", tmp_path / "snapshot"
+    shutil.copy(NOBEL, graph)
+    if is_store:
+        graph = store_of(NOBEL, tmp_path / "graph")
+    asked = ("query", "SELECT ?s WHERE { ?s a ?c } ORDER BY ?s LIMIT 5", "-k", graph, "-f", "json")
+    recorded = run(*asked, "--record", snapshot)
+    assert recorded.exit_code == 0, recorded.stderr
+    assert len(json.loads(recorded.stdout)["results"]["bindings"]) == 5
+    (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]
+    assert [bool(own) for own in run_there["graphs"].values()] == [True]
+    replayed = offline(*asked, "--replay", snapshot, cache=cache)
+    assert (replayed.returncode, replayed.stdout) == (0, recorded.stdout_bytes), replayed.stderr
+    other = tmp_path / "other.ttl"
+    other.write_text("<http://e.org/new> a <http://e.org/Thing> .\n")
+    changed = offline(*asked[:2], "-k", other, "--replay", snapshot, cache=cache)
+    assert changed.returncode == SnapshotError.exit_code
+    assert b"was not there when it was recorded" in changed.stderr
 
 
 def test_U12_no_secret_is_in_any_file_of_a_snapshot(

@@ -396,6 +396,7 @@ HEAD = PREFIXES + "\n<#a> a kgs:EndpointProfile ;\n  sd:endpoint <http://e.org/s
         ("kgs:pauseSeconds -1", "kgs:pauseSeconds '-1': not a number of at least 0, without quotes", ""),
         ('kgs:hasUnion "true"', "kgs:hasUnion 'true': not true or false, without quotes", ""),
         ('kgs:textSearch "lucene"', "kgs:textSearch 'lucene': not one of none, bif:contains, ", ""),
+        ('kgs:textSearch "wikibase:mwapi"', "kgs:textSearch of A: no wiki is named", 'kgs:searchHost "www.'),
         ('kgs:avoid "paths"', "no property kgs:avoid of a profile", ""),
         ('kgs:host "https://e.org/"', "kgs:host 'https://e.org/': not the name of a host", ""),
         ('kgs:alias "Our own"', "kgs:alias 'Our own': not small letters, digits", ""),
@@ -423,6 +424,17 @@ def test_what_no_profile_can_say_is_an_error_with_its_line(file: Path, said: str
     assert "secret@" not in caught.value.message
     assert hint in caught.value.hint
     assert (caught.value.code, caught.value.exit_code) == ("E_PROFILE", 4)
+
+
+def test_the_wiki_that_is_searched_may_be_named_by_the_engine_or_another_file(file: Path) -> None:
+    wiki = '<#wiki> a kgs:EndpointProfile ; rdfs:label "Wiki" ; kgs:textSearch "wikibase:mwapi" .\n'
+    file.write_text(f'{HEAD}  kgs:engine <#wiki> ; kgs:searchHost "w.e.org" .\n{wiki}')
+    assert known_endpoints().at("http://e.org/sparql").search_host == "w.e.org"
+    file.write_text(f"{HEAD}  kgs:engine kgs:wikidata .\n")
+    assert known_endpoints().at("http://e.org/sparql").search_host == "www.wikidata.org"
+    file.write_text(f"{HEAD}  kgs:engine <#wiki> .\n{wiki}")
+    with pytest.raises(GraphLoadError, match=r"mine\.ttl:8: kgs:textSearch of .*no wiki is named"):
+        known_endpoints()
 
 
 def test_what_is_not_turtle_is_an_error_with_its_line(file: Path) -> None:

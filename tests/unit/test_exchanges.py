@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from kgsparql import exchanges as module
+from kgsparql import sqlite_file as module
 from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
 from kgsparql.exchanges import Exchanges, Mode
 
@@ -259,7 +259,7 @@ def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: Exchanges) -> None:
     kept.put("model", REQUEST, REPLY)
-    connection = kept._connection
+    connection = kept._file._connection
     assert connection is not None
     connection.execute("PRAGMA max_page_count = 8")  # as if there were no more room than that
     with pytest.raises(DiskFullError) as caught:
@@ -292,9 +292,9 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, p
     kept.put("model", REQUEST, REPLY)
     kept.close()
     script = (
-        "import sys; from pathlib import Path; from kgsparql import exchanges as module\n"
-        "module._BUSY_S = 60.0\n"
-        "kept = module.Exchanges(Path(sys.argv[1]))\n"
+        "import sys; from pathlib import Path; from kgsparql import exchanges, sqlite_file\n"
+        "sqlite_file._BUSY_S = 60.0\n"
+        "kept = exchanges.Exchanges(Path(sys.argv[1]))\n"
         "print('ready', flush=True)\n"
         "try:\n    kept.put('model', {'x': 1}, {})\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )
@@ -312,7 +312,7 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, p
 def test_the_store_is_not_waited_for_long(kept: Exchanges) -> None:
     assert module._SLICE_S < 0.5 < module._BUSY_S < 3, "Ctrl-C is heard in between, and a cache is not worth more"
     kept.put("model", REQUEST, REPLY)
-    connection = kept._connection
+    connection = kept._file._connection
     assert connection is not None
     assert connection.execute("PRAGMA busy_timeout").fetchone() == (int(1000 * module._SLICE_S),)
 

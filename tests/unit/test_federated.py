@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
 from kgsparql.evidence import Source
 from kgsparql.exploration import (
@@ -31,12 +32,14 @@ from kgsparql.exploration import (
     walk_ways,
     walks,
 )
+from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode
+from kgsparql.vocabulary import UNWALKED, Naming
 from tests.conftest import PREFIXES
 
 E = "http://example.org/"
@@ -247,7 +250,7 @@ def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
     assert len(neighbours(both, [ex("a")]).items[0].neighbours) == 2
     assert broken.asked == 1
     assert both.afresh().failures == ()
-    assert both.remembering(both).failures == both.failures
+    assert both.within(Usage()).failures == both.failures
 
 
 def test_E02_a_query_that_is_too_much_for_a_member_is_not_its_last() -> None:
@@ -377,3 +380,37 @@ def test_what_no_member_uses_is_not_joined() -> None:
     assert labels(both, [ex("b"), ex("a")])[ex("a")].text == "A"
     assert sent.count("predicate_triples") == 1
     assert "group_inverse" not in sent
+
+
+class Named(OxigraphGraph):
+    """A graph whose profile says by which predicates it names things."""
+
+    @property
+    def naming(self) -> Naming:
+        return Naming(labels=(ex("called"),))
+
+
+def test_the_label_predicates_of_a_member_are_not_walked() -> None:
+    """As the known ones are not, in whatever way a graph is walked."""
+    quads = parsed(":a :called :n ; :knows :b . :b :called 'B' ; :knows [ :called 'it' ; :knows :c ] . :c :called :n .")
+    store = pyoxigraph.Store()
+    store.extend(quads)
+    named = Named(store, name="named", fingerprint="named")
+    other = graph(parsed(":c :title 'Dr' ; rdfs:label 'C' ."), "other")
+    for asked in (named, FederatedGraph([named, other])):
+        steps = [count.step for count in predicates(asked, [ex("a"), ex("b")]).items]
+        groups = neighbours(asked, [ex("a"), ex("b")]).items
+        walked = [path.property_path for group in groups for path in group.mediated]
+        paths = predicate_paths(asked, ex("a"), max_hops=3).items
+        through, _ = mediated_paths(asked, [(ex("b"), Step(ex("knows")))], direction="both", skip=UNWALKED)
+        walked += [path.property_path for some in through.values() for path in some]
+        steps += [group.step for group in groups]
+        met = {step.predicate for step in (*steps, *(s for path in walked for s in path))}
+        assert met | {step.predicate for path in paths for step in path.path} <= {ex("knows"), ex("title")}
+        assert walked, "what is behind the blank node is found"
+        (shortest,) = shortest_paths(asked, ex("a"), ex("c")).items
+        assert {step.predicate for step in shortest.property_path} == {ex("knows")}, "not by way of the name of both"
+        by_name = predicates(asked, [ex("a")], skip=()).items
+        assert ex("called") in {count.step.predicate for count in by_name}, "unless everything is asked for"
+    plain = graph(quads, "plain")
+    assert ex("called") in {count.step.predicate for count in predicates(plain, [ex("a")]).items}

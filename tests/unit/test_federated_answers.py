@@ -19,7 +19,7 @@ from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.graph_labels import GraphLabels
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.labels.merging import MergedLabels
+from kgsparql.labels.joining import FederatedLabels
 from kgsparql.labels.rows import LabelRow
 from kgsparql.labels.search import MemoryLabels
 from kgsparql.query import Query
@@ -193,7 +193,7 @@ def test_labels_of_several_graphs_are_one_index() -> None:
             LabelRow(f"{e}c", "Ann", "ann", kind="class"),
         ]
     )
-    both = MergedLabels({"one": one, "other": other})
+    both = FederatedLabels((one, other), ("one", "other"))
     assert [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])] == [
         ("a", 5, "entity"),
         ("c", 0, "class"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.labels.joining import JoinedLabels, SliceLabels
+from kgsparql.labels.joining import LayeredLabels
 from kgsparql.labels.kept import KeptLabels, Page, SeenLabels
 from kgsparql.labels.rows import LabelRow, label_row
 from kgsparql.labels.search import MemoryLabels
@@ -90,7 +90,7 @@ def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
-    with pytest.raises(StoreError, match="not a file of labels"):
+    with pytest.raises(StoreError, match="not a store of labels"):
         KeptLabels(path).remember([row("Ann")])
 
 
@@ -106,13 +106,14 @@ def test_labels_of_later_answers_are_not_seen(kept: KeptLabels) -> None:
 
 def test_searches_are_joined() -> None:
     first = MemoryLabels([row("Ann Lee"), row("Bob")])
-    second = SliceLabels(MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")]), "only a part")
-    joined = JoinedLabels([first, second])
+    second = MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")])
+    joined = LayeredLabels((first, second), "only a part")
     assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
     assert len(joined.with_words(["ann"], limit=1)) == 1
     assert joined.like("bobb", limit=3)[0].text == "Bob"
-    assert joined.vocabulary(["ann", "bob"]).counts == {"ann": 3, "bob": 1}
+    counts = joined.vocabulary(["ann", "bob", "nobody"]).counts
+    assert (counts["ann"], counts["bob"], counts.get("nobody")) == (3, 1, None)
     assert joined.vocabulary([]).labels == 5
     assert joined.notes(()) == ("only a part",)
     assert joined.notes({"http://e.org/Bob"}) == ()

@@ -23,7 +23,8 @@ from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError,
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.locks import writer_lock
 from kgsparql.labels.index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
-from kgsparql.labels.rows import LabelRow, description_rows, label_rows
+from kgsparql.labels.rows import LabelRow
+from kgsparql.labels.scanning import description_rows, label_rows
 from kgsparql.labels.search import LabelSearch, MemoryLabels
 from kgsparql.labels.tables import LanceLabels
 from kgsparql.labels.vectors import KEEP_EVERY

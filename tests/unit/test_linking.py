@@ -13,7 +13,7 @@ import pytest
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.labels.index import LabelIndex, build_label_index
 from kgsparql.labels.matching import similarity
-from kgsparql.labels.rows import label_rows
+from kgsparql.labels.scanning import label_rows
 from kgsparql.labels.search import MemoryLabels
 from kgsparql.linking import Linker
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -302,6 +302,19 @@ def test_vectors_find_what_words_do_not(graph_of: MakeGraph, tmp_path: Path) -> 
     assert (link.term.value[-1], link.matched, link.mention.text) == ("a", "vector", "photosynth")
     assert 0.7 <= link.score < 1
     assert [e.matched for e in Linker(index, embedder).link("What is Cartography?")] == ["exact"]
+
+
+def test_a_name_is_not_linked_to_a_label_that_only_goes_on_where_it_ends(graph_of: MakeGraph, tmp_path: Path) -> None:
+    graph = graph_of(':f rdfs:label "Frankreich" . :c rdfs:label "Cartography" .')
+    embedder = HashedEmbedder()
+    linker = Linker(build_label_index(graph, tmp_path / "i", embedder=embedder), embedder)
+    for question in ("Where was Frank born?", "where was frank born?"):
+        assert linker.link(question) == ()
+        assert [entity.label for entity in linker.suggest(question)] == ["Frankreich"]
+    (link,) = linker.link("In Berlin, what is a frank called?")
+    assert (link.label, link.matched) == ("Frankreich", "vector"), "what has no capital may be a word cut short"
+    (link,) = linker.link("Where is Cartograph, please?")
+    assert link.label == "Cartography", "nearly the whole of it"
 
 
 @pytest.mark.parametrize(("folder", "least"), [("nobel", 99), ("ck25", 99), ("wikidata_qald10", 88)])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 
 import kgsparql
@@ -16,15 +17,16 @@ from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.making.made_dataset import write_dataset
 from kgsparql.evaluation.making.making import Made, make
 from kgsparql.evaluation.making.naming import topic_names
+from kgsparql.evaluation.making.patterns import Starts, patterns_of
 from kgsparql.evaluation.making.question_wording import can_be_asked, question_text
 from kgsparql.evaluation.making.rephrasing import rephrased
 from kgsparql.evaluation.making.wording import Wording, plural, singular, wording
 from kgsparql.evaluation.validation.validation import validate
-from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.language_model import LanguageModel
 from kgsparql.openai_client import OpenAIClient
-from kgsparql.paths import PropertyPath
+from kgsparql.paths import PropertyPath, Step
 from kgsparql.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -71,6 +73,26 @@ def test_questions_are_balanced_by_hops_and_direction(made: Made) -> None:
     assert max(by_path.values()) <= 2
     topics = Counter(question.topics[0].iri for question in made.questions)
     assert max(topics.values()) <= 3
+
+
+def test_a_triple_that_two_graphs_hold_is_one_way_back() -> None:
+    """Counts are added over several graphs; from Bonn two triples lead to Ann, and none to anybody else."""
+    born = IRI(f"{E}born")
+    ann, bob, bonn, rome = (IRI(f"{E}{name}") for name in ("ann", "bob", "bonn", "rome"))
+
+    def of(name: str, *triples: tuple[IRI, IRI]) -> OxigraphGraph:
+        store = pyoxigraph.Store()
+        store.extend(pyoxigraph.Quad(subject, born, object_) for subject, object_ in triples)
+        return OxigraphGraph(store, name=name, fingerprint=name)
+
+    there, back = Step(born), Step(born, "inverse")
+    starts = Starts((ann, bob), {there: (bonn, rome), back: (ann, bob)}, frozenset())
+    both = (ann, bonn), (bob, rome)
+    twice = FederatedGraph([of("one", *both), of("two", *both, (IRI(f"{E}cid"), rome))])
+    found = patterns_of(twice, starts, max_hops=2, seed=1)
+    assert found.cells[2, "mixed"] == {PropertyPath((there, back)): [bob]}
+    alone = patterns_of(of("alone", *both, (IRI(f"{E}cid"), rome)), starts, max_hops=2, seed=1)
+    assert found.cells == alone.cells
 
 
 def test_every_question_reproduces_by_its_sparql_and_by_its_path(

@@ -20,11 +20,12 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
-from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, PoliteClient
-from kgsparql.graphs.protocol.request import Form, Reply, Sent
+from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PoliteClient
+from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocol.retry_after import LONGEST_S, retry_after_s
 from kgsparql.graphs.protocol.statuses import of_status
 
@@ -58,7 +59,7 @@ class Server:
 
     def send(
         self,
-        sent: Sent,
+        sent: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -76,8 +77,8 @@ class Server:
 Asking = Callable[..., Reply]
 
 
-def about(profile: EndpointProfile, timeout_s: float = 30.0) -> Sent:
-    return Sent("http://e.org/sparql", "walk", "SELECT * { ?s ?p ?o }", timeout_s, (), profile)
+def about(profile: EndpointProfile, timeout_s: float = 30.0) -> SparqlRequest:
+    return SparqlRequest("http://e.org/sparql", "walk", "SELECT * { ?s ?p ?o }", timeout_s, (), profile)
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
     urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
     for url in urls:
         client = PoliteClient(server)
-        client.send(Sent(url, "walk", "", 30.0, (), public), "SELECT", parameters={}, left_s=30.0)
+        client.send(SparqlRequest(url, "walk", "", 30.0, (), public), "SELECT", parameters={}, left_s=30.0)
         manners = manners_of("manners.example.org")
         assert client._own is manners
 
@@ -150,7 +151,7 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     full = threading.Event()
 
     class Counting:
-        def send(self, sent: Sent, form: Form, **_: Any) -> Reply:
+        def send(self, sent: SparqlRequest, form: Form, **_: Any) -> Reply:
             nonlocal running, most
             with lock:
                 running += 1
@@ -180,7 +181,7 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go, inside = threading.Event(), threading.Event()
 
     class Waiting:
-        def send(self, sent: Sent, form: Form, **_: Any) -> Reply:
+        def send(self, sent: SparqlRequest, form: Form, **_: Any) -> Reply:
             inside.set()
             go.wait(30)
             return GOOD

@@ -136,6 +136,59 @@ def test_the_evidence_says_which_statement(knowledge: KnowledgeBase) -> None:
     assert cited.verified
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        (
+            "Since when was Angela Merkel chancellor?",
+            "—position held→ [Federal Chancellor of Germany] —start time→ 2005",
+        ),
+        ("Who replaced Gerhard Schröder?", "←replaces— [Angela Merkel] —position held→ Federal Chancellor of Germany"),
+        (
+            "Who replaced Gerhard Schröder?",
+            "←replaces— [Angela Merkel —position held→ Federal Chancellor of Germany] —replaced by→ Olaf Scholz",
+        ),
+    ],
+)
+def test_a_statement_is_named_by_what_it_joins(
+    knowledge: KnowledgeBase, method: str, question: str, named: str
+) -> None:
+    answer = knowledge.ask(question, retriever=method, qualifiers=True)
+    assert any(named in item.text for item in answer.evidence), [item.text for item in answer.evidence]
+    said = [item.text for item in answer.evidence] + [answer.tree.text(), answer.tree.mermaid()]
+    assert not any("[]" in text for text in said)
+    triples = {cited.triple for item in answer.evidence if named in item.text for cited in item.triples}
+    for statement in {t for triple in triples for t in (triple.subject, triple.object) if is_mediator(t)}:
+        of_it = {p for t in triples if statement in (t.subject, t.object) and (p := claim_part(t.predicate))}
+        assert {"claim", "statement"} <= {part for part, _ in of_it} | {"claim"}, "what names it is cited"
+    assert all(cited.verified for item in answer.evidence for cited in item.triples)
+    assert not any(is_mediator(term.term) for term in answer.answers)
+
+
+def test_a_statement_reached_from_its_value_is_named_by_whom_it_is_about(knowledge: KnowledgeBase) -> None:
+    answer = knowledge.ask("Who shared the Nobel Prize in Physics?", retriever="mindmap", qualifiers=True)
+    (item,) = [item for item in answer.evidence if "together with" in item.text]
+    assert (
+        item.text
+        == "Nobel Prize in Physics ←award received— [Marie Curie] —together with→ Pierre Curie; Henri Becquerel"
+    )
+    about = [c for c in item.triples if c.triple.subject == CURIE]
+    assert [c.triple.predicate.value for c in about] == [PROP + "P166"]
+    assert CURIE not in {term.term for term in answer.answers if item.marker in term.markers}, "she is only its name"
+    assert "[Marie Curie]\n" in answer.tree.text()
+
+
+def test_statements_are_asked_about_once(knowledge: KnowledgeBase) -> None:
+    names: list[str] = []
+    knowledge.ask(
+        "Who replaced Gerhard Schröder?", retriever="mindmap", qualifiers=True,
+        emit=lambda event: names.append(getattr(event, "name", "")),
+    )  # fmt: skip
+    assert names.count("neighbours_inverse") == 1
+    assert names.count("group_forward") == 1
+
+
 def test_a_statement_without_a_value_is_still_shown(tmp_path: Path) -> None:
     file = tmp_path / "unknown.ttl"
     file.write_text(
@@ -225,3 +278,21 @@ def test_a_label_in_a_language_nobody_asked_for_is_better_than_none(tmp_path: Pa
     assert labels(open_graph(file), [b], languages=("fr",))[b].text == "eau"
     assert labels(open_graph(file), [b], languages=("ja",))[b].text == "mul"
     assert Literal("x") not in found
+
+
+def test_the_noise_of_wikidata_is_noise_in_a_dump_of_it(tmp_path: Path) -> None:
+    """Where the graph declares the properties, and not where it only uses them."""
+    used = f"""@prefix wdt: <{PROP}direct/> .
+<{WD}Q1> <http://www.w3.org/2000/01/rdf-schema#label> "Ann" ; wdt:P18 "Ann.jpg" ; wdt:P373 "Anns" ; wdt:P19 <{WD}Q2> .
+<{WD}Q2> <http://www.w3.org/2000/01/rdf-schema#label> "Bonn" .
+"""
+    declared = f"<{WD}P18> <http://wikiba.se/ontology#directClaim> <{PROP}direct/P18> .\n"
+    (tmp_path / "used.ttl").write_text(used)
+    (tmp_path / "dump.ttl").write_text(used + declared)
+    image, category = IRI(f"{PROP}direct/P18"), IRI(f"{PROP}direct/P373")
+    assert kgsparql.open(tmp_path / "used.ttl", embedder="none").noise.terms == frozenset()
+    dump = kgsparql.open(tmp_path / "dump.ttl", embedder="none")
+    assert dump.noise.terms == {image}, "and what is declared of it"
+    answer = dump.ask("What is there about Ann?", retriever="think_on_graph")
+    assert image.value not in walked(answer)
+    assert category.value in walked(answer)

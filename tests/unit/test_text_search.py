@@ -64,6 +64,19 @@ def test_T1_a_name_is_a_literal_of_wikidatas_search(name: str) -> None:
         assert f"VALUES ?words {{ {Literal(name)} }}" in query.text
 
 
+def test_graphdb_is_asked_for_the_indexes_of_all_languages() -> None:
+    """Without the star it looks in the one for literals without a language only."""
+    asked = label_search("graphdb", [["Marie", "Curie"]], predicates=LABELS[:1], languages=["en", ""], limit=7)
+    assert '?label onto:fts ("marie AND curie" "*" 1000) .' in asked.text
+
+
+@pytest.mark.parametrize("kind", BY_WORDS)
+def test_L13_tags_are_compared_in_small_letters_where_an_engine_keeps_their_capitals(kind: TextSearch) -> None:
+    asked = label_search(kind, [["grey"]], predicates=LABELS[:1], languages=["en-gb"], limit=7)
+    compared = "LANG(?label)" if kind == "bif:contains" else "LCASE(LANG(?label))"
+    assert f"FILTER({compared} = ?language)" in asked.text
+
+
 def test_words_that_say_nothing_are_not_searched() -> None:
     assert label_search("bif:contains", [["?!"], []], predicates=LABELS, languages=["en"], limit=5).empty
 

@@ -50,10 +50,7 @@ class QuestionOptions:
     qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
     augment: Annotated[bool, typer.Option("--augment", help="As for ask.")] = False
     rerank: Annotated[int | None, typer.Option("--rerank", metavar="N", help="As for ask.")] = None
-    embedder: Annotated[
-        str,
-        typer.Option("--embedder", metavar="SPEC", envvar="KGSPARQL_EMBEDDER", show_envvar=False, help="As for ask."),
-    ] = "auto"
+    embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
     seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0

@@ -10,6 +10,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
 from kgsparql.terms import printable
+from kgsparql.words import comma_separated
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.comparison.comparison import Comparison
@@ -127,7 +128,7 @@ def _kinds(by: str) -> tuple[str, ...]:
     """
     from kgsparql.evaluation.scoring import SLICES
 
-    wanted = tuple(dict.fromkeys(name.strip() for name in by.split(",") if name.strip()))
+    wanted = tuple(dict.fromkeys(comma_separated(by)))
     wanted = tuple("hops" if name == "hop" else name for name in wanted)
     for name in wanted:
         if name not in {*SLICES, "none"}:

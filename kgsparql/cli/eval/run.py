@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from kgsparql.cli.eval._datasets import (
 from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import CancelledError, OptionError
 from kgsparql.terms import printable
+from kgsparql.words import counted
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
@@ -101,7 +101,7 @@ def run(
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed, **about}
         wanted = config.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
-        graph.say(f"{_counted(questions, 'question')}, {_counted(methods, 'method')}")
+        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
         graph.say(_about_oracle(plan))
         _run(knowledge, plan, output, wanted, quiet=graph.quiet)
     graph.say(f"compare: kgsparql eval compare {output}")
@@ -144,10 +144,6 @@ def _about_oracle(plan: Plan) -> str:
             "--oracle: no question says how its answers are reached", hint="it needs `path` or `golden_triples`"
         )
     return f"for {unknown:,} of {len(plan.questions):,} questions the oracle knows no way" if unknown else ""
-
-
-def _counted(things: Sequence[object], name: str) -> str:
-    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _run(knowledge: KnowledgeBase, plan: Plan, output: Path, wanted: dict[str, object], *, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +27,35 @@ from kgsparql.errors import CancelledError, InputError, OptionError
 from kgsparql.terms import printable
 
 if TYPE_CHECKING:
+    from kgsparql.asking import Asking
+    from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.tuning.results import Tuning
     from kgsparql.evaluation.tuning.search_spaces import Space
     from kgsparql.evaluation.tuning.splitting import Split
     from kgsparql.evaluation.tuning.trials import Search
     from kgsparql.evaluation.tuning.tuning import Bench
+    from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["tune"]
+
+ValuesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-O",
+        "--option",
+        metavar="NAME=VALUES",
+        help="Values to try: 3,5,10 or 1..5 or 0.1..0.5/0.1; between | where they have commas. Repeatable.",
+    ),
+]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", min=1, metavar="N", help="Of a random search.", show_default="30")
+]
+ShareOption = Annotated[
+    float, typer.Option("--split", metavar="SHARE", help="Of the questions: those options are chosen on.")
+]
+PresetOutOption = Annotated[
+    Path | None, typer.Option("--preset-out", metavar="FILE", help="The preset.", show_default="RUN/preset.toml")
+]
 
 
 @c.reported
@@ -45,31 +68,16 @@ def tune(
     dataset: DatasetArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the trials.")],
     retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-O",
-            "--option",
-            metavar="NAME=VALUES",
-            help="Values to try: 3,5,10 or 1..5 or 0.1..0.5/0.1; between | where they have commas. Repeatable.",
-        ),
-    ] = None,
+    option: ValuesOption = None,
     search: Annotated[str, typer.Option("--search", metavar="HOW", help="grid, random, or one-at-a-time.")] = "grid",
-    trials: Annotated[
-        int | None,
-        typer.Option("--trials", min=1, metavar="N", help="Of a random search.", show_default="30"),
-    ] = None,
+    trials: TrialsOption = None,
     metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1",
-    share: Annotated[
-        float, typer.Option("--split", metavar="SHARE", help="Of the questions: those options are chosen on.")
-    ] = 0.5,
+    share: ShareOption = 0.5,
     columns: ColumnsOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory.")] = False,
-    preset_out: Annotated[
-        Path | None, typer.Option("--preset-out", metavar="FILE", help="The preset.", show_default="RUN/preset.toml")
-    ] = None,
+    preset_out: PresetOutOption = None,
     form: c.TextOrJsonOption = None,
-    reproducible: Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")] = False,
+    reproducible: c.ReproducibleOption = False,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
 
@@ -78,11 +86,10 @@ def tune(
     kgsparql ask --preset RUN/preset.toml
     """
     from kgsparql.evaluation.datasets import sample
-    from kgsparql.evaluation.runs import configuration as config
     from kgsparql.evaluation.tuning.results import FEWEST, few_held_out
     from kgsparql.evaluation.tuning.search_spaces import Space
     from kgsparql.evaluation.tuning.splitting import checked_share, split
-    from kgsparql.evaluation.tuning.tuning import Bench, checked_metric
+    from kgsparql.evaluation.tuning.tuning import checked_metric
 
     shape = c.two_formats(form, None)
     wanted = _checked_search(search, trials, asked.seed)
@@ -90,9 +97,7 @@ def tune(
     checked_metric(metric)
     checked_share(share)
     check_directory(output, resume=resume, file="tuning.json")
-    preset_file = preset_out or output / "preset.toml"
-    if preset_out is not None and not preset_out.parent.is_dir():
-        raise InputError(f"{preset_out}: its directory is not there", hint="make it, or name another file")
+    preset_file = _checked_file(preset_out) or output / "preset.toml"
     loaded = opened_dataset(dataset, columns, language=c.languages(asked.lang)[0], quiet=graph.quiet)
     graph = graph_of(graph, loaded)
     asking = asked.asking(model, limits)
@@ -108,20 +113,16 @@ def tune(
         parts = split(questions, share, seed=asked.sample_seed)
         graph.say(str(parts))
         graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST else "")
-        sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
-        bench = Bench(
-            knowledge=knowledge,
-            plan=asked.plan(knowledge, asking, questions, ()),
-            path=output,
-            space=space,
-            metric=metric,
-            configuration=lambda plan: config.configuration(
-                loaded, knowledge, plan, sampling=sampling, embedder=asked.embedder
-            ),
-        )
+        bench = _bench(knowledge, loaded, asked, asking, questions, path=output, space=space, metric=metric)
         found = _tuned(bench, parts, wanted, seed=asked.seed, quiet=graph.quiet)
     _write(found, preset_file, shape, reproducible=reproducible)
     graph.say(found.advice(preset_file))
+
+
+def _checked_file(preset: Path | None) -> Path | None:
+    if preset is not None and not preset.parent.is_dir():
+        raise InputError(f"{preset}: its directory is not there", hint="make it, or name another file")
+    return preset
 
 
 def _checked_search(search: str, trials: int | None, seed: int) -> Search:
@@ -167,6 +168,29 @@ def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_m
         f"{about}{most.trials:,} trials of {space.method} on some {development:,} questions, "
         f"then 2 on some {held_out:,}: {cost}"
     )
+
+
+def _bench(
+    knowledge: KnowledgeBase,
+    loaded: Dataset,
+    asked: QuestionOptions,
+    asking: Asking,
+    questions: Sequence[Question],
+    *,
+    path: Path,
+    space: Space,
+    metric: str,
+) -> Bench:
+    from kgsparql.evaluation.runs import configuration as config
+    from kgsparql.evaluation.tuning.tuning import Bench
+
+    sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed}
+    return Bench(
+        knowledge=knowledge, plan=asked.plan(knowledge, asking, questions, ()), path=path, space=space, metric=metric,
+        configuration=lambda plan: config.configuration(
+            loaded, knowledge, plan, sampling=sampling, embedder=asked.embedder
+        ),
+    )  # fmt: skip
 
 
 def _tuned(bench: Bench, parts: Split, search: Search, *, seed: int, quiet: bool) -> Tuning:

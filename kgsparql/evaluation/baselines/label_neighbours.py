@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.errors import OptionError
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.linking import LinkedEntity
 from kgsparql.paths import Hop, Path, PropertyPath
-from kgsparql.query import Query
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, Triple
+from kgsparql.terms import Literal, Term, Triple, as_iri
 from kgsparql.verbalising import Line, line_terms, line_text
 from kgsparql.vocabulary import is_mediator
 
@@ -111,17 +111,11 @@ def _item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
         kind="neighbours",
         text=line_text(line, labels, shown=len(line.ways)),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
-        query=Query.walk_triples(line.path, [_iri(line.start)], None if whole else line.ends, limit=1_000),
+        query=walk_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
         score=score,
         cuts=() if whole else (Cut("ends", len(line.ways), known, f"{line.start} {line.path}"),),
         ways=line.ways,
     )
-
-
-def _iri(term: Term) -> IRI:
-    if not isinstance(term, IRI):
-        raise TypeError(f"a line starts at an IRI, not at {term}")
-    return term
 
 
 def _candidates(found: Sequence[LinkedEntity], evidence: Evidence) -> Iterator[AnswerTerm]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kgsparql import walk_queries
 from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.baselines._triples import NearestTriples
 from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.paths import Hop, Path, PropertyPath, Step
-from kgsparql.query import Query
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Term, Triple, normalised
@@ -62,7 +62,9 @@ def _item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceI
         kind="neighbours",
         text=path_text(path, labels),
         triples=(CitedTriple(triple),),
-        query=Query.walk_triples(PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1),
+        query=walk_queries.walk_triples(
+            PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1
+        ),
         score=score,
         ways=(path,),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.terms import printable
+from kgsparql.words import counted
 
 __all__ = ["dataset_notes", "run_differences"]
 
@@ -75,9 +76,8 @@ def _left_out(config: Mapping[str, Any]) -> str:
         count = _count(found)
     why = f": {'; '.join(reasons[:_REASONS])}{' …' if len(reasons) > _REASONS else ''}" if reasons else ""
     cannot = "" if reasons else ", as they could not be read or have no known answers"
-    return (
-        f"{_questions(count)} of the dataset {'was' if count == 1 else 'were'} left out{cannot}{why}" if count else ""
-    )
+    were = "was" if count == 1 else "were"
+    return f"{counted(count, 'question')} of the dataset {were} left out{cannot}{why}" if count else ""
 
 
 def _missing(config: Mapping[str, Any]) -> str:
@@ -95,15 +95,11 @@ def _without_answer(config: Mapping[str, Any]) -> str:
     """Questions that a method gets right by saying nothing."""
     count = _count(config.get("without_answer"))
     has = "has" if count == 1 else "have"
-    return f"{_questions(count)} {has} no right answer: who says nothing is right there" if count else ""
+    return f"{counted(count, 'question')} {has} no right answer: who says nothing is right there" if count else ""
 
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} question{'' if count == 1 else 's'}"
 
 
 def _option_differences(runs: Mapping[str, Run]) -> list[str]:

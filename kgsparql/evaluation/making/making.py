@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgsparql import walk_queries
 from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets.sampling import equal_shares
@@ -21,7 +22,7 @@ from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, drawn, 
 from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
 from kgsparql.paths import PropertyPath, Walk
-from kgsparql.query import MAX_ARMS, Query
+from kgsparql.query import MAX_ARMS
 from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class _Maker:
             topics=(Topic(walk.start, topic),),
             hops=len(walk.path),
             path=tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path),
-            sparql=Query.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
+            sparql=walk_queries.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
         )
         self.made[cell_of(walk.path)].append(question)
 

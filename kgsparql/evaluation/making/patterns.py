@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import KnowledgeGraph, members_of
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Term, local_name
@@ -217,10 +217,32 @@ def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends:
     for count in predicates(graph, ends, skip=starts.skip).items:
         if count.step in starts.near:
             steps[count.entity].append(count)
-    for start, path, end, _ in level:
+    far_ends = _far_ends(graph, level, steps)
+    for start, path, end, before in level:
         for count in steps.get(end, ()):
-            if count.count > 1 or not _is_back(path, count.step):
+            leads_on = count.count > 1 and far_ends.get((end, count.step)) != {before}
+            if leads_on or not _is_back(path, count.step):
                 patterns.add(PropertyPath((*path.steps, count.step)), start)
+
+
+def _far_ends(
+    graph: KnowledgeGraph, level: Iterable[_Way], steps: Mapping[Term, Iterable[PredicateCount]]
+) -> dict[tuple[Term, Step], set[Term]]:
+    """Where steps back lead, as far as a count does not say whether that is more than the term just left.
+
+    One triple in several graphs that are asked as one counts several times.
+    """
+    most = len(members_of(graph))
+    doubtful: dict[IRI, set[Step]] = defaultdict(set)
+    for _, path, end, _ in level:
+        for count in steps.get(end, ()):
+            if 1 < count.count <= most and _is_back(path, count.step):
+                doubtful[count.entity].add(count.step)
+    if not doubtful:
+        return {}
+    wanted = {entity: sorted(own) for entity, own in doubtful.items()}
+    near = neighbours(graph, sorted(wanted, key=str), steps=wanted, limit=most)
+    return {(group.entity, group.step): set(group.neighbours) for group in near.items}
 
 
 def _is_back(path: PropertyPath, step: Step) -> bool:

@@ -15,6 +15,7 @@ from kgsparql.evaluation.runs.running import Method
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retriever import Retriever
 from kgsparql.terms import printable
+from kgsparql.words import comma_separated
 
 __all__ = ["DEFAULT", "NO_MODEL", "check_options", "checked_names", "load_methods", "options_by_method"]
 
@@ -36,7 +37,7 @@ def checked_names(text: str) -> tuple[str, ...]:
     ('mindmap', 'path_ranking+no_model')
     """
     known = {*retrievers.names(), *baselines.names()}
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(comma_separated(text)))
     for name in names:
         if name not in GROUPS and name.removesuffix(NO_MODEL) not in known:
             there = ", ".join([*GROUPS, *sorted(known)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from kgsparql import walk_queries
 from kgsparql.graph import BOUND, Solution, Solutions
 from kgsparql.graphs.federation.lookups import Lookup, Lookups, Reached
 from kgsparql.paths import Direction
@@ -209,7 +210,7 @@ class _Search:
         for at in range(0, len(values.get(longest, ())), size):
             chunk = {**values, longest: values[longest][at : at + size]}
             asked = replace(join, values=MappingProxyType(chunk))
-            found = self.lookups.select(Query.through_blank(asked, blank, limit=BOUND + 1))
+            found = self.lookups.select(walk_queries.through_blank(asked, blank, limit=BOUND + 1))
             if not self.lookups.is_whole(found):
                 self.complete = False
                 self.lookups.incomplete.append(found)

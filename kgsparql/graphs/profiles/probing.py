@@ -76,6 +76,7 @@ class Probe:
     :param known: its profile.
     :param keep: whether what is found is kept in the cache directory, and taken from there: not in a recording, which
         is to have it itself, and never of an endpoint on this machine, which may be another tomorrow.
+    :param now: the time, ISO 8601.
     :param profile: that with what was found.
     :param found: what was found; ``None`` before that, and where the profile says enough.
     :param trouble: why nothing was found, or why it is not kept.
@@ -84,6 +85,7 @@ class Probe:
     address: Address
     known: EndpointProfile = UNKNOWN
     keep: bool = True
+    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
     profile: EndpointProfile = field(init=False)
     found: Found | None = field(default=None, init=False)
     trouble: str = field(default="", init=False)
@@ -123,7 +125,7 @@ class Probe:
         found = recalled(self.address) if self.keep else None
         if found is None:
             try:
-                found = _said(look(left_s, cancel), self.address, known)
+                reply = look(left_s, cancel)
             except (CancelledError, BudgetExceededError):
                 raise
             except KgsparqlError as error:
@@ -131,6 +133,7 @@ class Probe:
                     raise  # nobody is there, for the query that comes next neither
                 self.trouble, self._until = error.message, time.monotonic() + _AGAIN_S
                 return
+            found = _said(reply, self.address, known, at=self.now())
             if self.keep:
                 try:
                     remember(self.address, found)
@@ -188,7 +191,7 @@ def _checked(kept: Mapping[str, Any]) -> Found:
     return found
 
 
-def _said(reply: Reply, address: Address, known: KnownEndpoints) -> Found:
+def _said(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> Found:
     """What the reply to a request without a query says of its server."""
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -198,9 +201,8 @@ def _said(reply: Reply, address: Address, known: KnownEndpoints) -> Found:
     server = printable(headers.get("server", ""), 120)
     described = _described(reply.body, address) if is_rdf and kind in _TURTLE else None
     return Found(
-        at=datetime.now(UTC).isoformat(timespec="seconds"), engine=engine.name if engine else "",
-        version=_version(engine, headers), server=server, is_described=described is not None,
-        has_union=_has_union(described), triples=_triples(described),
+        at=at, engine=engine.name if engine else "", version=_version(engine, headers), server=server,
+        is_described=described is not None, has_union=_has_union(described), triples=_triples(described),
     )  # fmt: skip
 
 

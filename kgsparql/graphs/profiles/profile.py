@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from kgsparql.terms import IRI
 
-__all__ = ["SHARED", "UNKNOWN", "EndpointProfile", "Meaning", "StatusMeaning", "TextSearch"]
+__all__ = [
+    "PUBLIC_PAUSE_S",
+    "PUBLIC_TIMEOUT_S",
+    "SHARED",
+    "UNKNOWN",
+    "EndpointProfile",
+    "Meaning",
+    "StatusMeaning",
+    "TextSearch",
+    "WithProfile",
+    "profile_of",
+]
+
+PUBLIC_PAUSE_S = 60.0
+"""After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
+PUBLIC_TIMEOUT_S = 60.0
+"""That a public endpoint may work on a query, where nobody knows how long it lets one run."""
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
@@ -33,7 +49,7 @@ class EndpointProfile:
     :param aliases: what a user may write instead of the URL.
     :param urls: of the service; none for an engine.
     :param engine: the name of the engine's own profile, whose values a service takes over.
-    :param is_public: many share it: it is given time when it is overloaded, and errors end the asking early.
+    :param is_public: many share it; the properties say what follows from that.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param needs_contact: requests without a way to reach who sends them are refused.
     :param post: queries are posted; else they are sent by GET where they fit in ``max_url`` bytes.
@@ -97,9 +113,66 @@ class EndpointProfile:
     keep_s: float = 0.0
     elsewhere: tuple[str, ...] = ()
 
+    @property
+    def counts_clients(self) -> bool:
+        """Whether it counts who asks, not what they open: all graphs and processes of a user take turns there."""
+        return self.is_public
+
+    @property
+    def counts_bad_queries(self) -> bool:
+        """Whether a query that it cannot run is an error of who sent it, of which it does not take many."""
+        return self.is_public
+
+    @property
+    def abandoned_query_s(self) -> float:
+        """How long it may work on a query that nobody waits for any more, and counts it as one that runs; 0 if not."""
+        if not self.is_public:
+            return 0.0
+        return PUBLIC_TIMEOUT_S if self.timeout_s is None else self.timeout_s
+
+    @property
+    def overload_pause_s(self) -> float | None:
+        """How long it is left alone when it has too much to do and says no time; ``None``: as any server."""
+        return PUBLIC_PAUSE_S if self.is_public else None
+
+    @property
+    def may_be_searched_for_noise(self) -> bool:
+        """Whether it may be asked for its predicates of identifiers: if others wait, only where it must have some."""
+        return self.external_ids or not self.is_public
+
+    @property
+    def is_counted_briefly(self) -> bool:
+        """Whether a count of all there is gets some seconds only, as nobody needs it."""
+        return self.is_public
+
+    @property
+    def wants_contact(self) -> bool:
+        """Whether those who run it should know how to reach who asks, even where they do not insist."""
+        return self.needs_contact or self.is_public
+
 
 UNKNOWN = EndpointProfile()
 """What is taken for granted of an endpoint that nobody described."""
 
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
 """What is taken for granted, too, of one that anybody may ask, where its profile says nothing else."""
+
+
+@runtime_checkable
+class WithProfile(Protocol):
+    """A graph behind an endpoint, of which something may be known."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, without credentials and keys."""
+        ...
+
+    @property
+    def profile(self) -> EndpointProfile:
+        """How it is to be asked."""
+        ...
+
+
+def profile_of(graph: object) -> EndpointProfile:
+    """What is known of the endpoint that a graph is behind; of a graph that is on this machine, as of any unknown."""
+    return graph.profile if isinstance(graph, WithProfile) else UNKNOWN

@@ -17,13 +17,14 @@ from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.graphs.profiles import SHARED, EndpointProfile, StatusMeaning
-from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES, Property
+from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.graphs.protocol.hosts import is_for_all
 from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Term, printable
+from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
 
 __all__ = ["ProfileFile", "read_profiles"]
 
+_OF_A_WIKI = "wikibase:mwapi"
 _FIRST = "http://www.w3.org/1999/02/22-rdf-syntax-ns#first"
 _EXAMPLE = "ontologies/endpoints.ttl of kgsparql has examples"
 
@@ -94,9 +95,13 @@ class _Lines:
 
 @dataclass(slots=True)
 class _Said:
-    """What files say of one profile: the values of fields, and the files that named the engine and the like data."""
+    """What files say of one profile: the values of fields, and the files that named the engine and the like data.
+
+    :param searched_by: the file that says how its labels can be searched.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
+    searched_by: ProfileFile | None = None
     engine: IRI | None = None
     file: ProfileFile | None = None
     data: IRI | None = None
@@ -118,6 +123,7 @@ def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
             known = said.setdefault((file if isinstance(node, BlankNode) else None, node), found)
             if known is not found:
                 known.values = {**found.values, **known.values}
+                known.searched_by = known.searched_by or found.searched_by
                 if known.engine is None:
                     known.engine, known.file = found.engine, found.file
                 if known.data is None:
@@ -145,6 +151,7 @@ def _said(file: ProfileFile) -> dict[Term, _Said]:
             prop = PROPERTIES[name]
             terms = lists.get((node, name), terms) if prop.holds == "list" else terms  # noqa: PLW2901
             found[node].values[prop.field] = _value(file, name, prop, terms)
+            found[node].searched_by = file if name == SEARCH else found[node].searched_by
         elif name.startswith(KGS) and name != STATUS:
             raise file.wrong(name, None, f"no property {_short(name)} of a profile", _nearest(name, PROPERTIES))
     for node, statuses in _statuses(file, graph).items():
@@ -221,6 +228,12 @@ def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
     values["urls"] = tuple(dict.fromkeys((*([at] if at else []), *values.pop("also_at", ()))))
     values["engine"] = engine if values["urls"] else ""
     values.setdefault("name", next(iter((*aliases, *values["urls"])), "endpoint"))
+    if values["urls"] and values.get("text_search") == _OF_A_WIKI and not values.get("search_host"):
+        file = next(said.searched_by for said in (said, *_engines(said, named)) if said.searched_by is not None)
+        raise file.wrong(
+            SEARCH, Literal(_OF_A_WIKI), f"{_short(SEARCH)} of {printable(values['name'], 80)}: no wiki is named",
+            'say which one is searched, for example kgs:searchHost "www.wikidata.org"',
+        )  # fmt: skip
     if "is_public" not in values and any(map(is_for_all, values["urls"])):
         values = {**SHARED, **values}
     return EndpointProfile(**values)

@@ -14,12 +14,13 @@ from kgsparql.graphs.protocol.request import Address, is_address
 from kgsparql.terms import IRI, Term
 from kgsparql.terms import Literal as RdfLiteral
 
-__all__ = ["ALIAS", "DATA", "ENGINE", "KGS", "PROPERTIES", "STATUS", "STATUS_PROPERTIES", "Property"]
+__all__ = ["ALIAS", "DATA", "ENGINE", "KGS", "PROPERTIES", "SEARCH", "STATUS", "STATUS_PROPERTIES", "Property"]
 
 KGS = "https://w3id.org/kgsparql#"
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 ENGINE = KGS + "engine"
 DATA = KGS + "sameDataAs"
+SEARCH = KGS + "textSearch"
 STATUS = KGS + "statusMeaning"
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -161,7 +162,7 @@ PROPERTIES: dict[str, Property] = {
     KGS + "errorsPerMinute": Property("errors_per_minute", _count),
     KGS + "hasUnion": Property("has_union", _boolean),
     KGS + "hasNamedGraphs": Property("has_named_graphs", _boolean),
-    KGS + "textSearch": Property("text_search", _one_of(get_args(TextSearch))),
+    SEARCH: Property("text_search", _one_of(get_args(TextSearch))),
     KGS + "searchHost": Property("search_host", _host),
     KGS + "degreePredicate": _of_data("degree_predicate", _iri),
     KGS + "typePredicate": _of_data("type_predicates", _iri, "several"),

@@ -14,7 +14,7 @@ from SPARQLWrapper import GET, POST, SPARQLWrapper
 from kgsparql.errors import EndpointReplyError, InputError
 from kgsparql.graphs.protocol.connections import Exchange, connections
 from kgsparql.graphs.protocol.contact import checked_contact, user_agent
-from kgsparql.graphs.protocol.request import Address, Form, Reply, Sent
+from kgsparql.graphs.protocol.request import Address, Form, Reply, SparqlRequest
 from kgsparql.graphs.protocol.retry_after import retry_after_s
 from kgsparql.graphs.protocol.statuses import meaning_of
 from kgsparql.redaction import unreadable_url
@@ -49,7 +49,7 @@ class Client:
 
     def send(
         self,
-        sent: Sent,
+        request: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -62,7 +62,7 @@ class Client:
         or no URL so long (414), is asked the other way, once.
 
         :param parameters: sent beside the query.
-        :param left_s: until the deadline; what looking round took may be gone from ``sent.timeout_s``.
+        :param left_s: until the deadline; what looking round took may be gone from ``request.timeout_s``.
         :raises EndpointError: if there is no connection.
         :raises EndpointTimeoutError: if the whole reply is not there in time.
         :raises EndpointReplyError: if it breaks off (``E_PARTIAL``), is too large (``E_LIMIT``), or leads elsewhere
@@ -72,52 +72,52 @@ class Client:
         began = time.monotonic()
         deadline, url, left = began + left_s, self._address.target, MAX_REDIRECTS
         while True:
-            wrapper = self._wrapper(url, form, sent, parameters)
-            reply = wrapper.carried(lambda request: self._carry(request, sent, deadline, cancel))
-            if self._refuses(reply, wrapper, sent):
+            wrapper = self._wrapper(url, form, request, parameters)
+            reply = wrapper.carried(lambda http: self._carry(http, request, deadline, cancel))
+            if self._refuses(reply, wrapper, request):
                 continue
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
                 return replace(reply, seconds=time.monotonic() - began)
             if left == 0:
                 raise EndpointReplyError(
-                    f"{sent.url}: more than {MAX_REDIRECTS} redirects", code="E_REDIRECT", hint="check the URL",
-                    **sent.detail(),
+                    f"{request.url}: more than {MAX_REDIRECTS} redirects", code="E_REDIRECT", hint="check the URL",
+                    **request.detail(),
                 )  # fmt: skip
-            url, left = self._redirected(url, reply.headers["location"], sent), left - 1
+            url, left = self._redirected(url, reply.headers["location"], request), left - 1
 
-    def _wrapper(self, url: str, form: Form, sent: Sent, parameters: Mapping[str, str]) -> _Wrapper:
-        contact = checked_contact(sent.url, needed=sent.profile.needs_contact)
+    def _wrapper(self, url: str, form: Form, request: SparqlRequest, parameters: Mapping[str, str]) -> _Wrapper:
+        contact = checked_contact(request.url, needed=request.profile.needs_contact)
         wrapper = _Wrapper(url, form, user_agent(contact))
         if self._address.user:
             wrapper.setCredentials(self._address.user, self._address.password)
-        wrapper.setQuery(sent.text)
+        wrapper.setQuery(request.text)
         for name, value in parameters.items():
             wrapper.addParameter(name, value)
-        fits = wrapper.length <= min(sent.profile.max_url, self._longest)
-        wanted, other = (POST, GET) if sent.profile.post else (GET, POST)
+        fits = wrapper.length <= min(request.profile.max_url, self._longest)
+        wanted, other = (POST, GET) if request.profile.post else (GET, POST)
         method = other if wanted in self._refused and other not in self._refused else wanted
         wrapper.setMethod(GET if form == "DESCRIPTION" else method if fits else POST)
         return wrapper
 
-    def _refuses(self, reply: Reply, wrapper: _Wrapper, sent: Sent) -> bool:
+    def _refuses(self, reply: Reply, wrapper: _Wrapper, request: SparqlRequest) -> bool:
         """Whether the method is refused and the other one is still to be tried; by GET only what fits in a URL."""
-        if not sent.text or reply.status not in {405, 414, 501}:
+        if not request.text or reply.status not in {405, 414, 501}:
             return False
-        wants_rest = "retry-after" in reply.headers or meaning_of(reply, sent) in {"throttled", "overloaded"}
+        wants_rest = "retry-after" in reply.headers or meaning_of(reply, request) in {"throttled", "overloaded"}
         if wrapper.method == GET and reply.status == 414:
             self._longest = min(self._longest, wrapper.length - 1)
             return not wants_rest
         if wrapper.method == GET:
             is_refused, other = reply.status == 405, POST
         else:
-            fits = wrapper.length <= min(sent.profile.max_url, self._longest)
+            fits = wrapper.length <= min(request.profile.max_url, self._longest)
             is_refused, other = reply.status in {405, 501} and fits, GET
         if not is_refused or other in self._refused or wants_rest:
             return False
         self._refused.add(wrapper.method)
         return True
 
-    def _redirected(self, url: str, location: str, sent: Sent) -> str:
+    def _redirected(self, url: str, location: str, request: SparqlRequest) -> str:
         """Where a redirect leads, if that is the same server: a query, and a password, go nowhere else."""
         target = urljoin(url, location)
         try:
@@ -127,26 +127,26 @@ class Client:
         if address is None or address.origin != self._address.origin:
             shown = printable(unreadable_url(target), 200) if address is None else address.url
             raise EndpointReplyError(
-                f"{sent.url}: redirects to {shown}, which is another server", code="E_REDIRECT",
-                hint=f"if that is the one you mean: -k {shown}", **sent.detail(location=shown),
+                f"{request.url}: redirects to {shown}, which is another server", code="E_REDIRECT",
+                hint=f"if that is the one you mean: -k {shown}", **request.detail(location=shown),
             )  # fmt: skip
         return address.target
 
     def _carry(
-        self, request: urllib.request.Request, sent: Sent, deadline: float, cancel: threading.Event | None
+        self, http: urllib.request.Request, request: SparqlRequest, deadline: float, cancel: threading.Event | None
     ) -> Reply:
-        max_bytes = self._max_bytes if sent.text else min(self._max_bytes, _DESCRIPTION_BYTES)
-        exchange = Exchange(self._pool, request, deadline, max_bytes)
+        max_bytes = self._max_bytes if request.text else min(self._max_bytes, _DESCRIPTION_BYTES)
+        exchange = Exchange(self._pool, http, deadline, max_bytes)
         threading.Thread(target=exchange.run, name="kgsparql endpoint", daemon=True).start()
         try:
-            reply = exchange.wait(sent, cancel)
+            reply = exchange.wait(request, cancel)
         except BaseException:  # Ctrl-C too: what is on its way is not wanted any more
             exchange.abandon()
             raise
         if reply is None:
             raise EndpointReplyError(
-                f"{sent.url}: the reply to {sent.what} is larger than {max_bytes / 2**20:g} MiB",
-                code="E_LIMIT", hint="ask for less at once", **sent.detail(limit="bytes"),
+                f"{request.url}: the reply to {request.what} is larger than {max_bytes / 2**20:g} MiB",
+                code="E_LIMIT", hint="ask for less at once", **request.detail(limit="bytes"),
             )  # fmt: skip
         return reply
 
@@ -160,11 +160,11 @@ class _Wrapper(SPARQLWrapper):  # type: ignore[misc,unused-ignore]
         self.setOnlyConneg(True)
 
     def carried(self, carry: Callable[[urllib.request.Request], Reply]) -> Reply:
-        """What comes back when somebody brings the request to its server."""
-        request = self._createRequest()
-        if request.data is None:
-            request.full_url = self._url
-        return carry(request)
+        """What comes back when somebody brings the request of HTTP to its server."""
+        http = self._createRequest()
+        if http.data is None:
+            http.full_url = self._url
+        return carry(http)
 
     @property
     def length(self) -> int:

@@ -22,7 +22,7 @@ from urllib3.exceptions import HTTPError, ProtocolError
 
 from kgsparql.errors import CancelledError, EndpointError, InputError
 from kgsparql.graphs.protocol.failures import of_transport, timed_out
-from kgsparql.graphs.protocol.request import Address, Reply, Sent
+from kgsparql.graphs.protocol.request import Address, Reply, SparqlRequest
 from kgsparql.redaction import unreadable_url
 from kgsparql.terms import printable
 
@@ -41,10 +41,10 @@ class Exchange:
     """One request on its way: run on its own thread, waited for on another."""
 
     def __init__(
-        self, pool: urllib3.HTTPConnectionPool, request: urllib.request.Request, deadline: float, max_bytes: int
+        self, pool: urllib3.HTTPConnectionPool, http: urllib.request.Request, deadline: float, max_bytes: int
     ) -> None:
         self._pool = pool
-        self._request = request
+        self._http = http
         self._deadline = deadline
         self._max_bytes = max_bytes
         self._began = time.monotonic()
@@ -73,24 +73,24 @@ class Exchange:
         finally:
             self._ended.set()
 
-    def wait(self, sent: Sent, cancel: threading.Event | None) -> Reply | None:
+    def wait(self, request: SparqlRequest, cancel: threading.Event | None) -> Reply | None:
         """The reply when it is there; ``None`` for one that is too large."""
         while not self._ended.wait(max(0.0, min(_POLL_S, self._deadline - time.monotonic()))):
             now = time.monotonic()
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while an endpoint was asked")
             if now >= self._deadline:
-                raise timed_out(sent)
+                raise timed_out(request)
             if not self.is_connected and now >= self._began + REACH_S:
                 raise EndpointError(
-                    f"{sent.url}: no connection within {REACH_S:g} s",
-                    hint="check the URL and the network", **sent.detail(),
+                    f"{request.url}: no connection within {REACH_S:g} s",
+                    hint="check the URL and the network", **request.detail(),
                 )  # fmt: skip
         if self._error is not None:
             if not isinstance(self._error, HTTPError | HTTPException | OSError | UnicodeError):
                 raise self._error
             raise of_transport(
-                self._error, sent, is_connected=self.is_connected, has_headers=self.has_headers
+                self._error, request, is_connected=self.is_connected, has_headers=self.has_headers
             ) from self._error
         return self._reply
 
@@ -105,14 +105,14 @@ class Exchange:
     def _sent(self) -> Reply | None:
         self.is_fresh = self.has_headers = False
         left = max(0.001, self._deadline - time.monotonic())
-        target = urlsplit(self._request.full_url)
+        target = urlsplit(self._http.full_url)
         is_proxied = self._pool.proxy is not None and target.scheme == "http"  # of TLS a proxy sees only the host
         origin = (target.scheme, target.netloc) if is_proxied else ("", "")
         response = self._pool.urlopen(
-            self._request.get_method(),
+            self._http.get_method(),
             urlunsplit((*origin, target.path or "/", target.query, "")),
-            body=self._request.data,  # type: ignore[arg-type]
-            headers={**dict(self._request.header_items()), "Accept-Encoding": "gzip"},
+            body=self._http.data,  # type: ignore[arg-type]
+            headers={**dict(self._http.header_items()), "Accept-Encoding": "gzip"},
             retries=False,
             redirect=False,
             assert_same_host=False,

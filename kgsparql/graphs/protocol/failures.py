@@ -23,7 +23,7 @@ from kgsparql.errors import (
     KgsparqlError,
 )
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.redaction import redacted
 from kgsparql.terms import printable
 
@@ -60,22 +60,25 @@ _PLAIN_HINT = "is it http:// and not https://, or another port?"
 CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
 
 
-def of_transport(error: BaseException, sent: Sent, *, is_connected: bool, has_headers: bool) -> KgsparqlError:
+def of_transport(
+    error: BaseException, request: SparqlRequest, *, is_connected: bool, has_headers: bool
+) -> KgsparqlError:
     """The error of a request that never became a whole reply."""
     if isinstance(error, ReadTimeoutError) and is_connected:
-        return timed_out(sent)
+        return timed_out(request)
     if isinstance(error, DecodeError):
         message, hint = "the reply is not packed as it says", "is there a proxy between?"
-        return EndpointReplyError(f"{sent.url}: {message}", code="E_FORMAT", hint=hint, **sent.detail())
+        return EndpointReplyError(f"{request.url}: {message}", code="E_FORMAT", hint=hint, **request.detail())
     if isinstance(error, ProtocolError) and has_headers:
         return EndpointReplyError(
-            f"{sent.url}: the reply to {sent.what} broke off", code="E_PARTIAL",
-            hint="the server may have run out of time: ask for less at once", **sent.detail(),
+            f"{request.url}: the reply to {request.what} broke off", code="E_PARTIAL",
+            hint="the server may have run out of time: ask for less at once", **request.detail(),
         )  # fmt: skip
     message, hint = _no_connection(error)
     may_pass = isinstance(error, NewConnectionError | ConnectTimeoutError)
     may_pass = may_pass and not isinstance(error, NameResolutionError | SSLError)
-    return EndpointError(f"{sent.url}: {message}", hint=hint, **sent.detail(unsent=may_pass, connected=is_connected))
+    detail = request.detail(unsent=may_pass, connected=is_connected)
+    return EndpointError(f"{request.url}: {message}", hint=hint, **detail)
 
 
 def _no_connection(error: BaseException) -> tuple[str, str]:
@@ -110,13 +113,13 @@ def _reason(error: BaseException) -> str:
     return printable(str(words), SHOWN)
 
 
-def timed_out(sent: Sent, *, said: str = "", status: int | None = None) -> EndpointTimeoutError:
+def timed_out(request: SparqlRequest, *, said: str = "", status: int | None = None) -> EndpointTimeoutError:
     """A query that was not done in time, by our clock or by the server's."""
     if not said and status is None:
-        message = f"{sent.url} did not answer {sent.what} within {sent.timeout_s:.3g} s"
+        message = f"{request.url} did not answer {request.what} within {request.timeout_s:.3g} s"
     else:
-        message = f"{sent.url} stopped {sent.what} because it took too long"
-    detail = sent.detail(timeout_s=sent.timeout_s, said=said, status=status)
+        message = f"{request.url} stopped {request.what} because it took too long"
+    detail = request.detail(timeout_s=request.timeout_s, said=said, status=status)
     return EndpointTimeoutError(message, hint="ask for less at once, or try again later", **detail)
 
 
@@ -149,24 +152,24 @@ def trace_in(body: bytes) -> bytes:
     return tail[found.start() :] if found else b""
 
 
-def without_query(said: str, sent: Sent) -> str:
+def without_query(said: str, request: SparqlRequest) -> str:
     """The words of a server up to where they repeat what was sent: a page for people may have its own address in it.
 
-    >>> sent = Sent("http://e.org/", "q", "SELECT * { ?s ?p ?o }", 1.0)
-    >>> without_query("Directory listing for /?query=SELECT+%2A+%7B+%3Fs", sent)
+    >>> request = SparqlRequest("http://e.org/", "q", "SELECT * { ?s ?p ?o }", 1.0)
+    >>> without_query("Directory listing for /?query=SELECT+%2A+%7B+%3Fs", request)
     'Directory listing for /?query=…'
     """
-    text, flat = sent.text, " ".join(sent.text.split())
+    text, flat = request.text, " ".join(request.text.split())
     spelled = (flat, flat.replace(" ", "+"), quote_plus(text), quote(text, safe=""), quote(text))
     heads = [text[:_REPEATED] for text in spelled if len(text) >= _REPEATED]
     places = [place for head in heads if (place := said.find(head)) >= 0]
     return f"{said[: min(places)]}…" if places else said
 
 
-def excerpt(body: bytes, sent: Sent) -> str:
+def excerpt(body: bytes, request: SparqlRequest) -> str:
     """What a person can read of a body: its first characters, without markup, control characters and who we are."""
     text = body[:_READ].decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    return printable(redacted(" ".join(text.split()), *sent.secrets, contact), SHOWN)
+    return printable(redacted(" ".join(text.split()), *request.secrets, contact), SHOWN)

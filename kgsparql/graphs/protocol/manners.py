@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
-from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.retry_after import in_words
 
 __all__ = ["MAX_WAIT_S", "Manners", "Patience", "manners_of"]
@@ -81,7 +81,7 @@ class Manners:
         """How long the endpoint wants to be left alone still."""
         return max(0.0, self._closed_until - self.clock())
 
-    def enter(self, sent: Sent, patience: Patience) -> None:
+    def enter(self, request: SparqlRequest, patience: Patience) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
         :raises EndpointRateLimitError: if it wants to be left alone for longer than this query may wait.
@@ -93,7 +93,7 @@ class Manners:
         with self._changed:
             self._line.append(ticket)
             try:
-                while not self._may_go(ticket, sent, patience, began):
+                while not self._may_go(ticket, request, patience, began):
                     pass
                 self._running += 1
             finally:
@@ -143,20 +143,21 @@ class Manners:
     def _rest(self, now: float, why: str) -> None:
         self._resting_until, self._why = now + REST_S, why
 
-    def _may_go(self, ticket: object, sent: Sent, patience: Patience, began: float) -> bool:
+    def _may_go(self, ticket: object, request: SparqlRequest, patience: Patience, began: float) -> bool:
         """Whether it is this one's turn; if not, some of the time until it is has gone by."""
         now = self.clock()
         if patience.cancel is not None and patience.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
         if now < self._resting_until:
-            raise self._left_alone(sent, self._resting_until - now)
-        wanted_s, why = self._wanted(now, sent.profile)
+            raise self._left_alone(request, self._resting_until - now)
+        wanted_s, why = self._wanted(now, request.profile)
         left_s = patience.until - now
         if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - patience.waited_s)):
-            raise _too_long(sent, wanted_s, why)
+            raise _too_long(request, wanted_s, why)
         if left_s <= 0:
-            raise _no_turn(sent, now - began)
-        if self._line[0] is ticket and wanted_s <= 0 and self._has_room(now, sent.profile) and self._has_turn(sent):
+            raise _no_turn(request, now - began)
+        is_first = self._line[0] is ticket and wanted_s <= 0
+        if is_first and self._has_room(now, request.profile) and self._has_turn(request):
             return True
         step_s = min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S)
         self.wait(self._changed, step_s)
@@ -168,17 +169,17 @@ class Manners:
         self._left_behind = [until for until in self._left_behind if until > now]
         return self._running + len(self._left_behind) < self._at_once(profile)
 
-    def _has_turn(self, sent: Sent) -> bool:
+    def _has_turn(self, request: SparqlRequest) -> bool:
         """Whether no other process has it; what those have learned meanwhile is heard, and may change everything."""
         if self.other_runs is None:
             return True
-        known = self.other_runs.enter(max(1, self._at_once(sent.profile) - len(self._left_behind)))
+        known = self.other_runs.enter(max(1, self._at_once(request.profile) - len(self._left_behind)))
         if known is None:
             return False
         now = self.clock()
         self._hear(known, now - self.other_runs.clock())
-        is_fine = now >= self._resting_until and self._wanted(now, sent.profile)[0] <= 0
-        if is_fine and self._has_room(now, sent.profile):
+        is_fine = now >= self._resting_until and self._wanted(now, request.profile)[0] <= 0
+        if is_fine and self._has_room(now, request.profile):
             return True
         self.other_runs.leave()
         return False
@@ -235,24 +236,24 @@ class Manners:
         self._counted = now
         return max(0.0, (min(_RESERVE_S, most) - self._saved_s) / rate)
 
-    def _left_alone(self, sent: Sent, seconds: float) -> EndpointError:
+    def _left_alone(self, request: SparqlRequest, seconds: float) -> EndpointError:
         return EndpointError(
-            f"{sent.url}: not asked again for {in_words(seconds)}: {self._why}", hint=f"wait {in_words(seconds)}",
-            **sent.detail(retry_after_s=round(seconds, 3), is_resting=True),
+            f"{request.url}: not asked again for {in_words(seconds)}: {self._why}", hint=f"wait {in_words(seconds)}",
+            **request.detail(retry_after_s=round(seconds, 3), is_resting=True),
         )  # fmt: skip
 
 
-def _too_long(sent: Sent, seconds: float, why: str) -> EndpointRateLimitError:
+def _too_long(request: SparqlRequest, seconds: float, why: str) -> EndpointRateLimitError:
     return EndpointRateLimitError(
-        f"{sent.url}: not to be asked for another {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
-        **sent.detail(retry_after_s=round(seconds, 3)),
+        f"{request.url}: not to be asked for another {in_words(seconds)}: {why}", hint=f"wait {in_words(seconds)}",
+        **request.detail(retry_after_s=round(seconds, 3)),
     )  # fmt: skip
 
 
-def _no_turn(sent: Sent, waited_s: float) -> EndpointTimeoutError:
+def _no_turn(request: SparqlRequest, waited_s: float) -> EndpointTimeoutError:
     return EndpointTimeoutError(
-        f"{sent.url}: {sent.what} waited {in_words(waited_s)} and had no turn", hint="fewer questions at once",
-        **sent.detail(waited_s=round(waited_s, 3)),
+        f"{request.url}: {request.what} waited {in_words(waited_s)} and had no turn", hint="fewer questions at once",
+        **request.detail(waited_s=round(waited_s, 3)),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graph import Solutions
-from kgsparql.graphs.protocol.request import Sent
+from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.query import Query
 
 __all__ = ["NamedGraphs", "Seen", "Select", "is_about_the_query"]
@@ -110,7 +110,7 @@ class NamedGraphs:
     def _timed_out(self, timeout_s: float, said: str = "") -> EndpointTimeoutError:
         from kgsparql.graphs.protocol.failures import timed_out
 
-        return timed_out(Sent(self.url, "named_graph_triples", "", timeout_s), said=said)
+        return timed_out(SparqlRequest(self.url, "named_graph_triples", "", timeout_s), said=said)
 
     @property
     def _known(self) -> Seen | None:

@@ -18,7 +18,7 @@ from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.protocol.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
 
-__all__ = ["FOLDER", "Known", "OtherRuns"]
+__all__ = ["FOLDER", "Known", "OtherRuns", "wants_peace"]
 
 FOLDER = "manners"
 """In the cache directory: a small file for each server, and the locks of those who ask it now."""
@@ -54,6 +54,12 @@ class Known:
             later, ended=max(self.ended, later.ended), closed_until=max(self.closed_until, later.closed_until),
             resting_until=max(self.resting_until, later.resting_until),
         )  # fmt: skip
+
+
+def wants_peace(file: Path, *, clock: Callable[[], float] = time.time) -> bool:
+    """Whether the server that a file of ours is about must not be asked now."""
+    known = _known_in(file, clock())
+    return max(known.closed_until, known.resting_until) > clock()
 
 
 class OtherRuns:
@@ -132,10 +138,7 @@ class OtherRuns:
         self.step_back()
 
     def _read(self) -> Known:
-        try:
-            return _checked(json.loads(self._file.read_text(encoding="utf-8")), self.clock())
-        except (OSError, ValueError, TypeError, AttributeError):
-            return Known()  # it is written anew
+        return _known_in(self._file, self.clock())
 
     def _write(self, known: Known) -> None:
         partial = self._file.with_name(f"{self._file.name}.partial-{uuid4().hex[:12]}")
@@ -144,6 +147,13 @@ class OtherRuns:
             partial.replace(self._file)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _known_in(file: Path, now: float) -> Known:
+    try:
+        return _checked(json.loads(file.read_text(encoding="utf-8")), now)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return Known()  # it is written anew
 
 
 def _checked(kept: dict[str, Any], now: float) -> Known:

@@ -12,17 +12,13 @@ from kgsparql.graphs.protocol.contact import checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.hosts import host_of, is_loopback, server_of
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, Manners, Patience, manners_of
-from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
+from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
 from kgsparql.graphs.protocol.statuses import meaning_of, of_status
 
 __all__ = ["PoliteClient"]
 
 MAX_TRIES = 3
-PUBLIC_PAUSE_S = 60.0
-"""After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
-PUBLIC_TIMEOUT_S = 60.0
-"""That a public endpoint may work on a query, where nobody knows how long it lets one run."""
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
 """A connection that took longer to fail is not tried again: who is not there must be told so in time."""
@@ -49,7 +45,7 @@ class PoliteClient:
 
     def send(
         self,
-        sent: Sent,
+        request: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -58,108 +54,107 @@ class PoliteClient:
     ) -> Reply:
         """The reply to a query, whatever its status; the last one, where it was asked again.
 
-        :param left_s: until all is over: waiting, and every try. One try has ``sent.timeout_s`` at most.
+        :param left_s: until all is over: waiting, and every try. One try has ``request.timeout_s`` at most.
         :raises OptionError: if the endpoint wants to know who asks, and nobody says; then nothing is sent.
         :raises EndpointRateLimitError: if it wants to be left alone for longer than there is time, or than two minutes.
         :raises EndpointTimeoutError: if there was no turn, or no reply, in time.
         :raises EndpointError: if it failed too often just before, or there is no connection.
         :raises CancelledError: if ``cancel`` is set meanwhile.
         """
-        checked_contact(sent.url, needed=sent.profile.needs_contact)
-        manners = self._manners(sent)
+        checked_contact(request.url, needed=request.profile.needs_contact)
+        manners = self._manners(request)
         began = manners.clock()
         patience = Patience(began + left_s, cancel)
         tries = 0
         while True:
             tries += 1
-            self._tell(sent, manners.closed_s, patience, manners)
-            manners.enter(sent, patience)
+            self._tell(request, manners.closed_s, patience, manners)
+            manners.enter(request, patience)
             entered, outcome, pause_s, closed_s = manners.clock(), None, None, None
             try:
-                outcome = self._tried(manners, sent, form, parameters, patience)
+                outcome = self._tried(manners, request, form, parameters, patience)
                 closed_s = retry_after_s(outcome.headers) if isinstance(outcome, Reply) else None
-                pause_s = _pause_s(outcome, sent, tries, manners, took_s=manners.clock() - began)
+                pause_s = _pause_s(outcome, request, tries, manners, took_s=manners.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
             finally:  # not before: whoever is next in line would ask while nobody is to
                 took_s = manners.clock() - entered
-                manners.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, sent, took_s))
-            self._tell_trouble(sent, manners)
+                manners.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
+            self._tell_trouble(request, manners)
             if pause_s is None:
                 if isinstance(outcome, Reply):
                     return outcome
                 raise outcome
             if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock()):
-                raise _given_up(outcome, sent, pause_s, tries)
+                raise _given_up(outcome, request, pause_s, tries)
 
-    def _manners(self, sent: Sent) -> Manners:
+    def _manners(self, request: SparqlRequest) -> Manners:
         if self.manners is not None:
             return self.manners
-        if self._own is None or sent.profile.is_public:
-            is_public = sent.profile.is_public
-            is_shared = is_public and not is_loopback(host_of(sent.url))
-            self._own = manners_of(server_of(sent.url), keep=is_public, share=is_shared)
+        is_kept = request.profile.counts_clients
+        if self._own is None or is_kept:
+            is_shared = is_kept and not is_loopback(host_of(request.url))
+            self._own = manners_of(server_of(request.url), keep=is_kept, share=is_shared)
         return self._own
 
     def _tried(
-        self, manners: Manners, sent: Sent, form: Form, parameters: Mapping[str, str], patience: Patience
+        self, manners: Manners, request: SparqlRequest, form: Form, parameters: Mapping[str, str], patience: Patience
     ) -> _Outcome:
         """One try, counted for what it was."""
         began = manners.clock()
-        within_s = min(sent.timeout_s, patience.until - began)
+        within_s = min(request.timeout_s, patience.until - began)
         try:
-            reply = self.sender.send(sent, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
+            reply = self.sender.send(request, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
         except UnreachableError as error:
             if self._has_answered and error.detail.get("connected") is False:
                 error.hint = "it answered before, and has stopped: is the server still running?"
             if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
-                manners.failed(error.message, sent.profile)
+                manners.failed(error.message, request.profile)
             return error
         self._has_answered = True
-        failure = of_status(reply, sent)
+        failure = of_status(reply, request)
         if failure is None:
             manners.succeeded()
         elif not isinstance(failure, QueryError):
-            manners.failed(failure.message, sent.profile)
-        elif sent.profile.is_public:
-            manners.failed(failure.message, sent.profile, is_about_the_query=True)
+            manners.failed(failure.message, request.profile)
+        elif request.profile.counts_bad_queries:
+            manners.failed(failure.message, request.profile, is_about_the_query=True)
         else:
             manners.succeeded()
         return reply
 
-    def _tell(self, sent: Sent, pause_s: float, patience: Patience, manners: Manners) -> None:
+    def _tell(self, request: SparqlRequest, pause_s: float, patience: Patience, manners: Manners) -> None:
         is_waited = pause_s <= min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock())
         if self.note is not None and pause_s >= _TOLD_FROM_S and is_waited:
-            self.note(f"{sent.url} wants to be left alone: waiting {in_words(pause_s)}")
+            self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
 
-    def _tell_trouble(self, sent: Sent, manners: Manners) -> None:
+    def _tell_trouble(self, request: SparqlRequest, manners: Manners) -> None:
         trouble = "" if manners.other_runs is None else manners.other_runs.trouble
         if trouble and self.note is not None and not self._is_told:
             self._is_told = True
             what = "runs of kgsparql at the same time do not wait for each other"
-            self.note(f"{sent.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
+            self.note(f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
 
 
-def _runs_on_s(outcome: _Outcome | None, sent: Sent, took_s: float) -> float:
-    """For how long a public endpoint may still work on a query that nobody waits for any more.
+def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
+    """For how long an endpoint may still work on a query that nobody waits for any more.
 
     :param outcome: ``None`` if the question was stopped.
     """
-    if isinstance(outcome, Reply) or not sent.profile.is_public:
+    if isinstance(outcome, Reply):
         return 0.0
     is_late = isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None
     is_left = outcome is None or is_late or outcome.code == "E_LIMIT"
-    most_s = PUBLIC_TIMEOUT_S if sent.profile.timeout_s is None else sent.profile.timeout_s
-    return max(0.0, most_s - took_s) if is_left else 0.0
+    return max(0.0, request.profile.abandoned_query_s - took_s) if is_left else 0.0
 
 
-def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, took_s: float) -> float | None:
+def _pause_s(outcome: _Outcome, request: SparqlRequest, tries: int, manners: Manners, *, took_s: float) -> float | None:
     """How long to wait before another try; ``None`` if there is to be none."""
     backoff_s = _FIRST_PAUSE_S * 2 ** (tries - 1) * manners.random.uniform(0.75, 1.25)
     if not isinstance(outcome, Reply):
         may_pass = bool(outcome.detail.get("unsent")) and took_s < _RECONNECT_WITHIN_S
         return backoff_s if may_pass and tries < MAX_TRIES else None
-    meaning = meaning_of(outcome, sent)
+    meaning = meaning_of(outcome, request)
     if meaning == "may pass":
         return backoff_s if tries == 1 else None
     if meaning not in {"throttled", "overloaded"}:
@@ -167,14 +162,14 @@ def _pause_s(outcome: _Outcome, sent: Sent, tries: int, manners: Manners, *, too
     asked_s = retry_after_s(outcome.headers)
     if asked_s is not None:
         return asked_s
-    return PUBLIC_PAUSE_S if sent.profile.is_public else backoff_s
+    return backoff_s if request.profile.overload_pause_s is None else request.profile.overload_pause_s
 
 
-def _given_up(outcome: _Outcome, sent: Sent, pause_s: float, tries: int) -> KgsparqlError:
+def _given_up(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
     """The error of an endpoint that wants more time than there is."""
-    failure = of_status(outcome, sent) if isinstance(outcome, Reply) else outcome
+    failure = of_status(outcome, request) if isinstance(outcome, Reply) else outcome
     if failure is None or not isinstance(failure, EndpointRateLimitError):
-        return failure or timed_out(sent)
+        return failure or timed_out(request)
     times = f", after {tries} tries" if tries > 1 else ""
     hint = f"wait {in_words(pause_s)}" if pause_s >= 1 else failure.hint
     detail: dict[str, Any] = {**failure.detail, "retry_after_s": round(pause_s, 3)}

@@ -14,7 +14,7 @@ from typing import Any
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import Form, Reply, Sender, Sent
+from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions, triples
 from kgsparql.recording import QUERY, Recording
 from kgsparql.redaction import SHORTEST, is_word, without
@@ -52,7 +52,7 @@ class RecordedSender:
 
     def send(
         self,
-        sent: Sent,
+        request: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -65,18 +65,18 @@ class RecordedSender:
         :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording that lacks something, or
             has something else in its place, is none.
         """
-        request, recording = _request(sent, form, parameters, self.asker), self.recording
-        with recording.alone(QUERY, request, within_s=left_s, cancel=cancel):
-            kept = recording.get(QUERY, request, what=f"{sent.what} to {sent.url}")
+        exchange, recording = _exchange(request, form, parameters, self.asker), self.recording
+        with recording.alone(QUERY, exchange, within_s=left_s, cancel=cancel):
+            kept = recording.get(QUERY, exchange, what=f"{request.what} to {request.url}")
             if kept is not None:
                 return reply_of(kept)
             try:
-                reply = self._asked().send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel)
+                reply = self._asked().send(request, form, parameters=parameters, left_s=left_s, cancel=cancel)
             except UnreachableError as error:
-                recording.fail(QUERY, request, error)
+                recording.fail(QUERY, exchange, error)
                 raise
-            reply = _without_secrets(reply, sent, form)
-            recording.put(QUERY, request, {**_kept(reply), "name": sent.name}, again=reply.status != 200)
+            reply = _without_secrets(reply, request, form)
+            recording.put(QUERY, exchange, {**_kept(reply), "name": request.name}, again=reply.status != 200)
             return reply
 
     def _asked(self) -> Sender:
@@ -102,7 +102,7 @@ class CachedSender:
 
     def send(
         self,
-        sent: Sent,
+        request: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -110,19 +110,19 @@ class CachedSender:
         cancel: threading.Event | None = None,
     ) -> Reply:
         """As :meth:`Sender.send`."""
-        request, keep_s = _request(sent, form, parameters), keep_s_of(sent)
-        kept = self._known(request, keep_s) if keep_s else None
+        exchange, keep_s = _exchange(request, form, parameters), keep_s_of(request)
+        kept = self._known(exchange, keep_s) if keep_s else None
         if kept is not None:
             return reply_of(kept)
-        reply = self.sender.send(sent, form, parameters=parameters, left_s=left_s, cancel=cancel)
-        if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, sent, form):
+        reply = self.sender.send(request, form, parameters=parameters, left_s=left_s, cancel=cancel)
+        if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request, form):
             try:
-                self.exchanges.put(QUERY, request, _kept(reply))
+                self.exchanges.put(QUERY, exchange, _kept(reply))
             except StoreError as error:
                 self._do_without(error)
         return reply
 
-    def _known(self, request: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
+    def _known(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
         if self._is_broken:
             return None
         try:
@@ -131,7 +131,7 @@ class CachedSender:
                 self.exchanges.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
             if self.exchanges.mode == "write":
                 return None
-            return self.exchanges.known(QUERY, request, at_most_s=min(keep_s, MOST_S))
+            return self.exchanges.known(QUERY, exchange, at_most_s=min(keep_s, MOST_S))
         except StoreError as error:
             self._do_without(error)
             return None
@@ -142,25 +142,26 @@ class CachedSender:
             self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _is_whole(reply: Reply, sent: Sent, form: Form) -> bool:
+def _is_whole(reply: Reply, request: SparqlRequest, form: Form) -> bool:
     """Whether a reply is a result, and nothing says that it is not all of it."""
     try:
         if form == "SELECT":
-            return solutions(reply, sent).complete
-        return form == "ASK" and boolean(reply, sent) is not None
+            return solutions(reply, request).complete
+        return form == "ASK" and boolean(reply, request) is not None
     except (DataError, UnreachableError):
         return False  # whoever reads it will say so
 
 
-def keep_s_of(sent: Sent) -> float:
+def keep_s_of(request: SparqlRequest) -> float:
     """How long a result of this request may be used again; 0 for not at all."""
-    return sent.profile.keep_s if not any(sent.secrets) else 0.0
+    return request.profile.keep_s if not any(request.secrets) else 0.0
 
 
-def _request(sent: Sent, form: Form, parameters: Mapping[str, str], asker: int = 0) -> dict[str, Any]:
+def _exchange(request: SparqlRequest, form: Form, parameters: Mapping[str, str], asker: int = 0) -> dict[str, Any]:
     """What makes two exchanges the same; of who asks only which of several that is."""
-    request = {"endpoint": sent.url, "form": form, "query": sent.text, "parameters": dict(sorted(parameters.items()))}
-    return {**request, "asker": asker} if asker else request
+    given = dict(sorted(parameters.items()))
+    exchange = {"endpoint": request.url, "form": form, "query": request.text, "parameters": given}
+    return {**exchange, "asker": asker} if asker else exchange
 
 
 def _kept(reply: Reply) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def reply_of(kept: Mapping[str, Any]) -> Reply:
     return Reply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
-def _without_secrets(reply: Reply, sent: Sent, form: Form) -> Reply:
+def _without_secrets(reply: Reply, request: SparqlRequest, form: Form) -> Reply:
     """The reply without what a server said back of our credentials; and, where it is no result, of who asks.
 
     Results stay as they are: what is a password for us, or a contact, may be a term of the graph.
@@ -187,30 +188,30 @@ def _without_secrets(reply: Reply, sent: Sent, form: Form) -> Reply:
     :raises StoreError: for results with what can only be credentials.
     """
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    secrets = [secret for secret in (*sent.secrets, contact) if len(secret) >= SHORTEST]
+    secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
     headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
     met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
-    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, sent, form):
+    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, request, form):
         body = _CREDENTIALS.sub(rb"\1 ***", body)
         for secret in secrets:
             body = body.replace(secret.encode(), b"***")
     elif not all(secret == contact or is_word(secret) for secret in met):
         raise StoreError(
-            f"{sent.url}: the results of {sent.what} repeat the password, or the key, and are not recorded",
+            f"{request.url}: the results of {request.what} repeat the password, or the key, and are not recorded",
             hint="record it as another user, or with another key",
         )
     return replace(reply, body=body, headers=headers)
 
 
-def _is_data(reply: Reply, sent: Sent, form: Form) -> bool:
+def _is_data(reply: Reply, request: SparqlRequest, form: Form) -> bool:
     """Whether a reply is what was asked for, and not what a server says instead, whatever type it says that has."""
     try:
         if form == "SELECT":
-            solutions(reply, sent)
+            solutions(reply, request)
         elif form == "ASK":
-            boolean(reply, sent)
+            boolean(reply, request)
         else:
-            deque(triples(reply, sent), maxlen=0)
+            deque(triples(reply, request), maxlen=0)
     except KgsparqlError:
         return False  # whoever reads it will say so
     return True

@@ -15,7 +15,7 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.redaction import is_secret_name, spelt, unreadable_url
 from kgsparql.terms import printable
 
-__all__ = ["Address", "Form", "Reply", "Sender", "Sent", "is_address"]
+__all__ = ["Address", "Form", "Reply", "Sender", "SparqlRequest", "is_address"]
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """Of a query, or, for a request without one, the description of the service."""
@@ -93,10 +93,13 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request, as errors tell of it.
+class SparqlRequest:
+    """A query on its way to an endpoint, or a request for the description of that, with its limits.
 
-    :param timeout_s: for the request, from its name server to the last byte of the reply.
+    What it takes may be several requests of HTTP: redirected, or tried again.
+
+    :param name: of the query, as errors call it; empty for a user's own.
+    :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may say back to us and nobody may see.
     :param profile: what is known of the endpoint now.
     :param deadline: of reading the reply, too, as ``time.monotonic`` tells it; or it ends when ``cancel`` is set.
@@ -139,7 +142,7 @@ class Sender(Protocol):
 
     def send(
         self,
-        sent: Sent,
+        request: SparqlRequest,
         form: Form,
         *,
         parameters: Mapping[str, str],
@@ -150,7 +153,7 @@ class Sender(Protocol):
 
         :param parameters: sent beside the query.
         :param left_s: until the deadline of all there is to do, waiting for a turn and trying again included. It may be
-            more than ``sent.timeout_s``, or less: what looking round took may be gone from it.
+            more than ``request.timeout_s``, or less: what looking round took may be gone from it.
         :raises UnreachableError: if there is no whole reply in time.
         :raises CancelledError: if ``cancel`` is set meanwhile.
         """

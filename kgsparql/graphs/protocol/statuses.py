@@ -14,7 +14,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import Meaning
 from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
-from kgsparql.graphs.protocol.request import Reply, Sent
+from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
 from kgsparql.terms import printable
 
@@ -34,19 +34,19 @@ _OF_ENGINES: tuple[tuple[re.Pattern[str], str], ...] = (
 """Words in a failure of a server that are about the query, and what to do about each."""
 
 
-def meaning_of(reply: Reply, sent: Sent) -> Meaning | None:
+def meaning_of(reply: Reply, request: SparqlRequest) -> Meaning | None:
     """What the status of a reply means, as the profile of the endpoint says, else as the words in the body do.
 
     ``None`` for results, and for what is about the query or the URL.
     """
     status, words = reply.status, reply.body[:_READ].decode("utf-8", "replace").lower()
-    for meaning in sent.profile.statuses:
+    for meaning in request.profile.statuses:
         if meaning.status == status and meaning.says.lower() in words:
             return meaning.means
     # A server may repeat the whole query before it says what was wrong with it.
-    said = f"{excerpt(reply.body, sent)} {excerpt(trace_in(reply.body), sent)}"
+    said = f"{excerpt(reply.body, request)} {excerpt(trace_in(reply.body), request)}"
     # Too many requests, or too much time: where the engine is known, its profile says which words tell.
-    is_late = (status >= 500 or (status == 429 and not sent.profile.engine)) and ran_out_of_time(said)
+    is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and ran_out_of_time(said)
     if is_late or status in {408, 504}:
         return "out of time"
     if status == 429 or (status == 405 and "retry-after" in reply.headers):
@@ -56,54 +56,56 @@ def meaning_of(reply: Reply, sent: Sent) -> Meaning | None:
     return "overloaded" if status in {502, 503} else None
 
 
-def of_status(reply: Reply, sent: Sent) -> KgsparqlError | None:
+def of_status(reply: Reply, request: SparqlRequest) -> KgsparqlError | None:
     """The error that a status says, with the server's words; ``None`` for a reply that should hold results."""
     if reply.status in {200, 206}:
         return None
-    said = excerpt(reply.body, sent)
-    match meaning_of(reply, sent):
+    said = excerpt(reply.body, request)
+    match meaning_of(reply, request):
         case "out of time":
-            return timed_out(sent, said=said, status=reply.status)
+            return timed_out(request, said=said, status=reply.status)
         case "throttled":
-            return _throttled(reply, sent, said)
+            return _throttled(reply, request, said)
         case "refused":
-            return _refused(reply, sent, said)
+            return _refused(reply, request, said)
         case _:
-            return _about_the_query(reply, sent, said) or _failed(reply, sent, said)
+            return _about_the_query(reply, request, said) or _failed(reply, request, said)
 
 
-def _throttled(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+def _throttled(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     wait_s = retry_after_s(reply.headers)
     later = f"wait {in_words(wait_s)}" if wait_s is not None else "wait a while"
-    detail = sent.detail(status=reply.status, said=said, retry_after_s=wait_s)
-    return EndpointRateLimitError(f"{sent.url}: too many requests ({reply.status}){_words(said)}", hint=later, **detail)
+    detail = request.detail(status=reply.status, said=said, retry_after_s=wait_s)
+    return EndpointRateLimitError(
+        f"{request.url}: too many requests ({reply.status}){_words(said)}", hint=later, **detail
+    )
 
 
-def _refused(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+def _refused(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     if wants_contact(said):
         hint = CONTACT_HINT
     elif reply.status == 401:
         hint = "put USER:PASSWORD@ before the host in the URL"
     else:
         hint = "ask its operator, or is it another URL?"
-    message = f"{sent.url}: access refused ({reply.status}){_words(said)}"
-    return EndpointAuthenticationError(message, hint=hint, **sent.detail(status=reply.status, said=said))
+    message = f"{request.url}: access refused ({reply.status}){_words(said)}"
+    return EndpointAuthenticationError(message, hint=hint, **request.detail(status=reply.status, said=said))
 
 
-def _about_the_query(reply: Reply, sent: Sent, said: str) -> KgsparqlError | None:
+def _about_the_query(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError | None:
     """The error of a query that this endpoint cannot run, whatever status it gives that."""
-    detail = sent.detail(status=reply.status, said=said)
+    detail = request.detail(status=reply.status, said=said)
     for words, hint in _OF_ENGINES if reply.status == 400 or reply.status >= 500 else ():
         if words.search(said):
             kind = QuerySyntaxError if "syntax error" in said.lower() else QueryError
-            return kind(f"{sent.what}: {said}", hint=hint, **detail)
+            return kind(f"{request.what}: {said}", hint=hint, **detail)
     if reply.status == 400:
         kind = QuerySyntaxError if _SYNTAX.search(said) else QueryError
-        return kind(f"{sent.what}: {said or 'refused by the endpoint (400)'}", **detail)
+        return kind(f"{request.what}: {said or 'refused by the endpoint (400)'}", **detail)
     return None
 
 
-def _failed(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
+def _failed(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     status, wait_s = reply.status, retry_after_s(reply.headers)
     hints = {
         404: "is this the URL of the endpoint itself? often it ends in /sparql or /query",
@@ -116,8 +118,8 @@ def _failed(reply: Reply, sent: Sent, said: str) -> KgsparqlError:
     hint = hints.get(status, "try again later" if status >= 500 else "is this the URL of the endpoint itself?")
     if (status >= 500 or status < 400) and wait_s is not None:
         hint = f"wait {in_words(wait_s)}"
-    message = f"{sent.url}: status {status}{_words(said)}"
-    return EndpointError(message, hint=hint, **sent.detail(status=status, said=said))
+    message = f"{request.url}: status {status}{_words(said)}"
+    return EndpointError(message, hint=hint, **request.detail(status=status, said=said))
 
 
 def _words(said: str) -> str:

@@ -1,0 +1,135 @@
+"""What identifies a thing beside its IRI: predicates that a graph declares so, and the IRIs that identifiers make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+from urllib.parse import quote, unquote
+
+from kgsparql.errors import IriError
+from kgsparql.graph import Solution
+from kgsparql.terms import IRI, Literal, Term, Triple, iri
+from kgsparql.vocabulary import claim_part
+
+__all__ = ["Formatter", "Identifier", "Identifiers"]
+
+FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
+"""What Wikidata calls the formatter URI for RDF resources."""
+
+_PLACE = "$1"
+_NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
+"""What a formatter begins with, lest every IRI of the web fit it."""
+
+Identifier: TypeAlias = tuple[IRI, IRI | Literal]
+"""A predicate, and a value that only one thing has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formatter:
+    """How identifiers become IRIs.
+
+    :param predicate: leads from a thing to its identifier.
+    :param stated: the triple that says so.
+
+    >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
+    >>> made = Formatter.read(viaf, stated, Literal("http://viaf.org/$1/rdf"))
+    >>> [one.value for one in made.made("47/11")], made.read_back(IRI("http://viaf.org/4711/rdf"))
+    (['http://viaf.org/47%2F11/rdf', 'http://viaf.org/47/11/rdf'], ['4711'])
+    """
+
+    predicate: IRI
+    stated: Triple
+    before: str
+    after: str
+
+    @classmethod
+    def read(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
+        """From what a graph says of a property; ``None`` for what has not one ``$1`` in a namespace of its own."""
+        before, _, after = formatter.value.partition(_PLACE)
+        if formatter.value.count(_PLACE) != 1 or not _NAMESPACE.match(before):
+            return None
+        return cls(predicate, Triple(property_, FORMATTER, formatter), before, after)
+
+    def made(self, value: str) -> list[IRI]:
+        """The IRIs that an identifier may make: percent-encoded, and as it stands where that is an IRI."""
+        texts = dict.fromkeys((quote(value, safe=""), *([] if "%" in value else [value])))
+        found = []
+        for text in texts if value else ():
+            try:
+                found.append(iri(f"{self.before}{text}{self.after}"))
+            except IriError:
+                continue  # it only stands for one when it is encoded
+        return found
+
+    def read_back(self, term: IRI) -> list[str]:
+        """The identifiers that may have made an IRI."""
+        text = term.value
+        if not (text.startswith(self.before) and text.endswith(self.after)):
+            return []
+        inner = text[len(self.before) : len(text) - len(self.after)]
+        return [value for value in dict.fromkeys((inner, unquote(inner))) if term in self.made(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """What graphs declare to identify things: external identifiers of a Wikibase, inverse functional properties of OWL.
+
+    :param predicates: only one thing has each value of theirs.
+    :param formatters: of those whose values make IRIs.
+    """
+
+    predicates: frozenset[IRI] = frozenset()
+    formatters: Mapping[IRI, tuple[Formatter, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
+        """From the solutions of ``queries/external_ids.rq``."""
+        predicates: set[IRI] = set()
+        formatters: dict[Formatter, None] = {}
+        for solution in solutions:
+            predicate = solution.get("key", solution.get("predicate"))
+            if not isinstance(predicate, IRI) or ("key" not in solution and not _is_direct(predicate)):
+                continue
+            predicates.add(predicate)
+            property_, pattern = solution.get("property"), solution.get("formatter")
+            if isinstance(property_, IRI) and isinstance(pattern, Literal):
+                made = Formatter.read(predicate, property_, pattern)
+                formatters.update({made: None} if made else {})
+        return cls(frozenset(predicates), _by_predicate(formatters))
+
+    @classmethod
+    def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
+        """What any of several graphs declares."""
+        each = list(parts)
+        formatters = dict.fromkeys(one for part in each for some in part.formatters.values() for one in some)
+        return cls(frozenset[IRI]().union(*(part.predicates for part in each)), _by_predicate(formatters))
+
+    def made(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
+        """The IRIs that an identifier makes."""
+        predicate, value = identifier
+        formatters = self.formatters.get(predicate, ()) if isinstance(value, Literal) else ()
+        return [(term, formatter) for formatter in formatters for term in formatter.made(value.value)]
+
+    def read_back(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
+        """The identifiers that make an IRI."""
+        return [
+            ((formatter.predicate, Literal(value)), formatter)
+            for some in self.formatters.values()
+            for formatter in some
+            for value in formatter.read_back(term)
+        ]
+
+
+def _is_direct(predicate: Term) -> bool:
+    part = claim_part(predicate) if isinstance(predicate, IRI) else None
+    return part is not None and part[0] == "direct"
+
+
+def _by_predicate(formatters: Iterable[Formatter]) -> Mapping[IRI, tuple[Formatter, ...]]:
+    found: dict[IRI, tuple[Formatter, ...]] = {}
+    for formatter in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
+        found[formatter.predicate] = (*found.get(formatter.predicate, ()), formatter)
+    return MappingProxyType(found)

@@ -1,0 +1,52 @@
+"""Labels of an endpoint that cannot be asked now: what is kept of them, whatever it holds meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from kgsparql.embedding import Embedder
+from kgsparql.errors import StoreError
+from kgsparql.graph import OpenedGraph, naming_of
+from kgsparql.graphs.profiles import WithProfile
+from kgsparql.labels.building import LabelIndex, opened, recipe
+from kgsparql.labels.kept import KeptLabels
+from kgsparql.labels.partial import open_slice
+from kgsparql.tables import MANIFEST, Tables
+
+__all__ = ["last_directory", "last_known"]
+
+
+def last_directory(graph: OpenedGraph, parent: Path) -> Path | None:
+    """Where the newest index of an endpoint is, below a directory: which is the right one only the endpoint knows."""
+    if not isinstance(graph, WithProfile):
+        return None
+    made: list[tuple[str, Path]] = []
+    for path in (parent / "labels").glob(f"*/{MANIFEST}"):
+        with suppress(StoreError):  # of another version: its own graph will say so
+            manifest = Tables(path.parent).manifest() or {}
+            if manifest.get("endpoint") == graph.url and manifest["recipe"] == recipe(naming_of(graph)):
+                made.append((manifest["read"], path.parent))
+    return max(made)[1] if made else None
+
+
+def last_known(
+    graph: OpenedGraph, directory: Path | None, kept: KeptLabels, embedder: Embedder | None
+) -> LabelIndex | None:
+    """What is kept of the labels of an endpoint, and in its note what that is; ``None`` if nothing is.
+
+    :param directory: of its index, as :func:`last_directory`.
+    :param kept: a slice of it, for one that has no index.
+    """
+    tables = None if directory is None else Tables(directory)
+    manifest = None if tables is None else tables.manifest()
+    if tables is not None and manifest is not None:
+        found, of = opened(tables, manifest, embedder), manifest["read"].partition("T")[0]
+    else:
+        part = open_slice(graph, kept, embedder)
+        if part is None:
+            return None
+        read = (f"{page.entities:,} of <{name}>" for name, page in kept.pages().items() if page.entities)
+        found, of = part, ", ".join(read)
+    return replace(found, note=f"names of {graph.name} are those of {of}: it could not be asked")

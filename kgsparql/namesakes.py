@@ -1,0 +1,101 @@
+"""Things that are shown under the same label: each with a few words that tell it from the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.errors import EndpointError
+from kgsparql.exploration import Described, described
+from kgsparql.linking import LinkedEntity
+from kgsparql.session import Session
+from kgsparql.telling import link_notes
+from kgsparql.terms import IRI, Term, local_name, normalised, printable
+
+__all__ = ["links_told_apart", "told_apart"]
+
+_ANSWERS = 10
+"""Candidates that are listed."""
+
+_RIVALS = 3
+"""Of the namesakes of what is linked, those that are named."""
+
+_LONGEST = 60
+"""Characters of a description."""
+
+_SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")
+"""Where a first sentence ends: not after `St.`"""
+
+
+def told_apart(found: Retrieval, session: Session) -> Retrieval:
+    """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
+
+    What was linked, and the notes about it, have them from then on, too. One query where there are such, else none.
+    """
+    links = session.link()
+    drafted = found.draft.answers if found.draft is not None else ()
+    answers = (*found.candidates[:_ANSWERS], *drafted[:_ANSWERS])
+    groups = _groups([(a.term, a.label) for a in answers] + [(e.term, e.label) for e in _named(links)])
+    if not groups or session.lost is not None:
+        return found
+    try:
+        graph = session.graph.unlimited()
+        known = described(graph, [term for group in groups for term in group], languages=session.languages)
+    except EndpointError as error:
+        session.lose(error)
+        return found
+    for group in groups:
+        session.descriptions.update(_texts(group, known))
+    notes = dict(zip(link_notes(links), link_notes(links_told_apart(session)), strict=True))
+    session.notes[:] = [notes.get(note, note) for note in session.notes]
+    draft = found.draft and replace(found.draft, answers=_with(found.draft.answers, session.descriptions))
+    return replace(found, candidates=_with(found.candidates, session.descriptions), draft=draft)
+
+
+def links_told_apart(session: Session) -> tuple[LinkedEntity, ...]:
+    """The entities of the question, with the descriptions that :func:`told_apart` has found."""
+    known = session.descriptions
+
+    def of(entity: LinkedEntity) -> LinkedEntity:
+        others = tuple(replace(c, description=known.get(c.term, "")) for c in entity.candidates)
+        return replace(entity, description=known.get(entity.term, ""), candidates=others)
+
+    return tuple(map(of, session.link())) if known else session.link()
+
+
+def _named(links: Iterable[LinkedEntity]) -> list[LinkedEntity]:
+    """The links, and of their namesakes those that a reader is told of; other rivals are shown by their IRIs."""
+    return [e for link in links for e in (link, *[c for c in link.candidates if c.label == link.label][:_RIVALS])]
+
+
+def _groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
+    """The terms that share a label with others, together."""
+    groups: dict[str, dict[IRI, None]] = {}
+    for term, label in named:
+        if isinstance(term, IRI):
+            groups.setdefault(normalised(label) or label, {})[term] = None
+    return [list(group) for group in groups.values() if len(group) > 1]
+
+
+def _texts(group: Sequence[IRI], known: Mapping[IRI, Described]) -> dict[Term, str]:
+    """A few words for each: its description; else a class that the others are not of; else the end of its IRI."""
+    counts = Counter(name for term in group for name in known[term].classes)
+    own = {}
+    for term in group:
+        said = known[term]
+        rarest = min(said.classes, key=lambda name: (counts[name], name), default="")
+        own[term] = _SENTENCE.split(said.text, maxsplit=1)[0].strip(" .") or rarest
+    repeated = Counter(text.casefold() for text in own.values())
+    return {term: _shown(term, text, is_telling=repeated[text.casefold()] == 1) for term, text in own.items()}
+
+
+def _shown(term: IRI, text: str, *, is_telling: bool) -> str:
+    parts = [printable(text, _LONGEST)] if text else []
+    return ", ".join(parts if parts and is_telling else [*parts, printable(local_name(term), _LONGEST)])
+
+
+def _with(answers: Sequence[AnswerTerm], known: Mapping[Term, str]) -> tuple[AnswerTerm, ...]:
+    return tuple(replace(a, description=known[a.term]) if a.term in known else a for a in answers)

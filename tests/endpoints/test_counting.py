@@ -1,0 +1,67 @@
+"""What a question costs an endpoint, as its usage says, held against what the endpoint was sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgsparql.asking import Asking
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import BudgetExceededError, EndpointError
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.query import Query
+from tests.endpoints.proxy import Proxy, first, late
+
+QUESTION = "Where was Richard Feynman born?"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("has_many_labels", [False, True])
+def test_every_query_that_is_sent_is_counted(nobel_url: str, has_many_labels: bool) -> None:
+    with Proxy(nobel_url) as server:
+        profile = replace(UNKNOWN, has_many_labels=has_many_labels)
+        knowledge = KnowledgeBase(EndpointGraph(server.url, profile=profile), embedder="none")
+        queries, prepared, sent = [], [], []
+        for _ in range(2):
+            before = len(server.requests) + len(server.probes)
+            usage = knowledge.ask(QUESTION).usage
+            queries.append(usage["queries"])
+            prepared.append(usage["prepared"])
+            sent.append(len(server.requests) + len(server.probes) - before)
+        assert [q + p for q, p in zip(queries, prepared, strict=True)] == sent
+        assert prepared[0] > 2, "what it is, whether it is empty, its labels"
+        assert prepared[1] == 0
+        assert queries[0] == queries[1]
+
+
+def test_what_fails_and_what_is_cut_off_by_the_clock_is_counted(nobel_url: str) -> None:
+    with Proxy(nobel_url, first(then=late(30))) as server:
+        usage = Usage(Budget(max_seconds=1))
+        knowledge = KnowledgeBase(EndpointGraph(server.url), embedder="none")
+        with pytest.raises(BudgetExceededError):
+            knowledge.session(QUESTION, Asking(), usage=usage)
+        assert usage.prepared == len(server.requests) + len(server.probes) >= 1
+    gone = MeteredGraph(EndpointGraph(server.url, profile=replace(UNKNOWN, has_union=True)), usage, lambda _: None)
+    with pytest.raises(EndpointError):
+        gone.unlimited().select(Query.load("any"))
+    assert usage.queries == 1
+
+
+def test_a_link_that_is_cut_off_leaves_a_partial_answer_that_says_what_was_sent(nobel_url: str) -> None:
+    profile = replace(UNKNOWN, has_many_labels=True, has_union=True)
+    with Proxy(nobel_url) as server:
+        knowledge = KnowledgeBase(EndpointGraph(server.url, profile=profile), embedder="none")
+        answer = knowledge.ask(QUESTION, budget=Budget(max_queries=1))
+    assert answer.status == "partial"
+    assert answer.linked == ()
+    assert answer.usage["queries"] == 1
+    assert any("budget reached: 1 query" in note for note in answer.notes)

@@ -1,0 +1,174 @@
+"""An endpoint that cannot be asked, beside a graph that can: entities are found by what is kept of its names."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kgsparql.errors import EndpointError
+from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.tables import MANIFEST
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.endpoints.faults import reply
+from tests.endpoints.proxy import Proxy, sends
+from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+NAMES = f"""
+<http://e.org/Q1> <{LABEL}> "Zora Hurston" ; a <http://e.org/C1> .
+<http://e.org/C1> <{LABEL}> "person" .
+"""
+BESIDE = f"""
+<http://e.org/Q2> <http://e.org/shows> <http://e.org/Q1> ; <{LABEL}> "Sugar in the Raw" .
+<http://e.org/shows> <{LABEL}> "film shows" .
+"""
+QUESTION = "Which film shows Zora Hurston?"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+class Place:
+    """Where an endpoint is, or is not."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/query"
+        self._stores = 0
+
+    @contextmanager
+    def up(self, data: str = NAMES) -> Iterator[str]:
+        """The endpoint with some data; when it is left, it is killed."""
+        self._stores += 1
+        file = self.directory / "names.ttl"
+        file.write_text(data, encoding="utf-8")
+        with oxigraph_serve(store_of(file, self.directory / f"store-{self._stores}"), port=self.port) as url:
+            yield url
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    file = tmp_path / "beside.ttl"
+    file.write_text(BESIDE, encoding="utf-8")
+    return file
+
+
+def test_E01_names_of_an_endpoint_that_is_down_are_those_that_were_kept(
+    run: Run, place: Place, beside: Path, tmp_path: Path
+) -> None:
+    both = ("-k", place.url, "-k", beside, "--embedder", "none")
+    before = run("ask", QUESTION, *both, "--no-model")
+    assert before.exit_code != 0 or "Sugar in the Raw" not in before.stdout
+    assert "names that only it knows are not found" in before.stderr
+    with place.up():
+        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    asked = run("ask", QUESTION, *both, "--no-model")
+    assert asked.exit_code == 0, asked.stderr
+    assert "'Zora Hurston' → Zora Hurston <http://e.org/Q1>" in asked.stdout
+    assert "Sugar in the Raw" in asked.stdout
+    told = [line for line in asked.stderr.splitlines() if "it could not be asked" in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"names of {place.url} are those of 20")
+    assert "names that only it knows" not in asked.stderr
+    found = run("find", "Zora", *both)
+    assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
+
+
+def test_E01_a_single_endpoint_that_is_down_is_what_is_said_whatever_is_kept(run: Run, place: Place) -> None:
+    with place.up():
+        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    for command in (("ask", QUESTION, "--no-model"), ("find", "Zora")):
+        done = run(*command, "-k", place.url, "--embedder", "none")
+        assert done.exit_code == 5
+        assert done.stderr.strip().startswith(f"error: {place.url}: ")
+        assert "no connection" in done.stderr
+        assert "are those of" not in done.stderr
+
+
+def test_several_endpoints_that_are_all_down_are_an_error(run: Run, place: Place, tmp_path: Path) -> None:
+    other = Place(tmp_path / "other")
+    with place.up():
+        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    done = run("find", "Zora", "-k", place.url, "-k", other.url, "--embedder", "none")
+    assert (done.exit_code, done.stdout) == (5, "")
+
+
+def test_of_several_indexes_that_are_kept_the_last_counts(run: Run, place: Place, beside: Path, tmp_path: Path) -> None:
+    for name, text in (("newer", '{"version": 99}'), ("broken", "{"), ("other", '{"version": 1}')):
+        manifest = tmp_path / "cache" / "labels" / name / MANIFEST
+        manifest.parent.mkdir(parents=True)
+        manifest.write_text(text, encoding="utf-8")
+    for data in (NAMES, NAMES + f'<http://e.org/Q1> <{LABEL}> "Zora Neale" .'):
+        with place.up(data):
+            assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    found = run("find", "Zora Neale", "-k", place.url, "-k", beside, "--embedder", "none")
+    assert found.exit_code == 0, found.stderr
+    assert "Zora Neale" in found.stdout
+
+
+def test_a_slice_stands_in_for_an_endpoint_that_is_down(place: Place, beside: Path) -> None:
+    profile = EndpointProfile(is_public=True, has_many_labels=True)
+    with place.up():
+        KnowledgeBase(EndpointGraph(place.url, profile=profile), embedder="none").build_slice(
+            ["http://e.org/C1"], limit=5
+        )
+    notes: list[str] = []
+    graph = FederatedGraph([EndpointGraph(place.url, profile=profile), open_graph(str(beside))])
+    answer = KnowledgeBase(graph, embedder="none", note=notes.append).ask(QUESTION)
+    assert [link.term.value for link in answer.linked] == ["http://e.org/Q1"]
+    assert [found.label for found in answer.answers] == ["Sugar in the Raw"]
+    assert f"names of {place.url} are those of 1 of <http://e.org/C1>: it could not be asked" in notes
+
+
+def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back(place: Place, beside: Path) -> None:
+    profile = EndpointProfile(has_union=True, has_many_labels=True)
+    refusal = sends(reply(b"no", status="400 Bad Request", type="text/plain"))
+
+    def opened(url: str, notes: list[str]) -> KnowledgeBase:
+        graph = FederatedGraph([EndpointGraph(url, profile=profile), open_graph(str(beside))])
+        return KnowledgeBase(graph, embedder="none", note=notes.append)
+
+    with place.up(), Proxy(place.url, lambda request: refusal if "VALUES ?label" in request.query else None) as proxy:
+        answer = opened(proxy.url, []).ask("What does Sugar in the Raw show?")
+        (note,) = [note for note in answer.notes if "names were not looked up" in note]
+        assert note.startswith(proxy.url)
+        assert [link.term.value for link in answer.linked] == ["http://e.org/Q2"]
+        assert [found.term.value for found in answer.answers] == ["http://e.org/Q1"]
+    notes: list[str] = []
+    alone = FederatedGraph([EndpointGraph(url, profile=profile) for url in (place.url, Place(beside.parent).url)])
+    with pytest.raises(EndpointError, match=re.escape(place.url)):
+        KnowledgeBase(alone, embedder="none").find("Sugar in the Raw")
+    found = opened(place.url, notes).find("Sugar in the Raw")
+    assert [entity.term.value for entity in found] == ["http://e.org/Q2"]
+    assert [note for note in notes if "no connection" in note and "names were not looked up" in note]
+
+
+def test_a_recording_made_with_kept_names_is_replayed_without_the_cache(
+    run: Run, place: Place, beside: Path, tmp_path: Path
+) -> None:
+    with place.up():
+        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    command = ("ask", QUESTION, "-k", place.url, "-k", beside, "--embedder", "none", "--no-model", "-f", "json")
+    recorded = run(*command, "--record", tmp_path / "snapshot")
+    assert recorded.exit_code == 0, recorded.stderr
+    assert '"http://e.org/Q1"' in recorded.stdout or "<http://e.org/Q1>" in recorded.stdout
+    shutil.rmtree(tmp_path / "cache")
+    replayed = run(*command, "--replay", tmp_path / "snapshot")
+    assert (replayed.exit_code, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+    assert "are those of" in replayed.stderr

@@ -1,0 +1,246 @@
+"""Entities of several graphs that have one external identifier: found, cited, and never merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyoxigraph
+import pytest
+
+from kgsparql import same_as as module
+from kgsparql.answer import Answer
+from kgsparql.budget import Budget, Usage
+from kgsparql.graph import OpenedGraph
+from kgsparql.graphs import FederatedGraph
+from kgsparql.graphs.identifiers import Formatter
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.noise import Noise
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.retrievers import names
+from kgsparql.same_as import Same, same_as
+from kgsparql.terms import IRI, Literal, Triple
+from tests.conftest import FIXTURES
+from tests.unit.test_federated import ex, graph, parsed
+
+WIKIBASE = list(pyoxigraph.parse(path=str(FIXTURES / "identifiers" / "wikibase.ttl")))
+LIBRARY = list(pyoxigraph.parse(path=str(FIXTURES / "identifiers" / "library.ttl")))
+WD, WDT, OURS = (
+    "http://www.wikidata.org/entity/",
+    "http://www.wikidata.org/prop/direct/",
+    "https://kgsparql.example/library/",
+)
+CURIE, PIERRE, PERSON = IRI(f"{WD}Q7186"), IRI(f"{WD}Q37463"), IRI(f"{OURS}person-12")
+VIAF = IRI(f"{WDT}P214")
+PREFIXES = f"@prefix wdt: <{WDT}> . @prefix wd: <{WD}> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+WRITTEN = "What was written by Marie Curie?"
+
+
+def quads(turtle: str) -> list[pyoxigraph.Quad]:
+    return parsed(PREFIXES + turtle)
+
+
+def metered(*members: OpenedGraph) -> tuple[MeteredGraph, list[Any]]:
+    """Several graphs as a question asks them, and the events of that."""
+    whole = FederatedGraph(members)
+    events: list[Any] = []
+    return MeteredGraph(whole, Usage(Budget()), events.append, noise=KnowledgeBase(whole, embedder=None).noise), events
+
+
+def pairs(start: IRI, *more: list[pyoxigraph.Quad]) -> list[Same]:
+    asked, _ = metered(*(graph(some, f"graph {at}") for at, some in enumerate(more)))
+    return list(same_as(asked, [start]).items)
+
+
+@pytest.fixture(scope="module")
+def both() -> KnowledgeBase:
+    return KnowledgeBase(FederatedGraph([graph(WIKIBASE, "wikibase"), graph(LIBRARY, "library")]), embedder=None)
+
+
+@pytest.mark.parametrize("retriever", names())
+def test_what_is_said_of_the_other_holder_of_an_identifier_answers(retriever: str, both: KnowledgeBase) -> None:
+    answer = both.ask(WRITTEN, retriever=retriever)
+    links = {link.term: link for link in answer.linked}
+    assert links[PERSON].matched == "same as"
+    assert links[PERSON].mention == links[CURIE].mention
+    _is_cited(answer, "laboratory notebooks")
+
+
+def _is_cited(answer: Answer, label: str) -> None:
+    (same,) = [item for item in answer.evidence if "VIAF cluster ID" in item.text]
+    assert same.text == "Marie Curie —VIAF cluster ID→ 76353174 ←VIAF cluster ID— Skłodowska-Curie, M."
+    assert [[source.graph for source in cited.sources] for cited in same.triples] == [["wikibase"], ["library"]]
+    assert all(cited.verified for cited in same.triples)
+    assert [own.source for own in same.queries] == ["wikibase", "library"]
+    found = next(term for term in answer.answers if term.label == label)
+    assert same.marker in found.markers
+    assert same.marker in answer.cited
+
+
+def test_a_question_may_begin_at_either_holder(both: KnowledgeBase) -> None:
+    answer = both.ask("What is the place of birth of Skłodowska-Curie, M.?", retriever="path_ranking")
+    assert answer.answers[0].label == "Warsaw"
+    (same,) = [item for item in answer.evidence if "VIAF cluster ID" in item.text]
+    assert same.text == "Skłodowska-Curie, M. —VIAF cluster ID→ 76353174 ←VIAF cluster ID— Marie Curie"
+    assert same.marker in answer.answers[0].markers
+
+
+def test_what_does_not_rest_on_the_other_holder_does_not_cite_it(both: KnowledgeBase) -> None:
+    answer = both.ask("Who was the spouse of Marie Curie?", retriever="path_ranking")
+    assert answer.answers[0].label == "Pierre Curie"
+    (same,) = [item for item in answer.evidence if "VIAF cluster ID" in item.text]
+    assert same.marker not in answer.answers[0].markers
+
+
+def test_the_queries_of_a_frontier_are_three() -> None:
+    asked, events = metered(graph(WIKIBASE, "wikibase"), graph(LIBRARY, "library"))
+    assert [same.other for same in same_as(asked, [CURIE, PIERRE, IRI(f"{WD}Q90")]).items] == [PERSON]
+    assert [event.name for event in events] == [
+        "group_forward+group_inverse", "identified", "counts_forward+counts_inverse",
+    ]  # fmt: skip
+    asked, events = metered(graph(quads(":a :p :b ."), "one"), graph(quads(":a :q :b ."), "other"))
+    assert same_as(asked, [ex("a")]).items == ()
+    assert len(events) == 1, "none of them declares an identifier"
+
+
+def test_a_single_graph_is_not_asked_for_equivalents() -> None:
+    events: list[Any] = []
+    knowledge = KnowledgeBase(graph([*WIKIBASE, *LIBRARY], "alone"), embedder=None)
+    answer = knowledge.ask("Who was the spouse of Marie Curie?", emit=events.append)
+    assert all(link.matched != "same as" for link in answer.linked)
+    assert not [event for event in events if getattr(event, "name", "") == "identified"]
+
+
+def test_many_identifiers_are_read_from_the_texts_of_an_entity() -> None:
+    """As Wikidata has them: too many to ask for each."""
+    declared = "".join(
+        f"wd:P9{n:04} wikibase:propertyType wikibase:ExternalId ; wikibase:directClaim wdt:P9{n:04} .\n"
+        for n in range(1200)
+    )
+    ontology = "@prefix wikibase: <http://wikiba.se/ontology#> .\n"
+    asked, events = metered(graph([*WIKIBASE, *quads(ontology + declared)], "wikibase"), graph(LIBRARY, "library"))
+    assert [same.other for same in same_as(asked, [CURIE]).items] == [PERSON]
+    assert [event.name for event in events] == [
+        "group_forward+group_inverse+plain_values", "identified", "counts_forward+counts_inverse",
+    ]  # fmt: skip
+    assert max(len(event.text) for event in events) < 10_000
+    held = "".join(f'wd:Q7186 wdt:P9{n:04} "{n}" .\n' for n in range(1200))
+    asked, events = metered(
+        graph([*WIKIBASE, *quads(ontology + declared + held)], "wikibase"), graph(LIBRARY, "library")
+    )
+    found = same_as(asked, [CURIE])
+    assert len(events) == 3
+    assert [str(cut) for cut in found.cuts] == ["identifiers: at most 1,000 of 1,202 taken"]
+
+
+def test_the_same_text_by_another_predicate_is_no_pair() -> None:
+    isni = quads(':other wdt:P213 "76353174" ; :p :x .')
+    assert pairs(CURIE, WIKIBASE, isni) == []
+    no_identifier = quads(':other wdt:P5008 "women" ; :p :x .')
+    assert pairs(CURIE, WIKIBASE, no_identifier) == []
+    undeclared = quads(':one :id "1" ; :p :x .'), quads(':two :id "1" ; :p :x .')
+    assert pairs(ex("one"), *undeclared) == []
+    tagged = quads(':other wdt:P214 "76353174"@en ; :p :x .')
+    assert pairs(CURIE, WIKIBASE, tagged) == []
+
+
+def test_what_several_things_of_one_graph_have_identifies_none() -> None:
+    twice = quads(':one wdt:P214 "76353174" ; :p :x . :two wdt:P214 "76353174" ; :p :x .')
+    assert pairs(CURIE, WIKIBASE, twice) == []
+    assert pairs(ex("one"), WIKIBASE, twice) == []
+    crowd = quads("".join(f':e{n} wdt:P214 "76353174" ; :p :x .\n' for n in range(1_000)))
+    assert pairs(CURIE, WIKIBASE, crowd) == []
+    asked, events = metered(graph(WIKIBASE, "wikibase"), graph(crowd, "crowd"))
+    same_as(asked, [CURIE])
+    assert sum(event.solutions for event in events) < 10, "of a crowd its number comes, and not its members"
+
+
+def test_a_crowd_beyond_the_bound_does_not_hide_other_identifiers() -> None:
+    crowd = quads("".join(f':e{n} wdt:P213 "0000000121379622" .\n' for n in range(10_050)))
+    asked, events = metered(graph(WIKIBASE, "wikibase"), graph([*LIBRARY, *crowd], "library"))
+    assert [same.other for same in same_as(asked, [CURIE]).items] == [PERSON]
+    assert len([event for event in events if event.name == "identified"]) == 2
+
+
+def test_holders_in_three_graphs_are_each_the_same() -> None:
+    third = quads(':third wdt:P214 "76353174" ; :p :x .')
+    assert [same.other for same in pairs(CURIE, WIKIBASE, third, LIBRARY)] == [ex("third"), PERSON]
+
+
+def test_a_holder_of_which_nothing_else_is_said_is_left_out() -> None:
+    assert pairs(CURIE, WIKIBASE, quads(':other wdt:P214 "76353174" ; rdfs:label "Other" .')) == []
+
+
+def test_inverse_functional_properties_identify_by_literals_and_iris() -> None:
+    mailed = ':mbox a owl:InverseFunctionalProperty . :ann :mbox <mailto:a@e.org> ; :code "7" ; :p :x .'
+    other = quads(':anna :mbox <mailto:a@e.org> ; :q :y . :bob :code "7" ; :q :y .')
+    (same,) = pairs(ex("ann"), quads(mailed), other)
+    assert (same.other, same.path.terms[1]) == (ex("anna"), IRI("mailto:a@e.org"))
+    coded = quads(f"{mailed} :code a owl:InverseFunctionalProperty .")
+    assert [same.other for same in pairs(ex("ann"), coded, other)] == [ex("anna"), ex("bob")]
+
+
+def test_an_inverse_functional_property_is_still_walked() -> None:
+    held = quads(":keeps a owl:InverseFunctionalProperty . :ann rdfs:label 'Ann' ; :keeps :dog .")
+    assert not Noise.of(graph(held, "held")).drops(ex("keeps"))
+
+
+@pytest.mark.parametrize("start", [CURIE, IRI("http://viaf.org/viaf/76353174")])
+def test_an_identifier_makes_an_iri_that_another_graph_knows(start: IRI) -> None:
+    made = IRI("http://viaf.org/viaf/76353174")
+    ours = quads(f"{made} rdfs:label 'M. S. Curie' ; :keptAt :bnf . :bnf rdfs:label 'BnF' . ")
+    members = [graph(WIKIBASE, "wikibase"), graph(ours, "ours")]
+    knowledge = KnowledgeBase(FederatedGraph(members), embedder=None)
+    asked = "kept at" if start == CURIE else "place of birth"
+    answer = knowledge.ask(f"What is the {asked} of it?", entities=[start], retriever="path_ranking")
+    assert [link.term for link in answer.linked] == [start, made if start == CURIE else CURIE]
+    assert answer.answers[0].label == ("BnF" if start == CURIE else "Warsaw")
+    (same,) = [item for item in answer.evidence if "VIAF cluster ID" in item.text]
+    assert same.text == "Marie Curie —VIAF cluster ID→ 76353174, by http://viaf.org/viaf/$1 the same as M. S. Curie"
+    stated = Triple(IRI(f"{WD}P214"), IRI(f"{WDT}P1921"), Literal("http://viaf.org/viaf/$1"))
+    assert [cited.triple for cited in same.triples] == [Triple(CURIE, VIAF, Literal("76353174")), stated]
+    assert all(cited.verified for cited in same.triples)
+    assert same.marker in answer.answers[0].markers
+
+
+def test_an_identifier_is_encoded_in_an_iri() -> None:
+    encoded = quads("<http://viaf.org/viaf/1002%2F9%20a> :p :x .")
+    (same,) = pairs(PIERRE, WIKIBASE, encoded)
+    assert same.other.value == "http://viaf.org/viaf/1002%2F9%20a"
+    (back,) = pairs(same.other, WIKIBASE, encoded)
+    assert back.other == PIERRE
+    assert pairs(PIERRE, WIKIBASE, quads("<http://viaf.org/viaf/1002> :p :x .")) == []
+
+
+def formatter(text: str) -> Formatter | None:
+    return Formatter.read(VIAF, IRI(f"{WD}P214"), Literal(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["$1", "http://$1", "http://$1.e.org/", "https://e.org", "http://e.org/$1/$1", "no/$1"]
+)
+def test_a_formatter_that_would_fit_anything_is_refused(text: str) -> None:
+    assert formatter(text) is None
+
+
+def test_what_a_formatter_makes_is_read_back() -> None:
+    made = formatter("http://e.org/$1#this")
+    assert made is not None
+    for value in ("4711", "10.1000/182", "a b", "Größe", "100%", "a?b#c", "<x>", "a%20b"):
+        terms = made.made(value)
+        assert terms
+        assert all(value in made.read_back(term) for term in terms), value
+    assert made.made("") == []
+    assert made.read_back(IRI("http://e.org/#this")) == []
+    assert made.read_back(IRI("http://e.org/4711")) == []
+    assert [term.value for term in made.made("10.1000/182")] == [
+        "http://e.org/10.1000%2F182#this", "http://e.org/10.1000/182#this",
+    ]  # fmt: skip
+
+
+def test_equivalents_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SAME", 1)
+    third = quads(':third wdt:P214 "76353174" ; :p :x .')
+    asked, _ = metered(graph(WIKIBASE, "wikibase"), graph(third, "third"), graph(LIBRARY, "library"))
+    found = same_as(asked, [CURIE])
+    assert [same.other for same in found.items] == [ex("third")]
+    assert [str(cut) for cut in found.cuts] == ["equivalents: at most 1 of 2 taken"]
