@@ -174,14 +174,14 @@ class KnowledgeBase(GraphLookups):
         """Where the label index of this graph is kept."""
         return self._graph_labels.directory
 
-    @property
-    def remembers(self) -> bool:
-        """Whether labels that answers show are kept for later questions, where not all of the graph are indexed."""
-        return self._graph_labels.remembers
-
-    @remembers.setter
-    def remembers(self, value: bool) -> None:
-        self._graph_labels.remembers = value
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """In here, labels that answers show are not kept for later questions: each finds what it would find alone."""
+        before, self._graph_labels.remembers = self._graph_labels.remembers, False
+        try:
+            yield
+        finally:
+            self._graph_labels.remembers = before
 
     @property
     def progress(self) -> Callable[[str, int, int | None], None] | None:

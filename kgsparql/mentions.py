@@ -229,7 +229,7 @@ class Reading:
                 lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
         exact_rows = {c.row for c in exact}
         rows = [row for row in _merged(lists, limit=100) if row not in exact_rows]
-        wanted = {word for row in rows for word in row.key.split()} | {token.text for token in self.tokens}
+        wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
         for row in rows:
             found = fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)

@@ -33,6 +33,7 @@ __all__ = [
     "parsed",
     "printable",
     "spellings",
+    "text_literal",
     "validated",
 ]
 
@@ -73,6 +74,20 @@ def as_iri(term: Term) -> IRI:
     if not isinstance(term, IRI):
         raise TypeError(f"not an IRI: {term}")
     return term
+
+
+def text_literal(text: str, language: str = "") -> Literal:
+    """A text in a language, or in none if that is empty.
+
+    :raises InputError: for what is not a language tag.
+
+    >>> str(text_literal("Köln", "de")), str(text_literal("Köln"))
+    ('"Köln"@de', '"Köln"')
+    """
+    try:
+        return Literal(text, language=language) if language else Literal(text)
+    except ValueError as error:
+        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
 
 
 def parsed(text: str) -> Term:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsparql.errors import EndpointReplyError, InputError
+from kgsparql.errors import EndpointReplyError
 from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import Asked, ask_all, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
 from kgsparql.graph import BOUND, KnowledgeGraph, Solution, naming_of
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.vocabulary import DESCRIPTIONS, Naming, is_mediator
 
 __all__ = ["by_label", "labels", "language_rank", "texts", "types"]
@@ -157,7 +157,7 @@ def by_label(
     """
     predicates = naming_of(graph).names if predicates is None else predicates
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
-    literals = [Literal(text), *(_tagged(text, tag) for tag in tags)]
+    literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
 
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
@@ -184,13 +184,6 @@ def by_label(
 
 def _named(solutions: Iterable[Solution]) -> set[IRI]:
     return {entity for solution in solutions if isinstance(entity := solution["entity"], IRI)}
-
-
-def _tagged(text: str, language: str) -> Literal:
-    try:
-        return Literal(text, language=language)
-    except ValueError as error:
-        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
 
 
 def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IRI, ...]]:

@@ -174,8 +174,18 @@ class EndpointGraph:
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
         if self._found.has_named_graphs is None:
-            self._found.has_named_graphs = len(self.select(Query.load("info_graphs").limit(1))) > 0
+            self._found.has_named_graphs = self._has_named_graphs()
         return self._found.has_named_graphs
+
+    def _has_named_graphs(self) -> bool:
+        """Whether a named graph is seen; of an engine that cannot tell, it is taken for granted."""
+        try:
+            found = self.select(Query.load("info_graphs").limit(1))
+        except KgsparqlError as error:
+            if not is_about_the_query(error):
+                raise
+            return True
+        return bool(len(found) or found.invalid)
 
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT.

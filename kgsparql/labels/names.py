@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgsparql.errors import InputError
 from kgsparql.exploration.asking import ask_all
 from kgsparql.graph import KnowledgeGraph, Solution, naming_of
 from kgsparql.labels.rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.terms import IRI, Literal, Term, text_literal
 from kgsparql.vocabulary import ALTERNATIVE_LABELS
 
 __all__ = ["Name", "entities_named", "language_tags", "names_in", "names_of"]
@@ -60,7 +59,7 @@ def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], ta
     :param query: finds them by ``?label``.
     :raises InputError: for a language tag that is not one.
     """
-    return _asked(graph, query, "label", [_literal(text, tag) for text in texts for tag in tags])
+    return _asked(graph, query, "label", [text_literal(text, tag) for text in texts for tag in tags])
 
 
 def names_in(solutions: Iterable[Solution]) -> list[Name]:
@@ -80,10 +79,3 @@ def _asked(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[
 
     asked = ask_all(graph, query_of, terms, key_of=lambda solution: solution[parameter])
     return names_in([*asked.solutions, *(solution for some in asked.over.values() for solution in some)])
-
-
-def _literal(text: str, language: str) -> Literal:
-    try:
-        return Literal(text, language=language) if language else Literal(text)
-    except ValueError as error:
-        raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error

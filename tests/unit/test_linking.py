@@ -280,13 +280,14 @@ def test_names_that_the_graph_lacks(
 
 
 def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
-    graph = graph_of(WORLD)
+    graph = graph_of(f'{WORLD} :tower rdfs:label "東京スカイツリー"@ja .')
     kept = Linker(build_label_index(graph, tmp_path / "i", embedder=None))
     memory = linker_of(graph)
     for question in (
         "Who won the Nobel Prize in physics in 1903?",
         "Benjamim Franklin",
         "東京はどこですか",
+        "スカイツリー",
         "Springfield",
     ):
         found, same = kept.link(question), memory.link(question)

@@ -15,7 +15,7 @@ from kgsparql.graph import KnowledgeGraph, members_of
 from kgsparql.paths import PropertyPath, Step
 from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Term, local_name
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
 __all__ = ["Cell", "Patterns", "Starts", "cell_of", "drawn", "patterns_of", "sampled_starts"]
 
@@ -44,8 +44,7 @@ _WIDE = 200
 _MANY = 1.5
 """Terms that a step leads to from a start on average, from which on one speaks of them as several."""
 
-_INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
-TYPES = (RDF_TYPE, _INSTANCE_OF)
+TYPES = (RDF_TYPE, INSTANCE_OF)
 """Predicates that say what something is: no question is made of them, but they name what is asked for."""
 
 _NOT_ASKED = re.compile(

@@ -120,21 +120,33 @@ def run(
     :raises DiskFullError: if a line cannot be written.
     :raises CancelledError: if ``plan.asking.cancel`` was set.
     """
-    knowledge.remembers = False  # a question is to find what it would find alone
-    for method in plan.methods:
-        tally = Tally(method.label, 0, len(plan.questions))
-        left = _left(plan.questions, done(method.label), tally)
-        tell(tally)
-        began, before, row = time.monotonic(), tally.done, _InARow()
-        with closing(_asked(knowledge, plan, method, left)) as asked:
-            for question, record, events, error in asked:
-                directory.add(record, events)
-                tally.add(question, record)
-                per_question = (time.monotonic() - began) / (tally.done - before)
-                tally.seconds_left = per_question * (tally.total - tally.done)
-                tell(tally)
-                if row.is_too_long(record):
-                    raise _stopped(error or EndpointError("nobody answers"))
+    with knowledge.forgetting():
+        for method in plan.methods:
+            _run_method(knowledge, plan, method, directory=directory, done=done(method.label), tell=tell)
+
+
+def _run_method(
+    knowledge: KnowledgeBase,
+    plan: Plan,
+    method: Method,
+    *,
+    directory: RunDirectory,
+    done: Mapping[str, Record],
+    tell: Callable[[Tally], None],
+) -> None:
+    tally = Tally(method.label, 0, len(plan.questions))
+    left = _left(plan.questions, done, tally)
+    tell(tally)
+    began, before, row = time.monotonic(), tally.done, _InARow()
+    with closing(_asked(knowledge, plan, method, left)) as asked:
+        for question, record, events, error in asked:
+            directory.add(record, events)
+            tally.add(question, record)
+            per_question = (time.monotonic() - began) / (tally.done - before)
+            tally.seconds_left = per_question * (tally.total - tally.done)
+            tell(tally)
+            if row.is_too_long(record):
+                raise _stopped(error or EndpointError("nobody answers"))
 
 
 def _left(questions: Sequence[Question], done: Mapping[str, Record], tally: Tally) -> list[Question]:
