@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "FORMATS",
     "AugmentOption",
     "CompleteOption",
     "EmbedderOption",
@@ -19,6 +20,9 @@ __all__ = [
     "RetrieverOption",
     "SeedOption",
 ]
+
+FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
+"""Of an answer."""
 
 QuestionArgument = Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")]
 EntityOption = Annotated[

@@ -10,14 +10,16 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
 
 import typer
 
 from kgsparql.cli._progress import Progress
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
-from kgsparql.paths import Directions
 from kgsparql.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.paths import Directions
 
 __all__ = [
     "BaseOption",

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 
 from kgsparql.answer import Answer, more_text
+from kgsparql.cli._ask_options import FORMATS
 from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
 from kgsparql.evidence import EvidenceItem
 from kgsparql.terms import Term, printable
 
-__all__ = ["FORMATS", "render"]
+__all__ = ["render"]
 
 _LONGEST = 20_000
 """Characters of a piece of evidence."""
@@ -33,11 +34,9 @@ _KEPT_BAR = "\0|\0"
 
 _RANKED = "Ranked candidates"
 
-FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
-
 
 def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False) -> str:
-    """The answer in one of :data:`FORMATS`.
+    """The answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: each piece of evidence says which graph it is from, for people, even if all are from one.
     :raises OptionError: for another format.

@@ -18,7 +18,6 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._preset_option import PresetOption, method_with
-from kgsparql.cli._rendering import FORMATS, render
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._steps import steps
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
@@ -53,7 +52,7 @@ def ask(
     rerank: o.RerankOption = None,
     embedder: o.EmbedderOption = "auto",
     form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(FORMATS)}.")
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(o.FORMATS)}.")
     ] = None,
     output: c.OutputOption = None,
     direction: c.DirectionOption = "both",
@@ -118,8 +117,8 @@ def _checked_shape(question: str, named: list[str], form: str | None) -> str:
     shape = form or ("jsonl" if question == "-" else "text")
     if question == "-" and shape == "json":
         shape = "jsonl"
-    if shape not in FORMATS:
-        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
+    if shape not in o.FORMATS:
+        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(o.FORMATS)}")
     if question != "-":
         checked_question(question)
     return shape
@@ -129,6 +128,8 @@ def _shown(answer: Answer, *, shape: str, reproducible: bool, told_graphs: bool,
     if reproducible:
         differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
         answer = replace(answer, usage={**answer.usage, **differing})
+    from kgsparql.cli._rendering import render
+
     return render(answer, shape, verbose=verbose, told_graphs=told_graphs)
 
 
