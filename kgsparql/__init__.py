@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
     from kgsparql.graph import KnowledgeGraph, Solutions
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
+    from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.language_model import LanguageModel
     from kgsparql.linking import LinkedEntity, Mention
@@ -39,6 +40,7 @@ _MODULES = {
     "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
     "graph": ("KnowledgeGraph", "Solutions"),
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
+    "graphs.profiles": ("UNKNOWN", "EndpointProfile"),
     "knowledge_base": ("KnowledgeBase", "open"),
     "language_model": ("LanguageModel",),
     "linking": ("LinkedEntity", "Mention"),
@@ -54,6 +56,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "IRI",
+    "UNKNOWN",
     "Answer",
     "AnswerTerm",
     "Asking",
@@ -64,6 +67,7 @@ __all__ = [
     "Cut",
     "Draft",
     "EndpointGraph",
+    "EndpointProfile",
     "Evidence",
     "EvidenceItem",
     "FederatedGraph",

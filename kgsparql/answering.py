@@ -10,7 +10,7 @@ from kgsparql import augmenting, reranking
 from kgsparql.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.composing import closed_book, compose_from_templates
 from kgsparql.decision_tree import DecisionTree, decision_tree
-from kgsparql.errors import EndpointError, InputError, LimitError, UnreachableError
+from kgsparql.errors import InputError, KgsparqlError, LimitError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence import Evidence
 from kgsparql.grounding import evidence_labels
@@ -18,7 +18,8 @@ from kgsparql.namesakes import links_told_apart, told_apart
 from kgsparql.retriever import Retriever
 from kgsparql.same_as import resting_on, same_items
 from kgsparql.session import Session
-from kgsparql.verification import verify
+from kgsparql.verification import Verification, verify
+from kgsparql.words import counted
 
 __all__ = ["MAX_QUESTION_CHARACTERS", "answer", "checked_question", "retrieve"]
 
@@ -70,12 +71,13 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     """The whole way of one question.
 
     A model, or an endpoint, that fails when there is evidence does not take it away: the answer is then ranked
-    candidates, or what rests on the evidence so far, and ``error`` says what happened.
+    candidates, or what rests on the evidence so far, and ``error`` says what happened. Of several graphs one that
+    fails takes nothing away that the others say, or do not: the answer is then partial all the same.
 
     :param augment: what is ranked and chosen is so by the question as a model says it more precisely.
     :param rerank: so many pieces of evidence are chosen to come first, after all.
     :raises ModelError: if a model fails before there is any evidence.
-    :raises EndpointError: if an endpoint does.
+    :raises EndpointError: if an endpoint does that is asked alone.
     :raises CancelledError: if the session was stopped.
     """
     found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
@@ -83,13 +85,14 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _resting(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
-    status = _status(session, found.evidence, draft, failed=error is not None)
-    if status == "no_entity":
+    said = _status(session, found.evidence, draft, failed=error is not None)
+    status = "partial" if session.graph.failures else said
+    if said == "no_entity":
         session.notes.append(_WAY_OUT)
     made = Answer(
         question=session.own_words,
         status=status,
-        text=draft.text or _NOTHING[status],
+        text=draft.text or _NOTHING[said],
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
@@ -104,7 +107,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         fallbacks=tuple(session.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
-        error=error or session.lost,
+        error=error or _lost(session),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=status, answer=made))
@@ -127,8 +130,8 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     retrieval = Retrieval()
     with session.within_budget(), session.worded(augmenting.augmented(session) if augment else session.question):
         retrieval = retriever.retrieve(session)
-    if not len(retrieval.evidence):
-        _refuse_if_lost(session)
+    if not len(retrieval.evidence) and session.lost is not None:
+        raise session.lost
     hidden = session.graph.noise.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
     if hidden and any(link.term in hidden for link in session.link()):
         session.notes.append(_STATEMENTS)
@@ -141,14 +144,9 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     return found
 
 
-def _refuse_if_lost(session: Session) -> None:
-    """Where nothing was found and a graph could not be asked, that is what the reader must know, and nothing else."""
-    if session.lost is not None:
-        raise session.lost
-    for error in session.graph.errors:
-        if isinstance(error, EndpointError):
-            message = f"{error.message}; in the other graphs nothing was found"
-            raise type(error)(message, hint=error.hint, code=error.code, **error.detail) from error
+def _lost(session: Session) -> KgsparqlError | None:
+    """What was wrong with the graph, or the first of several that failed; ``None`` if all said what they hold."""
+    return session.lost or next(iter(session.graph.errors), None)
 
 
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
@@ -190,17 +188,20 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
     """The retrieval without what is not in the graph, and without what rested on that."""
     found = verify(retrieval.evidence, session.graph.unlimited())
     if found.removed:
+        are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
         session.notes.append(
-            f"{len(found.removed)} cited triples are not in the graph any more: what rested on them is gone"
+            f"{_cited_triples(len(found.removed))} {are} not in the graph any more: what rested on {them} is gone"
         )
     if (nameless := found.unknown - found.unanswered) > 0:
-        session.notes.append(f"{nameless} cited triples have blank nodes and could not be looked up again")
+        have = "has" if nameless == 1 else "have"
+        session.notes.append(f"{_cited_triples(nameless)} {have} blank nodes and could not be looked up again")
+    if found.unanswered:
+        why = _why_unanswered(found, session)
+        session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}")
     if found.failure is not None:
         session.lose(found.failure)
-    if found.unanswered:
-        why = "the endpoint cut the results" if found.failure is None else found.failure.message
-        why = "; ".join(session.graph.failures) or why
-        session.notes.append(f"{found.unanswered} cited triples could not be looked up again: {why}")
+    if found.ended is not None:
+        session.end(found.ended)
     session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
     lost = frozenset(found.lost)
     return replace(
@@ -210,6 +211,17 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
         draft=None if lost else retrieval.draft,
         tree=DecisionTree() if lost else retrieval.tree,
     )
+
+
+def _cited_triples(number: int) -> str:
+    return counted(number, "cited triple")
+
+
+def _why_unanswered(found: Verification, session: Session) -> str:
+    """Why triples could not be looked up again, as far as no other note says it."""
+    if found.ended is not None:
+        return ": no time was left"
+    return "" if found.failure is not None or session.graph.failures else ": the endpoint cut the results"
 
 
 def _tree(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
@@ -226,6 +238,7 @@ def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[Answe
 
 
 def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
+    """What came of the question, as far as the graphs that could be asked say it."""
     if session.partial or failed:
         return "partial"
     if draft.grounding != "graph" and draft.text:
@@ -236,4 +249,4 @@ def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool)
         return "no_entity"
     if len(evidence) and draft.sufficient is not False:
         return "answered"
-    return "partial" if session.graph.failures else "not_in_graph"
+    return "not_in_graph"

@@ -12,6 +12,8 @@ from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 __all__ = ["Budget", "Elapsed", "Prices", "Usage"]
 
+_OWED_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -68,6 +70,7 @@ class Elapsed:
 
     :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not.
     :param prepared: queries to prepare it.
+    :param owed_over_at: as ``over_at``, of the time for what its answer owed after that.
     """
 
     seconds: float
@@ -75,6 +78,7 @@ class Elapsed:
     paid_cost: float | None = None
     over_at: tuple[int, int] | None = None
     prepared: int = 0
+    owed_over_at: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -90,7 +94,7 @@ class Usage:
 
     :param is_prepared: what is asked from now on is for the question itself.
     :param replayed: the question is one that was recorded: its time is over where it was then, whatever a clock says.
-    :param over_at: as that of :class:`Elapsed`, of this run.
+    :param over_at: as that of :class:`Elapsed`, of this run; so is ``owed_over_at``.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -106,8 +110,10 @@ class Usage:
     started: float = field(default_factory=time.monotonic)
     replayed: Elapsed | None = None
     over_at: tuple[int, int] | None = None
+    owed_over_at: tuple[int, int] | None = None
     prepared: int = 0
     is_prepared: bool = False
+    _ended: float | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -121,6 +127,23 @@ class Usage:
         if self.budget.max_seconds is None or self.replayed is not None:
             return None
         return max(0.0, self.budget.max_seconds - self.seconds)
+
+    @property
+    def owed_s(self) -> float | None:
+        """For a query that is sent however little is left: a quarter of the whole, and a little where that is little.
+
+        What is owed once the time is over has so long together, from when that was seen first.
+
+        >>> Usage(Budget(max_seconds=4)).owed_s, Usage(Budget(max_seconds=60)).owed_s
+        (5.0, 15.0)
+        """
+        if self.budget.max_seconds is None or self.replayed is not None:
+            return None
+        return max(0.0, self._grace_s - (0.0 if self._ended is None else time.monotonic() - self._ended))
+
+    @property
+    def _grace_s(self) -> float:
+        return max(_OWED_S, (self.budget.max_seconds or 0.0) / 4)
 
     @property
     def calls_left(self) -> int | None:
@@ -148,7 +171,7 @@ class Usage:
     def before_query(self, *, owed: bool = False) -> None:
         """Count a query that is about to be sent, whatever becomes of it.
 
-        :param owed: it is sent however little of the budget is left.
+        :param owed: it is sent however little of the budget is left, as long as :attr:`owed_s` says.
         :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if a limit is reached; nothing is counted then.
 
@@ -162,10 +185,7 @@ class Usage:
         >>> usage.before_query(owed=True); usage.queries
         2
         """
-        if not owed:
-            self.check()
-        elif self.cancel.is_set():
-            raise CancelledError("stopped")
+        self.check(owed=owed)
         with self._lock:
             most = None if owed else self.budget.max_queries
             if most is not None and self.queries >= most:
@@ -238,26 +258,35 @@ class Usage:
             self.prompt_tokens -= prompt_tokens
             self.completion_tokens -= completion_tokens
 
-    def check(self, waited: str = "") -> None:
+    def check(self, waited: str = "", *, owed: bool = False, is_late: bool = False) -> None:
         """Whether the question may go on.
 
         :param waited: what it waited for last, if anything, to be said where its time is over.
+        :param owed: with what its answer owes, for which there is time after that.
+        :param is_late: the time for that has been running since the question's was over, seen or not.
         :raises CancelledError: if it was stopped.
         :raises BudgetExceededError: if its time is over.
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        if self.budget.max_seconds is not None and self._is_over:
-            self.over_at = self.over_at or (self.queries, self.model_calls)
+        if self.budget.max_seconds is not None and self._is_over(owed=owed, is_late=is_late):
+            so_far = (self.queries, self.model_calls)
+            if owed:
+                self.owed_over_at = self.owed_over_at or so_far
+            else:
+                self.over_at = self.over_at or so_far
             more = f" ({waited})" if waited else ""
             raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds", more)
 
-    @property
-    def _is_over(self) -> bool:
-        if self.replayed is None:
-            return self.budget.max_seconds is not None and self.seconds > self.budget.max_seconds
-        over_at = self.replayed.over_at
-        return over_at is not None and self.queries >= over_at[0] and self.model_calls >= over_at[1]
+    def _is_over(self, *, owed: bool, is_late: bool) -> bool:
+        if self.replayed is not None:
+            over_at = self.replayed.owed_over_at if owed else self.replayed.over_at
+            return over_at is not None and self.queries >= over_at[0] and self.model_calls >= over_at[1]
+        if self.budget.max_seconds is None or self.seconds <= self.budget.max_seconds:
+            return False
+        if self._ended is None:
+            self._ended = self.started + self.budget.max_seconds if is_late else time.monotonic()
+        return not owed or self.owed_s == 0
 
     @staticmethod
     def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:

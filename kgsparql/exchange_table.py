@@ -17,7 +17,7 @@ CREATE TABLE exchange (
 CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
 """,
     again="the replies are asked for again",
-    room="kgsparql cache --clear model",
+    room="kgsparql cache --clear all",
 )
 
 PRUNE = """

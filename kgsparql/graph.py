@@ -265,14 +265,16 @@ class Interruptible(Protocol):
 class InTime(Protocol):
     """A graph that can be asked within the time of a question."""
 
-    def within(self, usage: Usage, *, owed: bool = False) -> KnowledgeGraph:
+    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> KnowledgeGraph:
         """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
-        :param owed: it ends only when the question is stopped: an answer owes its reader some things even then.
+        :param owed: it is asked when that time is over, too: an answer owes its reader some things even then. A query
+            has then as long as :attr:`Usage.owed_s` says.
+        :param most_s: for each query.
         """
         ...
 
 
-def within(graph: _Graph, usage: Usage, *, owed: bool = False) -> _Graph:
+def within(graph: _Graph, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> _Graph:
     """A graph for one question, as :meth:`InTime.within`; as it is, where it cannot be interrupted."""
-    return cast("_Graph", graph.within(usage, owed=owed)) if isinstance(graph, InTime) else graph
+    return cast("_Graph", graph.within(usage, owed=owed, most_s=most_s)) if isinstance(graph, InTime) else graph

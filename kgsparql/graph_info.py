@@ -13,7 +13,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import profile_of
 from kgsparql.graphs.profiles.wording import endpoint_json
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, PrefixMap, Term
+from kgsparql.terms import IRI, PrefixMap, Term, whole_number
 
 __all__ = ["graph_info"]
 
@@ -80,7 +80,7 @@ class _Asked:
     def number(self, what: str, query: Query) -> int | None:
         """The number that a query counts."""
         solutions = self._select(what, query)
-        return _number(solutions[0]["count"]) if solutions else None
+        return whole_number(solutions[0]["count"]) if solutions else None
 
     def named_graphs(self, limit: int) -> list[str]:
         """Their names; of a graph that has none, none is asked for."""
@@ -103,7 +103,7 @@ class _Asked:
                 "term": str(term := solution["term"]),
                 "curie": prefixes.compress(term) if isinstance(term, IRI) else str(term),
                 "label": named.get(term, ""),
-                "count": _number(solution["count"]),
+                "count": whole_number(solution["count"]),
             }
             for solution in solutions
         ]
@@ -127,7 +127,3 @@ class _Asked:
         if not self.graph.is_remote:
             raise error
         self.missing[what] = f"not {done}: the endpoint gave up ({error.message})"
-
-
-def _number(term: Term) -> int:
-    return int(term.value) if isinstance(term, Literal) else 0

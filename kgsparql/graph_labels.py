@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import GRAPH_FAILED, EndpointError, InputError, KgsparqlError, LimitError, StoreError
+from kgsparql.errors import BudgetExceededError, InputError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, FederatedGraph
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgsparql.embedding import Embedder
     from kgsparql.labels.index import LabelIndex
     from kgsparql.labels.kept import KeptLabels
+    from kgsparql.labels.members import MemberIndexes
     from kgsparql.linking import Linker
     from kgsparql.ranking import Ranker
 
@@ -58,6 +59,7 @@ class GraphLabels:
         self._embedder = embedder
         self._note = note
         self._snapshot = snapshot
+        self._linker: Linker | None = None
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -88,23 +90,51 @@ class GraphLabels:
         cache = cache_directory() if self._snapshot is None else self._snapshot.cache
         return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
 
-    @cached_property
+    @property
     def index(self) -> LabelIndex:
         """The labels of the graph; made, or opened, when they are first needed."""
-        return self.index_of(self.graph)
+        return (self._linker or self.linker).index
 
-    def prepare(self, graph: OpenedGraph, cancel: threading.Event) -> None:
-        """Make, or open, the index that is needed now.
+    @property
+    def linker(self) -> Linker:
+        """Finds entities in a question; made, with the index, when it is first needed."""
+        linker = self.prepare(self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph)
+        self._members.tell()
+        return linker
+
+    def prepare(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> Linker:
+        """Make, or open, the index that is needed now, and again where a graph failed the last time.
+
+        What is missing is not told: an answer says it.
 
         :param graph: the graph, or an endpoint within the time of a question, which then ends this too.
         """
-        if "index" not in self.__dict__:
-            self.__dict__["index"] = self.index_of(graph, cancel)
+        if self._linker is None or not self._members.is_final:
+            from kgsparql.linking import Linker
+
+            index = self._index_in_time(graph, cancel)
+            self._linker = Linker(index, self._remembering if index.embedder else None, languages=self._languages)
+        return self._linker
+
+    def _index_in_time(self, graph: OpenedGraph, cancel: threading.Event | None) -> LabelIndex:
+        """As :meth:`index_of`; if the time of the question ends meanwhile, that is what it was spent on.
+
+        :raises BudgetExceededError: if it does.
+        """
+        try:
+            return self.index_of(graph, cancel)
+        except BudgetExceededError as error:
+            if isinstance(graph, FederatedGraph):
+                raise
+            raise BudgetExceededError(
+                f"{error.message} while the labels of {graph.name} were being read",
+                hint=f"`kgsparql index -k {shlex.quote(graph.name)}` makes them once; or {error.hint}", **error.detail,
+            ) from error  # fmt: skip
 
     def index_of(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """The index of a graph, or of all that are in it."""
         if isinstance(graph, FederatedGraph):
-            return self._index_of_members(graph, cancel)
+            return self._members.joined(graph, lambda member: self._index_in_time(member, cancel))
         from kgsparql.labels.index import label_index
 
         embedder, directory = self.embedder, self._directory_of(graph)
@@ -124,32 +154,16 @@ class GraphLabels:
             )
         return index
 
-    def _index_of_members(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
-        """The indexes of several graphs as one; a graph whose labels cannot be had does not keep the others back."""
-        from kgsparql.labels.joining import federated_index
+    @cached_property
+    def _members(self) -> MemberIndexes:
+        from kgsparql.labels.members import MemberIndexes
 
-        found: dict[str, LabelIndex] = {}
-        failed: dict[str, KgsparqlError] = {}
-        gone = {name: error for name, error in graph.errors.items() if isinstance(error, EndpointError)}
-        members = {member.name: member for member in graph.members}
-        for name, member in members.items():
-            try:
-                if name in gone:
-                    raise gone[name]  # asking again would only take its time to say less
-                found[name] = self.index_of(member, cancel)
-            except (*GRAPH_FAILED, LimitError) as error:
-                failed[name] = error
-        if not found:
-            raise next(iter(failed.values()))
-        for name, why in failed.items():
-            kept = self._last_known(members[name]) if isinstance(why, GRAPH_FAILED) else None
-            if kept is not None:
-                found[name] = kept
-                self._note(kept.note)
-                continue
-            said = why.message if name in why.message else f"{name}: {why.message}"
-            self._note(f"{said}; names that only it knows are not found")
-        return federated_index({name: found[name] for name in members if name in found})
+        return MemberIndexes(self._last_known, self._note)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Of several graphs, what the reader of an answer is told of those whose names could not be had."""
+        return tuple(self._members.missing.values())
 
     def _last_known(self, graph: OpenedGraph) -> LabelIndex | None:
         """What is kept of the labels of an endpoint that cannot be asked."""
@@ -172,7 +186,7 @@ class GraphLabels:
 
     def remember(self, found: Mapping[Term, Label]) -> None:
         """Keep the labels that a question has shown, where not all are indexed; a snapshot stays what it is."""
-        index = self.__dict__.get("index")
+        index = None if self._linker is None else self._linker.index
         if index is None or not index.is_partial or self._snapshot is not None or not self.remembers:
             return
         from kgsparql.labels.rows import label_row
@@ -263,10 +277,3 @@ class GraphLabels:
     def passages(self) -> Passages:
         """The passages of documents that were indexed with the graph; nothing is read before they are asked for."""
         return Passages(lambda: self.directory, self.graph.name)
-
-    @cached_property
-    def linker(self) -> Linker:
-        """Finds entities in a question; made, with the index, when it is first needed."""
-        from kgsparql.linking import Linker
-
-        return Linker(self.index, self._remembering if self.index.embedder else None, languages=self._languages)

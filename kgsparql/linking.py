@@ -6,16 +6,17 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kgsparql.candidates import Candidate, Matched
 from kgsparql.embedding import Embedder
 from kgsparql.graph import KnowledgeGraph
 from kgsparql.labels.index import LabelIndex
 from kgsparql.labels.rows import Kind, LabelRow
-from kgsparql.mentions import Candidate, Matched, Reading
+from kgsparql.mentions import Reading
 from kgsparql.ranking import BM25Ranker
 from kgsparql.terms import IRI, normalised
-from kgsparql.words import place_of, trigrams
+from kgsparql.words import place_of, trigrams, words
 
-__all__ = ["THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
+__all__ = ["MAX_CANDIDATES", "THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
 
 THRESHOLD = 0.7
 """Score below which nothing is linked, whatever it was found by."""
@@ -24,6 +25,8 @@ ALIKE = 1 / 3
 """Share of parts of words below which a label is not suggested."""
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
+_CLOSE = 0.9
+"""From this share of a link's score on, another candidate may be meant where no label is the mention itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,28 @@ class LinkedEntity:
     mention: Mention
     candidates: tuple[LinkedEntity, ...] = ()
     description: str = ""
+
+    @property
+    def namesakes(self) -> tuple[LinkedEntity, ...]:
+        """The candidates that are called the same, but for case and signs, by all the words of the mention."""
+        name = normalised(self.label)
+        return tuple(c for c in self._of_all_words if normalised(c.label) == name and c.kind == self.kind)
+
+    @property
+    def also_meant(self) -> tuple[LinkedEntity, ...]:
+        """The candidates that may just as well be meant: the namesakes; where no label is the mention, those near it.
+
+        Not what a part of the mention is called: Joseph is not what Joseph Beuys means.
+        """
+        if self.matched == "exact":
+            return self.namesakes
+        same = set(self.namesakes)
+        return tuple(c for c in self._of_all_words if c in same or c.score >= _CLOSE * self.score)
+
+    @property
+    def _of_all_words(self) -> list[LinkedEntity]:
+        own = set(words(normalised(self.mention.text)))
+        return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]
 
 
 class Linker:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal as OneOf
-from typing import TypeAlias
+from dataclasses import replace
 
+from kgsparql.candidates import Candidate, Matched
 from kgsparql.embedding import Embedder
-from kgsparql.labels.matching import SAME_STEM, Fit, exact_fit, fit, is_begun
+from kgsparql.labels.matching import SAME_STEM, TYPE_WORD, Fit, exact_fit, fit, is_begun
 from kgsparql.labels.rows import LabelRow
 from kgsparql.labels.search import LabelSearch, Vocabulary
 from kgsparql.terms import normalised
 from kgsparql.words import is_unspaced, stem, stop_words, tokens, words
 
-__all__ = ["Candidate", "Matched", "Reading"]
-
-Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
+__all__ = ["Reading"]
 
 MAX_NGRAMS = 20_000
 """N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
@@ -26,12 +23,22 @@ USUAL_NGRAM = 8
 MAX_WINDOW = 4
 """Content words that are compared with labels by meaning."""
 ALTERNATIVE = 0.97
+"""Multiplies the score of what is found by another name than its label."""
 SCATTERED = 0.95
+"""Multiplies the score of a label that shares words with the question and is not, as it stands, a part of it; where
+other words stand between these, its score once more, and its weight."""
 PARTIAL = 0.6
-TYPE_WORD = 0.3
+"""Multiplies the weight of a label of which a part was found, or which is only near in meaning."""
+SHORT_NUMBER = 0.3
+"""Multiplies the score of a number of one or two digits, which more likely counts something than is meant itself."""
 COMMON_WORD = 0.75
+"""Multiplies the score of a name, in a question that gives names a capital, for one word without, or for words that are
+only like it; and of a label that is near in meaning, but only goes on where a word of the question ends."""
 LOWER_CASE = 0.6
+"""Multiplies the weight of a label for words without a capital, in a question that gives names one; where capitals tell
+something in the labels of the graph, too."""
 EXACT_CASE = 1.02
+"""Multiplies the weight of a label that the question has with the same capitals, where these tell something."""
 BEGUN = 0.8
 """The least cosine of a label that goes on where a name ends: to a model, Frank is much like Frankreich."""
 PARENTHESIS = 0.1
@@ -41,31 +48,6 @@ _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
 )
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A label that may be what some words of a question mean.
-
-    :param score: in [0, 1]: how much of the label was found, or how near its meaning is.
-    :param weight: how much of the question it explains; what the longest, most telling match has most of.
-    :param is_common: it rests on words that are more likely to be just words: `write`, `films`, `words`.
-    """
-
-    row: LabelRow
-    fit: Fit
-    score: float
-    weight: float
-    matched: Matched
-    is_type: bool
-    language_rank: int
-    is_common: bool = False
-
-    @property
-    def order(self) -> tuple[float, bool, int, int, str, str]:
-        """Most specific first; then the asked language, the better connected, the IRI."""
-        row = self.row
-        return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
 
 
 class Reading:
@@ -156,7 +138,7 @@ class Reading:
         if not is_type and is_short and self._only_types(places, row.key, vocabulary):
             is_type, score = True, score * TYPE_WORD
         elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
-            score *= TYPE_WORD  # a count, not the number's own entity
+            score *= SHORT_NUMBER
         elif self.is_cased and vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
             weight *= LOWER_CASE
             if row.text[0].isupper() and is_short:

@@ -8,20 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsparql.answer import AnswerTerm, Retrieval
-from kgsparql.errors import EndpointError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.exploration import Described, described
 from kgsparql.linking import LinkedEntity
 from kgsparql.session import Session
-from kgsparql.telling import link_notes
+from kgsparql.telling import NAMESAKES_TOLD, link_notes
 from kgsparql.terms import IRI, Term, local_name, normalised, printable
 
 __all__ = ["links_told_apart", "told_apart"]
 
 _ANSWERS = 10
 """Candidates that are listed."""
-
-_RIVALS = 3
-"""Of the namesakes of what is linked, those that are named."""
 
 _LONGEST = 60
 """Characters of a description."""
@@ -33,19 +30,24 @@ _SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")
 def told_apart(found: Retrieval, session: Session) -> Retrieval:
     """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
 
-    What was linked, and the notes about it, have them from then on, too. One query where there are such, else none.
+    What was linked, and the notes about it, have them from then on, too. One query where there are such and the budget
+    holds it, else none.
     """
     links = session.link()
     drafted = found.draft.answers if found.draft is not None else ()
     answers = (*found.candidates[:_ANSWERS], *drafted[:_ANSWERS])
-    groups = _groups([(a.term, a.label) for a in answers] + [(e.term, e.label) for e in _named(links)])
+    groups = _groups([(a.term, a.label) for a in answers] + _named(links))
     if not groups or session.lost is not None:
         return found
     try:
-        graph = session.graph.unlimited()
-        known = described(graph, [term for group in groups for term in group], languages=session.languages)
-    except EndpointError as error:
+        terms = [term for group in groups for term in group]
+        known = described(session.graph, terms, languages=session.languages)
+    except GRAPH_FAILED as error:
         session.lose(error)
+        return found
+    except BudgetExceededError as error:
+        if not session.partial:
+            session.notes.append(f"{error.message}: things of the same name are not told apart")
         return found
     for group in groups:
         session.descriptions.update(_texts(group, known))
@@ -66,9 +68,9 @@ def links_told_apart(session: Session) -> tuple[LinkedEntity, ...]:
     return tuple(map(of, session.link())) if known else session.link()
 
 
-def _named(links: Iterable[LinkedEntity]) -> list[LinkedEntity]:
-    """The links, and of their namesakes those that a reader is told of; other rivals are shown by their IRIs."""
-    return [e for link in links for e in (link, *[c for c in link.candidates if c.label == link.label][:_RIVALS])]
+def _named(links: Iterable[LinkedEntity]) -> list[tuple[Term, str]]:
+    """The links, and their namesakes of which a reader is told, by the label of the link."""
+    return [(e.term, link.label) for link in links for e in (link, *link.namesakes[:NAMESAKES_TOLD])]
 
 
 def _groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
@@ -87,13 +89,14 @@ def _texts(group: Sequence[IRI], known: Mapping[IRI, Described]) -> dict[Term, s
     for term in group:
         said = known[term]
         rarest = min(said.classes, key=lambda name: (counts[name], name), default="")
-        own[term] = _SENTENCE.split(said.text, maxsplit=1)[0].strip(" .") or rarest
+        sentence = printable(_SENTENCE.split(said.text, maxsplit=1)[0].strip(" ."), _LONGEST)
+        own[term] = sentence if any(map(str.isalnum, sentence)) else printable(rarest, _LONGEST)
     repeated = Counter(text.casefold() for text in own.values())
     return {term: _shown(term, text, is_telling=repeated[text.casefold()] == 1) for term, text in own.items()}
 
 
 def _shown(term: IRI, text: str, *, is_telling: bool) -> str:
-    parts = [printable(text, _LONGEST)] if text else []
+    parts = [text] if text else []
     return ", ".join(parts if parts and is_telling else [*parts, printable(local_name(term), _LONGEST)])
 
 

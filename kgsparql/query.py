@@ -87,6 +87,15 @@ class Query:
         return _HEADING.sub("", self.text)
 
     @property
+    def shown(self) -> str:
+        r"""The text as whoever reads an answer is shown it: without our comments, which are for who reads our files.
+
+        >>> Query("q", "#+ summary: All.\n# Why so.\n\nSELECT * {\n  # each\n  ?s ?p ?o }").shown
+        'SELECT * {\n  ?s ?p ?o }'
+        """
+        return _COMMENT.sub("", self.text).lstrip()
+
+    @property
     def minus_values(self) -> str:
         """The text of one of our files with ``MINUS`` for ``NOT IN``: twice as fast on Oxigraph, and wrong on Virtuoso.
 

@@ -11,6 +11,7 @@ from pyoxigraph import DefaultGraph, Quad, RdfFormat
 from kgsparql.answer import Answer
 from kgsparql.evidence import Evidence, EvidenceItem, Excerpt, TextMention
 from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.vocabulary import RDF_TYPE
 
 __all__ = ["answer_to_trig"]
 
@@ -25,7 +26,6 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 _PREFIXES = {"rdf": _RDF, "schema": _SCHEMA, "prov": _PROV, "sh": _SH, "kgs": _KGS, "xsd": _XSD}
 _TEXT_PREFIXES = {"nif": _NIF, "itsrdf": _ITSRDF}
-_A = IRI(_RDF + "type")
 
 
 def answer_to_trig(answer: Answer) -> str:
@@ -73,9 +73,9 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
     """The question, the answer, what kind of answer it is, and who wrote it."""
     default = DefaultGraph()
     rows: list[tuple[IRI, IRI, IRI | Literal]] = [
-        (question, _A, IRI(_SCHEMA + "Question")),
+        (question, RDF_TYPE, IRI(_SCHEMA + "Question")),
         (question, IRI(_SCHEMA + "text"), Literal(answer.question)),
-        (given, _A, IRI(_SCHEMA + "Answer")),
+        (given, RDF_TYPE, IRI(_SCHEMA + "Answer")),
         (given, IRI(_SCHEMA + "parentItem"), question),
         (given, IRI(_SCHEMA + "text"), Literal(answer.text)),
         (given, IRI(_KGS + "status"), Literal(answer.status)),
@@ -89,7 +89,7 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
         writer = IRI(run + "#model")
         rows += [
             (given, IRI(_PROV + "wasAttributedTo"), writer),
-            (writer, _A, IRI(_PROV + "SoftwareAgent")),
+            (writer, RDF_TYPE, IRI(_PROV + "SoftwareAgent")),
             (writer, IRI(_SCHEMA + "name"), Literal(answer.model)),
         ]
     for subject, predicate, object_ in rows:
@@ -102,20 +102,20 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
 def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
     default = DefaultGraph()
     kind = {"path": "EvidencePath", "neighbours": "EvidenceNeighbours", "passage": "EvidencePassage"}[item.kind]
-    yield Quad(node, _A, IRI(_KGS + kind), default)
+    yield Quad(node, RDF_TYPE, IRI(_KGS + kind), default)
     if item.query.text:
-        yield Quad(node, _A, IRI(_SH + "SPARQLSelectExecutable"), default)
+        yield Quad(node, RDF_TYPE, IRI(_SH + "SPARQLSelectExecutable"), default)
     yield Quad(node, IRI(_KGS + "marker"), Literal(item.marker), default)
     yield Quad(node, IRI(_SCHEMA + "text"), Literal(item.text), default)
     yield Quad(node, IRI(_KGS + "score"), Literal(str(round(item.score, 4)), datatype=IRI(_XSD + "double")), default)
     if item.query.text:
-        yield Quad(node, IRI(_SH + "select"), Literal(item.query.text), default)
+        yield Quad(node, IRI(_SH + "select"), Literal(item.query.shown), default)
     for i, own in enumerate(item.queries, 1):
         part = IRI(f"{node.value}-{i}")
         yield Quad(node, IRI(_KGS + "sourceQuery"), part, default)
-        yield Quad(part, _A, IRI(_SH + "SPARQLSelectExecutable"), default)
+        yield Quad(part, RDF_TYPE, IRI(_SH + "SPARQLSelectExecutable"), default)
         yield Quad(part, IRI(_SCHEMA + "name"), Literal(own.source), default)
-        yield Quad(part, IRI(_SH + "select"), Literal(own.query.text), default)
+        yield Quad(part, IRI(_SH + "select"), Literal(own.query.shown), default)
 
 
 def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:
@@ -129,8 +129,8 @@ def _document_quads(run: str, evidence: Evidence) -> Iterator[Quad]:
         known = (excerpt.document, excerpt.page)
         if known not in contexts:
             contexts[known] = context = IRI(f"{run}#D{len(contexts) + 1}")
-            yield Quad(context, _A, IRI(_NIF + "Context"), default)
-            yield Quad(context, _A, IRI(_SCHEMA + "DigitalDocument"), default)
+            yield Quad(context, RDF_TYPE, IRI(_NIF + "Context"), default)
+            yield Quad(context, RDF_TYPE, IRI(_SCHEMA + "DigitalDocument"), default)
             yield Quad(context, IRI(_SCHEMA + "name"), Literal(excerpt.document), default)
             if excerpt.page is not None:
                 yield Quad(context, IRI(_SCHEMA + "pagination"), Literal(str(excerpt.page)), default)
@@ -155,7 +155,7 @@ def _mention_quads(passage: str, context: IRI, text: str, excerpt: Excerpt) -> I
 def _string_quads(node: IRI, context: IRI, text: str, place: Excerpt | TextMention, kind: str) -> Iterator[Quad]:
     """A part of a document, by its characters there."""
     default, count = DefaultGraph(), IRI(_XSD + "nonNegativeInteger")
-    yield Quad(node, _A, IRI(_NIF + kind), default)
+    yield Quad(node, RDF_TYPE, IRI(_NIF + kind), default)
     yield Quad(node, IRI(_NIF + "referenceContext"), context, default)
     yield Quad(node, IRI(_NIF + "beginIndex"), Literal(str(place.start), datatype=count), default)
     yield Quad(node, IRI(_NIF + "endIndex"), Literal(str(place.end), datatype=count), default)

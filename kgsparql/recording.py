@@ -86,9 +86,11 @@ class Recording(Exchanges):
                 known.append(own)
             return known.index(own)
 
-    def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
+    def get(self, kind: str, request: Mapping[str, Any], *, what: str = "", asked: str = "") -> dict[str, Any] | None:
         """What the request came to this time; while recording, only if it was asked before and need not be again.
 
+        :param what: the request, as a person is told of it who replays another.
+        :param asked: its name among ours, for the detail of that error.
         :raises ReplayMissError: if it is to be told again and was not recorded.
         :raises KgsparqlError: if it failed when it was recorded: the same error.
         """
@@ -103,7 +105,7 @@ class Recording(Exchanges):
             if found is None and number:
                 found = self.known(kind, _numbered(request, number - 1))  # it was not asked as often then
         if found is None:
-            raise self._missed(kind, request, what)
+            raise self._missed(kind, request, what, asked or kind)
         if _FAILED in found:
             raise _error(found[_FAILED])
         return _plain(found)
@@ -180,18 +182,20 @@ class Recording(Exchanges):
             if has_lock:
                 lock.release()
 
-    def _missed(self, kind: str, request: Mapping[str, Any], what: str) -> ReplayMissError:
+    def _missed(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
         place = self.path.parent
         recorded = "the command must be the one that was recorded"
+        here = shlex.quote(str(place))
         if self.recorded:
             named = [f"kgsparql {command}" for command in self.recorded]
             count = max(1, sum(length <= _SHOWN for length in accumulate(map(len, named))))
             more = f", and {len(named) - count:,} more" if len(named) > count else ""
-            recorded = f"recorded there: {'; '.join(printable(own, _SHOWN) for own in named[:count])}{more}"
+            shown = (f"{printable(own, _SHOWN)} --replay {here}" for own in named[:count])
+            recorded = f"recorded there: {'; '.join(shown)}{more}"
         return ReplayMissError(
-            f"not recorded in {place}: {what or f'a request ({kind})'}",
-            hint=f"{recorded}; or record this one too: --record {shlex.quote(str(place))}",
-            path=str(place), kind=kind, request=dict(request),
+            f"not recorded in {place}: {what or 'a request that this needs'}",
+            hint=f"{recorded}; or record this one too, with --record {here} in place of --replay {here}",
+            path=str(place), kind=kind, asked=asked, request=dict(request),
         )  # fmt: skip
 
 

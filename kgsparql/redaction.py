@@ -9,7 +9,17 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
-__all__ = ["KEY_VARIABLE", "SHORTEST", "is_secret_name", "is_word", "redacted", "spelt", "unreadable_url", "without"]
+__all__ = [
+    "KEY_VARIABLE",
+    "SHORTEST",
+    "is_secret_name",
+    "is_secret_parameter",
+    "is_word",
+    "redacted",
+    "spelt",
+    "unreadable_url",
+    "without",
+]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -17,6 +27,7 @@ SHORTEST = 6
 """Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
 
 _LONGEST_WORD = 20
+_OPEN = {"default-graph-uri", "named-graph-uri", "query"}
 _HIDDEN = r"[\w.-]*(?:key|keyid|token|secret|password|passwd|pwd|pass|auth|authorization|credentials?|signature|sig)"
 _NAME = re.compile(_HIDDEN, re.IGNORECASE)
 _IN_AUTHORITY = re.compile(r"(?<=://)[^/\s'\"<>?#]+@")
@@ -74,6 +85,20 @@ def is_secret_name(name: str) -> bool:
     (True, True, False)
     """
     return _NAME.fullmatch(name) is not None
+
+
+def is_secret_parameter(name: str, value: str) -> bool:
+    """Whether nobody may see the value of a parameter of a URL: by its name, or because it may well be a key.
+
+    >>> is_secret_parameter("k3y", "8f7a9b2c"), is_secret_parameter("infer", "true")
+    (True, False)
+    >>> is_secret_parameter("repository", "wikidata"), is_secret_parameter("default-graph-uri", "urn:graph:1")
+    (False, False)
+    """
+    if is_secret_name(name):
+        return True
+    is_plain = len(value) < SHORTEST or "://" in value or (is_word(value) and not value.isdecimal())
+    return not is_plain and name.lower() not in _OPEN
 
 
 def is_word(secret: str) -> bool:

@@ -9,14 +9,14 @@ from itertools import zip_longest
 from kgsparql.errors import IriError
 from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.asking import ask_all, far_end, order_key, selected, union_of
+from kgsparql.exploration.asking import ask_all, far_end, order_key, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
-from kgsparql.graph import BOUND, KnowledgeGraph, Solution
-from kgsparql.graphs.identifiers import Formatter, Identifier, Identifiers
+from kgsparql.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.identifiers import MAX_FORMATTERS, Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.paths import Hop, Path
-from kgsparql.query import Query
+from kgsparql.paths import Direction, Hop, Path
+from kgsparql.query import MAX_ARMS, Query
 from kgsparql.terms import IRI, Literal, Term, Triple, iri, printable
 from kgsparql.verbalising import path_text
 from kgsparql.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
@@ -25,6 +25,12 @@ __all__ = ["Same", "resting_on", "same_as", "same_items"]
 
 MAX_SAME = 20
 """Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
+
+MAX_LOOKED_AT = 10 * MAX_SAME
+"""Terms that may be equivalents, of which it is asked whether anything else is said."""
+
+MAX_PAIRS = 2_000
+"""Pairs of an entity and an identifying predicate that are asked for."""
 
 MAX_IDENTIFIERS = 1_000
 """Identifiers of the entities of a question that are looked up; a well-known person has some 250 on Wikidata."""
@@ -76,7 +82,8 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
 
     By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions; and by what the graphs declare to be
     identifiers, where things of two graphs have the same one, or one graph says that it makes an IRI of the other.
-    What several things of one graph have identifies none of them. Three queries in all. In lexical order.
+    What several things of one graph have identifies none of them. Three queries, and more where there is very much to
+    be asked. In lexical order.
     """
     known = list(dict.fromkeys(terms))
     if not known:
@@ -89,13 +96,22 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
             met.setdefault((same.term, same.other), same)
     places = {term: place for place, term in enumerate(known)}
     ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
-    others = list(dict.fromkeys(same.other for same in ordered))
-    counts = predicates(graph, others[:BOUND], skip=UNWALKED.union(_PREDICATES)).items if others else ()
+    others = list(dict.fromkeys(same.other for same in sorted(ordered, key=_is_made)))
+    if len(others) > MAX_LOOKED_AT:
+        beside.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
+        others = others[:MAX_LOOKED_AT]
+    counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
     told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
-    others = [other for other in others if other in told]
+    others = sorted((other for other in others if other in told), key=order_key)
+    if len(others) > MAX_SAME:
+        beside.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
     taken = set(others[:MAX_SAME])
-    cuts = [*beside.cuts, *([Cut("equivalents", MAX_SAME, len(others))] if len(others) > MAX_SAME else [])]
-    return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
+    return Found(tuple(same for same in ordered if same.other in taken), tuple(beside.cuts))
+
+
+def _is_made(same: Same) -> bool:
+    """Whether the other one is an IRI that an identifier makes, which no graph need know."""
+    return same.formatter is not None and same.path.start == same.term
 
 
 def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Beside:
@@ -104,19 +120,28 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
     """
     declared = sorted(identifiers.predicates, key=str)
-    are_few = len(declared) * len(known) <= graph.chunk_size
-    named = declared if are_few else [p for p in declared if claim_part(p) is None][: graph.chunk_size // len(known)]
-    pairs = [(term, predicate) for term in known for predicate in (*_PREDICATES, *named)]
-    arms = [
-        Query.load("group_forward").bind_rows(("entity", "predicate"), pairs),
-        Query.load("group_inverse").bind_rows(
-            ("entity", "predicate"), [(term, predicate) for term in known for predicate in _PREDICATES]
-        ),
-        *([] if are_few else [Query.load("plain_values").bind(entity=known)]),
-    ]
-    found = selected(graph, union_of([arm.limit(BOUND + 1) for arm in arms]))
-    beside = _Beside(cuts=[Cut("identifiers", BOUND)] if len(found) > BOUND and not are_few else [])
-    for solution in found:
+    named = declared
+    is_read = len(declared) * len(known) > graph.chunk_size and any(claim_part(p) is not None for p in declared)
+    if is_read:
+        named = [predicate for predicate in declared if claim_part(predicate) is None]
+    beside = _Beside()
+    most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * graph.chunk_size - len(_PREDICATES))
+    if len(named) > most:
+        beside.cuts.append(Cut("identifying predicates", most, len(named)))
+        named = named[:most]
+
+    def query_of(terms: Sequence[IRI], bound: int) -> Query:
+        pairs = [(term, predicate) for term in terms for predicate in (*_PREDICATES, *named)]
+        said = [(term, predicate) for term in terms for predicate in _PREDICATES]
+        arms = [_group("forward", pairs[at : at + graph.chunk_size]) for at in range(0, len(pairs), graph.chunk_size)]
+        arms.append(_group("inverse", said))
+        arms += [Query.load("plain_values").bind(entity=terms)] if is_read else []
+        return union_of([arm.limit(bound + 1) for arm in arms])
+
+    size = max(1, (MAX_ARMS - 2) * graph.chunk_size // (len(named) + len(_PREDICATES)))
+    asked = ask_all(graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2))
+    beside.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
+    for solution in asked.seen:
         way, far = far_end(solution)
         term, predicate = solution["entity"], solution["predicate"]
         if not isinstance(term, IRI) or not isinstance(predicate, IRI) or not isinstance(far, IRI | Literal):
@@ -129,6 +154,10 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
     return beside
 
 
+def _group(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
+    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+
+
 def _identified(
     graph: KnowledgeGraph, known: Sequence[IRI], beside: _Beside, identifiers: Identifiers
 ) -> Iterator[Same]:
@@ -137,6 +166,11 @@ def _identified(
     for term in known:
         for identifier, formatter in identifiers.read_back(term):
             made.setdefault(identifier, []).append((term, formatter))
+    used = {predicate for term in known for predicate, _ in (*beside.held.get(term, ()), *made)}
+    beside.cuts += [
+        Cut("formatters", MAX_FORMATTERS, count, str(predicate))
+        for predicate, count in identifiers.crowded.items() if predicate in used
+    ]  # fmt: skip
     each = [sorted(beside.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
     wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
     if len(wanted) > MAX_IDENTIFIERS:

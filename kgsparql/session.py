@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from kgsparql.answer import Fallback
 from kgsparql.budget import Usage
 from kgsparql.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.errors import BudgetExceededError, ModelReplyError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, ModelReplyError
 from kgsparql.events import EntitiesLinked, Event, FallbackUsed
 from kgsparql.language_model import Call, LanguageModel
 from kgsparql.linking import LinkedEntity, Linker, Mention
-from kgsparql.naming import Naming
 from kgsparql.passages import Passages
 from kgsparql.path_scoring import Asked, Weights, WordedPath, path_scores
 from kgsparql.paths import Directions, PropertyPath
 from kgsparql.ranking import Ranker
 from kgsparql.same_as import Same, same_as
 from kgsparql.telling import link_notes, missing_notes
+from kgsparql.term_names import TermNames
 from kgsparql.terms import IRI, Term, local_name, printable
 from kgsparql.verbalising import nested_text
 from kgsparql.words import place_of
@@ -35,11 +35,15 @@ __all__ = ["Session"]
 
 T = TypeVar("T")
 
+_ASIDE = 0.25
+"""Of the time of a question, for each query to find equivalents: most questions are answered without any."""
+
+_LOOKED = "looking for what graphs say is the same:"
 _KEPT = "the last model call of the budget is kept for the answer"
 
 
 @dataclass(slots=True, kw_only=True)
-class Session(Naming):
+class Session(TermNames):
     """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
 
     A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
@@ -172,10 +176,18 @@ class Session(Naming):
         """What one of several graphs says is the same as a linked entity: an entity of its own, as well as that one."""
         if len(self.graph.members) == 1 or not links:
             return ()
+        limit_s = self.usage.budget.max_seconds
+        aside = self.graph.aside(None if limit_s is None else limit_s * _ASIDE)
+        before = aside.failures
         with self.within_budget():
-            found = same_as(self.graph, [link.term for link in links])
-            self.note_cuts(found.cuts)
-            self.same = found.items
+            try:
+                found = same_as(aside, [link.term for link in links])
+            except GRAPH_FAILED as error:
+                self.notes.append(f"{_LOOKED} {error.message}")
+            else:
+                self.note_cuts(found.cuts)
+                self.same = found.items
+                self.notes.extend(f"{_LOOKED} {line}" for line in aside.failures if line not in before)
         named = self.labels((same.other for same in self.same), owed=True)
         of = {link.term: link for link in links}
         known = {same.other: of[same.term] for same in reversed(self.same)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kgsparql.answering import checked_question
 from kgsparql.asking import Asking
 from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
-from kgsparql.errors import CancelledError, NotFoundError
+from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
 from kgsparql.events import Numbering
 from kgsparql.graph import OpenedGraph, Solutions, within
 from kgsparql.graph_labels import GraphLabels
@@ -22,6 +22,9 @@ from kgsparql.graphs.noise import Noise
 from kgsparql.query import Query
 from kgsparql.session import Session
 from kgsparql.terms import IRI, Literal, PrefixMap
+
+if TYPE_CHECKING:
+    from kgsparql.linking import Linker
 
 __all__ = ["SessionMaker"]
 
@@ -42,16 +45,18 @@ class SessionMaker:
         self._prefixes = prefixes
         self._languages = languages
         self._preparing = threading.Lock()
+        self._is_empty: bool | None = None
+        self._noise: dict[str, Noise] = {}
 
-    @cached_property
+    @property
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
-        return _is_empty(self.graph)
+        return self._is_empty_of(self.graph)
 
-    @cached_property
+    @property
     def noise(self) -> Noise:
         """What no method walks in this graph."""
-        return _noise(self.graph)
+        return self._noise_of(self.graph)
 
     def made(self, question: str, asking: Asking, usage: Usage | None = None) -> Session:
         """A session for one question.
@@ -63,22 +68,18 @@ class SessionMaker:
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
         asked = self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph
         graph = within(asked, usage)
-        self._prepare(graph, usage, with_labels=not asking.entities)
-        if self.is_empty:
-            raise NotFoundError(
-                f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
-            )
+        noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
         ranker = self._labels.ranker
         if graph is self.graph:
             usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
         given = self._given(asking, graph)
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
-        metered = MeteredGraph(asked, usage, emit, noise=replace(self.noise, qualifiers=asking.qualifiers))
+        metered = MeteredGraph(asked, usage, emit, noise=replace(noise, qualifiers=asking.qualifiers))
         session = Session(
             question=text,
             graph=metered,
-            linker=None if asking.entities else self._labels.linker.asking(metered.unfiltered()),
+            linker=None if linker is None else linker.asking(metered.unfiltered()),
             ranker=ranker,
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,
@@ -91,7 +92,7 @@ class SessionMaker:
             languages=self._languages,
             direction=asking.direction,
             seed=asking.seed,
-            notes=list(graph.notes),
+            notes=[*graph.notes, *missing],
             remember=self._labels.remember,
         )
         if self._labels.embedder is None:
@@ -108,10 +109,15 @@ class SessionMaker:
             _check_mentioned(graph, term)
         return given
 
-    def _prepare(self, graph: OpenedGraph, usage: Usage, *, with_labels: bool) -> None:
-        """Read what a question needs beside its own queries; once, and stopped with the question.
+    def _prepared(
+        self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
+    ) -> tuple[Noise, Linker | None, tuple[str, ...]]:
+        """What a question needs beside its own queries, and what of it is missing; stopped with the question.
+
+        It is read once; what a graph failed to say is asked again for the next question.
 
         :param graph: our own, or an endpoint within the question's time, which then ends this too.
+        :raises NotFoundError: for a graph without triples.
         """
         while not self._preparing.acquire(timeout=_POLL_S):
             if graph is not self.graph:
@@ -121,32 +127,55 @@ class SessionMaker:
         try:
             if graph.is_remote:
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
-            if "is_empty" not in self.__dict__:
-                self.__dict__["is_empty"] = _is_empty(graph)
-            if "noise" not in self.__dict__:
-                self.__dict__["noise"] = _noise(graph)
-            if with_labels and not self.is_empty:
-                self._labels.prepare(graph, usage.cancel)
+            is_empty, noise = self._looked_at(graph)
+            if is_empty:
+                raise NotFoundError(
+                    f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+                )
+            if not with_labels:
+                return noise, None, ()
+            linker = self._labels.prepare(graph, usage.cancel)
+            return noise, linker, self._labels.missing
         finally:
             self._preparing.release()
 
+    def _looked_at(self, graph: OpenedGraph) -> tuple[bool, Noise]:
+        """Whether the graph is empty, and its noise.
 
-def _is_empty(graph: OpenedGraph) -> bool:
-    found = graph.select(Query.load("any"))
-    return _is_none(found, "count")
+        :raises BudgetExceededError: if the time of the question ends meanwhile: that is what it was spent on.
+        """
+        try:
+            return self._is_empty_of(graph), self._noise_of(graph)
+        except BudgetExceededError as error:
+            message = f"{error.message} while {graph.name} was being asked what it holds"
+            raise BudgetExceededError(message, hint=error.hint, **error.detail) from error
 
+    def _is_empty_of(self, graph: OpenedGraph) -> bool:
+        if self._is_empty is not None:
+            return self._is_empty
+        is_empty = _is_none(graph.select(Query.load("any")), "count")
+        if not isinstance(graph, FederatedGraph) or not graph.errors:
+            self._is_empty = is_empty
+        return is_empty
 
-def _noise(graph: OpenedGraph) -> Noise:
-    """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
+    def _noise_of(self, graph: OpenedGraph) -> Noise:
+        """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
-    A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
-    nobody described is asked as a file is: the same graph has the same answers wherever it is.
-    """
-    if not isinstance(graph, FederatedGraph):
-        return _own_noise(graph)
-    own = graph.each(lambda member, _: _own_noise(member)).values()
-    named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
-    return Noise.together([Noise(frozenset(named)), *own])
+        A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
+        nobody described is asked as a file is: the same graph has the same answers wherever it is.
+        """
+        if not isinstance(graph, FederatedGraph):
+            return self._noise_by_itself(graph)
+        if any(member.name not in self._noise for member in graph.members):
+            graph.each(lambda member, _: self._noise_by_itself(member))
+        named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
+        own = [self._noise[member.name] for member in graph.members if member.name in self._noise]
+        return Noise.together([Noise(frozenset(named)), *own])
+
+    def _noise_by_itself(self, graph: OpenedGraph) -> Noise:
+        if graph.name not in self._noise:
+            self._noise[graph.name] = _own_noise(graph)
+        return self._noise[graph.name]
 
 
 def _own_noise(graph: OpenedGraph) -> Noise:

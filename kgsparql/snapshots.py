@@ -15,7 +15,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -148,8 +148,7 @@ class Snapshot:
         kept = self.exchanges.told(_QUESTION, question) if self.is_replay else None
         if kept is None:
             return None
-        over_at = kept["over_at"]
-        return Elapsed(**{**kept, "over_at": None if over_at is None else (int(over_at[0]), int(over_at[1]))})
+        return Elapsed(**{**kept, "over_at": _pair(kept["over_at"]), "owed_over_at": _pair(kept.get("owed_over_at"))})
 
     def keep(self, question: Mapping[str, Any], usage: Usage, told: Mapping[str, Any]) -> None:
         """Keep what a question took, if it is recorded.
@@ -158,7 +157,8 @@ class Snapshot:
         """
         if not self.is_replay:
             taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
-            self.exchanges.settled(_QUESTION, question, asdict(Elapsed(**taken, over_at=usage.over_at)))
+            elapsed = Elapsed(**taken, over_at=usage.over_at, owed_over_at=usage.owed_over_at)
+            self.exchanges.settled(_QUESTION, question, asdict(elapsed))
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
         """What was measured when it was recorded: the value itself, if that is now."""
@@ -212,3 +212,7 @@ class Snapshot:
                 hint="use the kgsparql that wrote it", path=str(path),
             )  # fmt: skip
         return runs
+
+
+def _pair(kept: Sequence[int] | None) -> tuple[int, int] | None:
+    return None if kept is None else (int(kept[0]), int(kept[1]))

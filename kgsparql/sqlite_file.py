@@ -70,9 +70,14 @@ class SqliteFile:
         self.path = Path(path)
         self.contents = contents
         self._lock = threading.RLock()
+        _files.add(self)
         self._connection: sqlite3.Connection | None = None
         self._owner = 0
         self._inherited: list[sqlite3.Connection] = []
+
+    def after_fork(self) -> None:
+        """In the child: another thread of the parent, which is not here to let it go, may have held the lock."""
+        self._lock = threading.RLock()
 
     @contextmanager
     def opened(self) -> Iterator[sqlite3.Connection | None]:
@@ -126,6 +131,12 @@ class SqliteFile:
             if make or error.sqlite_errorcode & 0xFF not in _NOT_FOR_US:
                 raise
         # In a directory that cannot be written, a log beside the file is not to be had; nobody else writes it either.
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{self.path}: it was not closed, and {log.name} cannot be read where nothing may be written",
+                hint="open it once where it may be written, or by who wrote it", path=str(self.path),
+            )  # fmt: skip
         return self._checked(f"{address}?mode=ro&immutable=1")
 
     def _checked(self, address: str) -> sqlite3.Connection:
@@ -225,3 +236,15 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 def _close(connection: sqlite3.Connection, owner: int) -> None:
     if owner == os.getpid():
         connection.close()
+
+
+_files: weakref.WeakSet[SqliteFile] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for file in list(_files):
+        file.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsparql.errors import EndpointError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence import CitedTriple, EvidenceItem
 from kgsparql.exploration import statement_sides, untold_sides
 from kgsparql.paths import Hop, Path
@@ -18,19 +18,24 @@ __all__ = ["read_statements", "told_beside", "with_names", "worded"]
 def read_statements(paths: Iterable[Path], session: Session, *, owed: bool = True) -> None:
     """Ask, once in a session, what these paths do not say of the statements they go through; two queries at most.
 
-    :param owed: it will be shown, so it is asked for however little of the budget is left.
+    :param owed: it will be shown, so it is asked for however little of the budget is left, unless the graph is lost.
     """
     known = session.statements
     wanted = {key: predicate for key, predicate in untold_sides(paths).items() if key not in known}
     if not wanted:
         return
-    try:
-        found = statement_sides(session.graph.unlimited() if owed else session.graph, wanted)
-    except EndpointError as error:
-        if not owed:
-            raise
-        session.lose(error)
-        found = {}
+    found = {}
+    if not owed or session.lost is None:
+        try:
+            found = statement_sides(session.graph.unlimited() if owed else session.graph, wanted)
+        except GRAPH_FAILED as error:
+            if not owed:
+                raise
+            session.lose(error)
+        except BudgetExceededError as error:
+            if not owed:
+                raise
+            session.end(error)
     known.update({key: found.get(key) for key in wanted})
 
 

@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from kgsparql.answer import Fallback
-from kgsparql.errors import BudgetExceededError, EndpointError
+from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import Side
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.linking import THRESHOLD, LinkedEntity
+from kgsparql.linking import MAX_CANDIDATES, THRESHOLD, LinkedEntity
 from kgsparql.terms import IRI, Term, Triple, printable
 from kgsparql.words import counted
 
-__all__ = ["Telling", "link_notes", "missing_notes"]
+__all__ = ["NAMESAKES_TOLD", "Telling", "link_notes", "missing_notes"]
+
+NAMESAKES_TOLD = 3
+"""Of the things that are called the same as what is linked, those that are named."""
 
 _CUTS_TOLD = 8
 _REASONS_TOLD = 3
@@ -38,7 +41,7 @@ class Telling:
     notes: list[str] = field(default_factory=list)
     fallbacks: list[Fallback] = field(default_factory=list)
     partial: bool = False
-    lost: EndpointError | None = None
+    lost: EndpointError | QueryError | None = None
     descriptions: dict[Term, str] = field(default_factory=dict)
     statements: dict[tuple[IRI, Side], Triple | None] = field(default_factory=dict)
     _cuts: dict[Cut, None] = field(default_factory=dict)
@@ -62,7 +65,9 @@ class Telling:
         messages = [cut.said(self._labels) for cut in self._cuts]
         more = len(messages) - _CUTS_TOLD
         rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
-        return (*dict.fromkeys(self.notes), *self.graph.failures, *self._cut_short(), *messages[:_CUTS_TOLD], *rest)
+        failures = self.graph.failures
+        known = (*(n for n in self.notes if not _is_said(n, failures)), *failures, *self.graph.noise.notes)
+        return (*dict.fromkeys(known), *self._cut_short(), *messages[:_CUTS_TOLD], *rest)
 
     def _cut_short(self) -> list[str]:
         """What the endpoint cut, in a line."""
@@ -72,12 +77,20 @@ class Telling:
         said = f"{'; '.join(reasons[:_REASONS_TOLD])}{more}"
         return [f"{self.graph.name} cut {counted(len(cut), 'result')}: {said}"] if cut else []
 
-    def lose(self, error: EndpointError) -> None:
+    def lose(self, error: EndpointError | QueryError) -> None:
         """Go on without the graph, and tell the reader once."""
         if self.lost is None:
             self.lost = error
             self.notes.append(f"{error.message}: some steps were left out")
             self.emit(LimitReached(what="endpoint", message=error.message))
+        self.partial = True
+
+    def end(self, error: BudgetExceededError) -> None:
+        """Go on with what was found until the budget was spent, and tell the reader once."""
+        if not self.partial:
+            way_out = f" ({error.hint})" if error.hint else ""
+            self.notes.append(f"{error.message}: some steps were left out{way_out}")
+            self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
         self.partial = True
 
     @contextmanager
@@ -88,11 +101,19 @@ class Telling:
         except EndpointError as error:
             self.lose(error)
         except BudgetExceededError as error:
-            if not self.partial:
-                way_out = f" ({error.hint})" if error.hint else ""
-                self.notes.append(f"{error.message}: some steps were left out{way_out}")
-                self.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
-            self.partial = True
+            self.end(error)
+
+
+def _is_said(note: str, failures: Iterable[str]) -> bool:
+    """Whether a note says nothing but what these lines about graphs that failed say.
+
+    >>> failed = ["e.org: no reply; what it holds may be missing"]
+    >>> _is_said("e.org: no reply; names that only it knows are not found", failed), _is_said("e.org is old", failed)
+    (True, False)
+    """
+    why, _, what = note.rpartition("; ")
+    is_of_names = what == "names that only it knows are not found"
+    return any((is_of_names and line.startswith(f"{why}; ")) or note.endswith(f": {line}") for line in failures)
 
 
 def link_notes(links: Iterable[LinkedEntity]) -> Iterator[str]:
@@ -102,17 +123,26 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[str]:
             rivals = [printable(c.label, 60) for c in link.candidates[:3]]
             among = f", the best connected of those and {'; '.join(rivals)}" if rivals else ""
             yield f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
-        namesakes = [c for c in link.candidates if c.label == link.label and c.kind == link.kind]
-        if namesakes:
-            others = ", ".join(map(_with_description, namesakes[:3])) + (" …" if len(namesakes) > 3 else "")
-            yield (
-                f"{len(namesakes) + 1} things are called {printable(link.label, 60)!r}: {_with_description(link)} is "
-                f"linked, and there are {others}; -e IRI takes one"
-            )
+        if link.namesakes:
+            yield _namesakes_note(link)
 
 
-def _with_description(entity: LinkedEntity) -> str:
-    return f"{entity.term} ({entity.description})" if entity.description else str(entity.term)
+def _namesakes_note(link: LinkedEntity) -> str:
+    """That others are called the same, the first of them, and how to take one."""
+    others = link.namesakes
+    at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
+    named = ", ".join(_with_description(other, link) for other in others[:NAMESAKES_TOLD])
+    more = " …" if len(others) > NAMESAKES_TOLD or at_least else ""
+    said = f"the other is {named}" if len(others) == 1 else f"the others are {named}{more}"
+    return (
+        f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}: {_with_description(link, link)} "
+        f"is linked, {said}; -e IRI takes one"
+    )
+
+
+def _with_description(entity: LinkedEntity, link: LinkedEntity) -> str:
+    label = f"{printable(entity.label, 60)} " if entity.label != link.label else ""
+    return f"{label}{entity.term}{f' ({entity.description})' if entity.description else ''}"
 
 
 def missing_notes(missing: Iterable[tuple[str, Sequence[LinkedEntity]]]) -> Iterator[str]:

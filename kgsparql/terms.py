@@ -35,6 +35,7 @@ __all__ = [
     "spellings",
     "text_literal",
     "validated",
+    "whole_number",
 ]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -124,6 +125,17 @@ def validated(term: Term) -> Term:
                 raise InputError(f"not a language tag: {printable(term.language, 40)}") from error
         return Literal(term.value, datatype=iri(term.datatype.value))
     return term
+
+
+def whole_number(term: Term) -> int:
+    """The number that a literal writes, such as a count; 0 for any other term.
+
+    :raises ValueError: for a literal that is no whole number.
+
+    >>> whole_number(Literal(12)), whole_number(BlankNode())
+    (12, 0)
+    """
+    return int(term.value) if isinstance(term, Literal) else 0
 
 
 def local_name(term: IRI) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 
-from kgsparql.errors import EndpointError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.evidence import Evidence, EvidenceItem, Source, SourceQuery
 from kgsparql.exploration.triples import lookup
 from kgsparql.graph import Halving, Solution
@@ -31,7 +31,8 @@ class Verification:
     :param removed: triples that the graph does not hold, or no longer.
     :param unknown: triples of which that cannot be told.
     :param unanswered: those of them that have a name to be asked for by.
-    :param failure: why the graph could not be asked any more; ``None`` if it could.
+    :param failure: why the graph, or all of several, could not be asked any more; ``None`` if it could.
+    :param ended: where there was no time to ask.
     :param lost: markers of items that rested on them and are gone.
     """
 
@@ -41,7 +42,8 @@ class Verification:
     unknown: int
     lost: tuple[str, ...]
     unanswered: int = 0
-    failure: EndpointError | None = None
+    failure: EndpointError | QueryError | None = None
+    ended: BudgetExceededError | None = None
 
 
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
@@ -51,7 +53,8 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``. So does one that an endpoint
     that cuts its results, or has gone, did not say to be there.
 
-    Of several graphs each is asked, and what is only found in more than one of them gets a query for each.
+    Of several graphs each is asked, and what is only found in more than one of them gets a query for each. What just
+    one of them did not say, and no other holds, came from that one, and is cited so.
     """
     triples = evidence.triples
     parts = [(part.name, _looked_up(triples, part.unfiltered())) for part in graph.members]
@@ -61,7 +64,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     lost: list[str] = []
     for item in evidence:
         cited = tuple(
-            replace(c, sources=found or (), verified=True if found else None)
+            replace(c, sources=found or looked_up.likely.get(_key(c.triple), ()), verified=True if found else None)
             for c in item.triples
             if (found := sources[c.triple]) is None or found
         )
@@ -77,6 +80,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         lost=tuple(lost),
         unanswered=len(looked_up.open_),
         failure=looked_up.failure,
+        ended=looked_up.ended,
     )
 
 
@@ -84,28 +88,40 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
 class _LookedUp:
     """What a graph said of triples without blank nodes.
 
+    :param source: the graph, as it is cited.
     :param open_: those of which it did not say whether they are there.
+    :param likely: where some of those came from, of several graphs.
     :param failure: why the graph could not be asked any more.
+    :param ended: that there was no time to ask.
     """
 
+    source: Source
     held: set[_Key] = field(default_factory=set)
     open_: set[_Key] = field(default_factory=set)
     named: dict[_Key, list[Source]] = field(default_factory=dict)
-    failure: EndpointError | None = None
+    likely: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
+    failure: EndpointError | QueryError | None = None
+    ended: BudgetExceededError | None = None
+
+    def may_hold(self, key: _Key) -> bool:
+        """Whether the triple was found there, or came from there."""
+        return key in self.held or key in self.likely
 
 
 def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in _key(triple))]
-    found = _LookedUp(open_=set(map(_key, plain)))
+    found = _LookedUp(graph.source(None), open_=set(map(_key, plain)))
     try:
         _look_up(plain, graph, found)
         for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
             for solution in graph.select(lookup(batch, named_graphs=True)):
                 found.named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
-    except EndpointError as error:  # what is found already is not lost with its endpoint
+    except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
         found.failure = error
+    except BudgetExceededError as error:
+        found.ended = error
     for key in found.held:
-        found.named.setdefault(key, [graph.source(None)])
+        found.named.setdefault(key, [found.source])
     return found
 
 
@@ -114,20 +130,25 @@ def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
     if len(parts) == 1:
         return parts[0]
     failures = [part.failure for part in parts if part.failure is not None]
-    whole = _LookedUp(failure=failures[0] if len(failures) == len(parts) else None)
+    whole = _LookedUp(parts[0].source, failure=failures[0] if len(failures) == len(parts) else None)
     for part in parts:
+        whole.ended = whole.ended or part.ended
         whole.held |= part.held
         whole.open_ |= part.open_
         for key, sources in part.named.items():
             whole.named.setdefault(key, []).extend(sources)
     whole.open_ -= whole.held
+    for key in whole.open_:
+        silent = [part for part in parts if key in part.open_]
+        if len(silent) == 1:
+            silent[0].likely[key] = whole.likely[key] = (silent[0].source,)
     return whole
 
 
 def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _LookedUp]]) -> tuple[SourceQuery, ...]:
     """A query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
-    own = [(name, [triple for triple in plain if _key(triple) in part.held]) for name, part in parts]
+    own = [(name, [triple for triple in plain if part.may_hold(_key(triple))]) for name, part in parts]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()
     return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)

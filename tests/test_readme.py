@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
 from tests.conftest import ROOT
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 README = ROOT / "README.md"
 BLOCK = re.compile(r"^```console\n\$ kgsparql (?P<command>[^\n]+)\n(?P<shown>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -67,11 +69,26 @@ def test_there_is_something_to_check() -> None:
     assert len(COMMANDS) >= 4
 
 
-def test_the_python_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
-    assert "Pierre Curie" in capsys.readouterr().out
+def test_the_python_examples_run_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    printed: list[str] = []
+    with oxigraph_serve(store_of(ROOT / "fixtures" / "nobel.ttl", tmp_path / "store")) as url:
+        for code in examples:
+            served = code.replace("https://sparql.example.org/query", url)
+            exec(compile(served, "README.md", "exec"), names)  # noqa: S102 - our own README
+            printed.append(capsys.readouterr().out)
+    first, second = printed
+    assert "Pierre Curie" in first
+    recorded, replayed, found = second.splitlines()
+    assert recorded == replayed
+    assert recorded.startswith("Pierre Curie ")
+    assert "Curie" in found
+    assert {path.name for path in (tmp_path / "SEEN").iterdir()} >= {"manifest.json", "exchanges.sqlite"}
 
 
 def test_the_table_of_commands_is_whole() -> None:

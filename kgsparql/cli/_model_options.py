@@ -104,8 +104,12 @@ class LimitOptions:
     """What one question may cost; each field is an option of the command line."""
 
     max_queries: Annotated[
-        int | None, typer.Option("--max-queries", min=0, help="SPARQL queries per question.", rich_help_panel=_LIMITS)
-    ] = 500
+        int | None,
+        typer.Option(
+            "--max-queries", min=0, rich_help_panel=_LIMITS,
+            help="SPARQL queries of the method per question; several graphs count as one.",
+        ),
+    ] = 500  # fmt: skip
     max_seconds: Annotated[
         float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.", rich_help_panel=_LIMITS)
     ] = 120

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 
-_CLOSE = 0.9
-"""From this share of a link's score on, another candidate is shown beside it: it may have been meant."""
+_RIVALS = 3
+"""Things beside a link that are shown: they may have been meant."""
 
 _FALLBACKS = 6
 """Different fallbacks that are told."""
@@ -51,10 +51,17 @@ def link_lines(answer: Answer) -> Iterator[str]:
     """What each name in the question was taken to mean, and what else it may mean."""
     for link in answer.linked:
         mention = f"{link.mention.text!r} → " if link.mention.text else ""
-        close = [c for c in link.candidates if c.score >= _CLOSE * link.score][:3]
-        others = f"; or {', '.join(f'{c.term}{_told_apart(c)}' for c in close)}" if close else ""
+        rivals = link.also_meant
+        named = ", ".join(_rival(one, link) for one in rivals[:_RIVALS])
+        others = f"; or {named}{' …' if len(rivals) > _RIVALS else ''}" if rivals else ""
         label = f"{printable(link.label, 80)}{_told_apart(link)}"
         yield f"{mention}{label} {link.term} ({link.matched} {link.score:.2f}{others})"
+
+
+def _rival(one: LinkedEntity, link: LinkedEntity) -> str:
+    """What else may be meant, with its label where that is another."""
+    label = f"{printable(one.label, 80)} " if one.label != link.label else ""
+    return f"{label}{one.term}{_told_apart(one)}"
 
 
 def _told_apart(link: LinkedEntity) -> str:

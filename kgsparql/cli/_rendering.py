@@ -20,6 +20,9 @@ _LONGEST = 20_000
 _ANSWER = 4_000
 """Characters of a line of an answer."""
 
+_NOTE = 600
+"""Characters of a note."""
+
 _LISTED = 10
 """Answers that are listed."""
 
@@ -88,18 +91,18 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
             if verbose >= 1:
                 for title, text in _queries(item):
                     lines = [title, *text.splitlines()] if title else text.splitlines()
-                    yield from (f"        {line}" for line in lines if not line.startswith("#+"))
+                    yield from (f"        {line}" for line in lines)
     if notes := [*answer.notes, *fallback_lines(answer)]:
         yield ""
         yield "Notes"
-        yield from (f"      {printable(note, 400)}" for note in notes)
+        yield from (f"      {printable(note, _NOTE)}" for note in notes)
     yield ""
     yield cost(answer)
 
 
 def _queries(item: EvidenceItem) -> list[tuple[str, str]]:
     """The queries of an item, each after a line that says what it is asked of, if there are several."""
-    return [(f"of {printable(own.source, 200)}:", own.query.text) for own in item.queries] or [("", item.query.text)]
+    return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
 
 
 def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: bool) -> Iterator[str]:
@@ -177,7 +180,7 @@ def _markdown(answer: Answer) -> Iterator[str]:
         yield ""
         yield "### Notes"
         yield ""
-        yield from (f"- {_escaped(note)}" for note in notes)
+        yield from (f"- {_escaped(note, _NOTE)}" for note in notes)
     yield ""
     yield f"_{cost(answer)}_"
 

@@ -32,6 +32,15 @@ def typed(*, leave_out: Sequence[str] = (), shown: Callable[[str], str] = str) -
     is_value = False
     for word in _TYPED.get():
         if not is_value and word.partition("=")[0] not in leave_out:
-            words.append(shown(word))
+            words.append(_shown(word, shown))
         is_value = not is_value and word in leave_out
     return words
+
+
+def _shown(word: str, shown: Callable[[str], str]) -> str:
+    """A word as it may be shown; of ``--option=value`` and ``-ovalue`` what comes after the option, by itself."""
+    if word.startswith("--"):
+        option, sign, value = word.partition("=")
+    else:
+        option, sign, value = (word[:2], "", word[2:]) if word.startswith("-") else ("", "", word)
+    return f"{option}{sign}{shown(value)}"

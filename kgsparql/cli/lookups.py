@@ -143,9 +143,10 @@ def paths(
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:
-            raise NotFoundError(f"no path of at most {max_hops} hops", hint="raise --max-hops, or try --direction both")
+            other_way = "" if way == "both" else ", or try --direction both"
+            raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
         shown = found.items[:limit]
-        labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in _terms(triple))])
+        labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
     if shape == "json":
         c.write(json.dumps([_path_json(path, labels) for path in shown], ensure_ascii=False, indent=2), output)
         return
@@ -167,10 +168,6 @@ def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions) -> None:
 
 def _curie(knowledge: KnowledgeBase, term: Term) -> str:
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
-
-
-def _terms(triple: Any) -> tuple[Term, Term, Term]:
-    return triple.subject, triple.predicate, triple.object
 
 
 def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def query(
     ] = None,
     output: c.OutputOption = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
+        float, typer.Option("--max-seconds", "--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
     ] = 30.0,
     max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
@@ -80,6 +80,8 @@ def query(
         c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s")
     data = serialise(result, shape, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
+    if snapshots.record is not None and remote is None:
+        graph.say(f"nothing was asked of an endpoint: {snapshots.record} keeps only which graph it was")
     if result.cut is not None:
         graph.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")
 

@@ -40,6 +40,11 @@ class Asked(Generic[K]):
     solutions: list[Solution] = field(default_factory=list)
     over: dict[K, list[Solution]] = field(default_factory=dict)
 
+    @property
+    def seen(self) -> list[Solution]:
+        """All solutions that were seen: of a key in ``over`` there are more."""
+        return [*self.solutions, *(solution for some in self.over.values() for solution in some)]
+
 
 def ask_all(
     graph: KnowledgeGraph,
@@ -82,17 +87,28 @@ def ask_all(
             continue
         if len(chunk) > 1 and isinstance(graph, CutShort):
             graph.will_ask_again(found)
-        heaviest, rest = _divided(chunk, found, key_of, weight)
-        if heaviest is None:
-            half = len(chunk) // 2
-            todo.extendleft((chunk[half:], chunk[:half]))
-        elif not rest or _weight_of(heaviest, found, key_of, weight) > at_most:
-            asked.over[heaviest] = [s for s in found if key_of(s) == heaviest]
-            if rest:
-                todo.appendleft(rest)
-        else:
-            todo.extendleft((rest, [heaviest]))
+        over, parts = _parts(chunk, found, at_most, key_of, weight)
+        if over is not None:
+            asked.over[over] = [s for s in found if key_of(s) == over]
+        todo.extendleft(reversed(parts))
     return asked
+
+
+def _parts(
+    chunk: list[K],
+    found: Solutions,
+    at_most: int,
+    key_of: Callable[[Solution], object],
+    weight: Callable[[Solution], int],
+) -> tuple[K | None, list[list[K]]]:
+    """The key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
+    heaviest, rest = _divided(chunk, found, key_of, weight)
+    if heaviest is None:
+        half = len(chunk) // 2
+        return None, [chunk[:half], chunk[half:]]
+    if not rest or _weight_of(heaviest, found, key_of, weight) > at_most:
+        return heaviest, [rest] if rest else []
+    return None, [[heaviest], rest]
 
 
 def _weight_of(

@@ -88,8 +88,7 @@ def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in queries])
 
-    asked = ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"])
-    return [*asked.solutions, *(solution for some in asked.over.values() for solution in some)]
+    return ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"]).seen
 
 
 def _ranges(languages: Sequence[str]) -> list[Literal]:
@@ -164,7 +163,7 @@ def by_label(
         return query.bind(label=chunk).limit(bound + 1)
 
     asked = ask_all(graph, query_of, literals, key_of=lambda solution: solution["label"])
-    found = _named([*asked.solutions, *(solution for some in asked.over.values() for solution in some)])
+    found = _named(asked.seen)
     cut = [some for some in asked.over.values() if not some]
     for wider in () if found else (
         Query.load("by_name").bind(label=literals),
@@ -195,7 +194,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     query = Query.load("types")
     asked = _about(graph, query, starts)
     found: dict[IRI, set[IRI]] = {entity: set() for entity in starts}
-    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+    for solution in asked.seen:
         entity, type_ = solution["entity"], solution["type"]
         if isinstance(entity, IRI) and isinstance(type_, IRI):
             found[entity].add(type_)
@@ -237,7 +236,7 @@ def _literals(
     """The texts that the labels query finds, by entity and predicate."""
     asked = _about(graph, query, entities)
     groups: dict[tuple[Term, Term], list[Literal]] = {}
-    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+    for solution in asked.seen:
         literal = solution["label"]
         if isinstance(literal, Literal) and literal.value.strip():
             groups.setdefault((solution["entity"], solution["predicate"]), []).append(literal)

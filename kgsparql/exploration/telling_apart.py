@@ -55,7 +55,7 @@ def described(
 
     asked = ask_all(graph, query_of, starts, key_of=lambda solution: solution["entity"])
     read = _Read()
-    for solution in (*asked.solutions, *(s for some in asked.over.values() for s in some)):
+    for solution in asked.seen:
         _read(solution, languages, names, read)
     classes: dict[Term, list[str]] = {}
     for (entity, _), key in read.classes.items():
@@ -66,7 +66,7 @@ def described(
 
 def _read(solution: Solution, languages: Sequence[str], names: Sequence[IRI], read: _Read) -> None:
     literal, predicate = solution["label"], solution["predicate"]
-    if not isinstance(literal, Literal) or not isinstance(predicate, IRI) or not literal.value.strip():
+    if not isinstance(literal, Literal) or not isinstance(predicate, IRI) or not any(map(str.isalnum, literal.value)):
         return
     order = names if "class" in solution else DESCRIPTIONS
     place = order.index(predicate) if predicate in order else len(order)

@@ -19,9 +19,11 @@ from kgsparql.errors import GraphLoadError, LimitError, OptionError
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-__all__ = ["ChunkReader", "ReadLimits", "Tally", "raw_chunks", "unpacked", "utf8"]
+__all__ = ["LINE_FORMATS", "ChunkReader", "ReadLimits", "Tally", "raw_chunks", "unpacked", "utf8"]
 
 CHUNK_BYTES = 1 << 17
+LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
+"""Names of the formats that have a statement to each line."""
 _GZIP = b"\x1f\x8b"
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive",

@@ -52,8 +52,8 @@ class EndpointGraph:
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
-    :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``UNKNOWN`` it is asked without
-        the manners that a public service wants.
+    :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``kgsparql.UNKNOWN`` it is
+        asked without the manners that a public service wants; ``kgsparql.EndpointProfile`` makes one of your own.
     :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
         ends with the question's time, or after two minutes. ``None``: what its profile says, and a little for the way;
         30 s if it says nothing.
@@ -92,15 +92,16 @@ class EndpointGraph:
         self._channel = Channel(self._address, self.name, self.probe, max_bytes, exchanges, note)
         self.prefixes: dict[str, str] = {}
 
-    def within(self, usage: Usage, *, owed: bool = False) -> EndpointGraph:
+    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> EndpointGraph:
         """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
         Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
 
-        :param owed: it ends only when the question is stopped.
+        :param owed: its time may be over, as :meth:`InTime.within` says.
+        :param most_s: for each query, waiting for a turn included.
         """
         view = copy.copy(self)
-        view._question = QuestionTime(usage, owed)  # noqa: SLF001 - its own
+        view._question = QuestionTime(usage, owed, most_s)  # noqa: SLF001 - its own
         return view
 
     @property
@@ -125,6 +126,11 @@ class EndpointGraph:
         return self._address.url
 
     @property
+    def account(self) -> str:
+        """A hash of where it is and who asks: what one user may see is not for another."""
+        return self._hash()
+
+    @property
     def fingerprint(self) -> str:
         """A hash of the URL and the number of triples; of an endpoint that cannot count them in 5 s, of today's date.
 
@@ -137,6 +143,9 @@ class EndpointGraph:
 
     def _fingerprint(self) -> str:
         what = "" if self.profile.has_many_labels else self._counted()
+        return self._hash(what)
+
+    def _hash(self, what: str = "") -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
     def _counted(self) -> str:
@@ -264,7 +273,7 @@ class EndpointGraph:
             return
         left_s = self._question.left_s()
         most_s = query_s + MAX_WAIT_S if left_s is None else left_s
-        with self._question.said():
+        with self._question.timeouts_as_budget():
             all_s = most_s if all_s is None else min(all_s, most_s)
             yield Limits.of(query_s, all_s, cancel or self._question.cancel, self._question.asked)
 

@@ -50,16 +50,22 @@ class FederatedGraph:
         self._failed: dict[int, Failure] = {}
         self.used: dict[tuple[IRI, ...], bool] = {}
 
-    def within(self, usage: Usage, *, owed: bool = False) -> FederatedGraph:
+    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> FederatedGraph:
         """The same graphs for one question, as :meth:`InTime.within`; what fails here, fails there."""
         view = copy.copy(self)
-        view.members = tuple(within(member, usage, owed=owed) for member in self.members)
+        view.members = tuple(within(member, usage, owed=owed, most_s=most_s) for member in self.members)
         return view
 
     def afresh(self) -> FederatedGraph:
         """The same graphs, none of which has failed yet."""
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
+        return view
+
+    def aside(self) -> FederatedGraph:
+        """The same graphs for what can be done without: what fails there has not failed here."""
+        view = copy.copy(self)
+        view._failed = dict(self._failed)  # noqa: SLF001 - its own
         return view
 
     @property
@@ -274,9 +280,9 @@ class Member:
         """As :meth:`KnowledgeGraph.ask`."""
         return False if query.empty else self._graph.ask_within(query, only=self._at)
 
-    def within(self, usage: Usage, *, owed: bool = False) -> Member:
+    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> Member:
         """As :meth:`InTime.within`."""
-        return Member(self._graph.within(usage, owed=owed), self._at)
+        return Member(self._graph.within(usage, owed=owed, most_s=most_s), self._at)
 
     def source(self, named_graph: str | None) -> Source:
         """As :meth:`KnowledgeGraph.source`."""

@@ -12,7 +12,7 @@ from xml.parsers import expat  # only looks at the markup; the RDF is read by py
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, LimitError
-from kgsparql.graphs.decoding import ReadLimits, Tally, utf8
+from kgsparql.graphs.decoding import LINE_FORMATS, ReadLimits, Tally, utf8
 
 __all__ = ["guarded"]
 
@@ -21,7 +21,6 @@ _HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
 _XML = re.compile(rb"\A\s*(<\?xml\s|<rdf:RDF\s)")
 _JSON = re.compile(rb"\A\s*[{\[]\s*[{\"]\s*[@\"\w]")
 _SNIFFED_BYTES = 4096
-_LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 
 
 def guarded(
@@ -87,7 +86,7 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"
-    elif rdf_format.name in _LINE_FORMATS | {"Turtle"} and _JSON.match(head):
+    elif rdf_format.name in LINE_FORMATS | {"Turtle"} and _JSON.match(head):
         looks_like, hint = "JSON", "name the format, if it is JSON-LD: --input-format jsonld"
     if looks_like:
         raise GraphLoadError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import quote, unquote
@@ -18,6 +18,9 @@ __all__ = ["Formatter", "Identifier", "Identifiers"]
 
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
 """What Wikidata calls the formatter URI for RDF resources."""
+
+MAX_FORMATTERS = 5
+"""Of one predicate; of more, the first in the order of their text are taken."""
 
 _PLACE = "$1"
 _NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
@@ -79,10 +82,12 @@ class Identifiers:
 
     :param predicates: only one thing has each value of theirs.
     :param formatters: of those whose values make IRIs.
+    :param crowded: how many formatters those have that have more than are taken.
     """
 
     predicates: frozenset[IRI] = frozenset()
     formatters: Mapping[IRI, tuple[Formatter, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    crowded: Mapping[IRI, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
@@ -98,14 +103,23 @@ class Identifiers:
             if isinstance(property_, IRI) and isinstance(pattern, Literal):
                 made = Formatter.read(predicate, property_, pattern)
                 formatters.update({made: None} if made else {})
-        return cls(frozenset(predicates), _by_predicate(formatters))
+        return cls._of(frozenset(predicates), formatters)
 
     @classmethod
     def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
         """What any of several graphs declares."""
         each = list(parts)
         formatters = dict.fromkeys(one for part in each for some in part.formatters.values() for one in some)
-        return cls(frozenset[IRI]().union(*(part.predicates for part in each)), _by_predicate(formatters))
+        found = cls._of(frozenset[IRI]().union(*(part.predicates for part in each)), formatters)
+        crowded = {predicate: count for part in each for predicate, count in part.crowded.items()}
+        return replace(found, crowded=MappingProxyType({**found.crowded, **crowded}))
+
+    @classmethod
+    def _of(cls, predicates: frozenset[IRI], formatters: Iterable[Formatter]) -> Identifiers:
+        every = _by_predicate(formatters)
+        crowded = {predicate: len(some) for predicate, some in every.items() if len(some) > MAX_FORMATTERS}
+        taken = {predicate: tuple(some[:MAX_FORMATTERS]) for predicate, some in every.items()}
+        return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
 
     def made(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
         """The IRIs that an identifier makes."""
@@ -128,8 +142,8 @@ def _is_direct(predicate: Term) -> bool:
     return part is not None and part[0] == "direct"
 
 
-def _by_predicate(formatters: Iterable[Formatter]) -> Mapping[IRI, tuple[Formatter, ...]]:
-    found: dict[IRI, tuple[Formatter, ...]] = {}
+def _by_predicate(formatters: Iterable[Formatter]) -> dict[IRI, list[Formatter]]:
+    found: dict[IRI, list[Formatter]] = {}
     for formatter in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
-        found[formatter.predicate] = (*found.get(formatter.predicate, ()), formatter)
-    return MappingProxyType(found)
+        found.setdefault(formatter.predicate, []).append(formatter)
+    return found

@@ -26,6 +26,7 @@ class MeteredGraph:
 
     :param limited: ``False`` for the work an answer owes its reader however little is left: labels and verification.
         It is counted, and it stops when the question is stopped.
+    :param most_s: for each query, where the graph can be interrupted.
     :param noise: predicates whose solutions are left out.
     :param cut_short: why results were not complete, for each that was not; shared with :meth:`unlimited`.
     """
@@ -34,6 +35,7 @@ class MeteredGraph:
     usage: Usage
     emit: Emit
     limited: bool = True
+    most_s: float | None = None
     noise: Noise = field(default_factory=Noise)
     cut_short: list[str] = field(default_factory=list)
     name: str = field(init=False)
@@ -41,13 +43,18 @@ class MeteredGraph:
     _in_time: KnowledgeGraph = field(init=False)
 
     def __post_init__(self) -> None:
-        self._in_time = within(self.graph, self.usage, owed=not self.limited)
+        self._in_time = within(self.graph, self.usage, owed=not self.limited, most_s=self.most_s)
         self.name = self.graph.name
         self.chunk_size = self.graph.chunk_size
 
     def unlimited(self) -> MeteredGraph:
         """The same graph, still counted, without limits."""
         return replace(self, limited=False)
+
+    def aside(self, most_s: float | None) -> MeteredGraph:
+        """The same graph for what can be done without: each query has so long, and who fails is asked again."""
+        graph = self.graph.aside() if isinstance(self.graph, FederatedGraph) else self.graph
+        return replace(self, graph=graph, most_s=most_s)
 
     def unfiltered(self) -> MeteredGraph:
         """The same graph with its identifiers, pictures and statements: for what is looked up, and not walked."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import string
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from kgsparql.graph import BOUND, KnowledgeGraph, Solution, Solutions
+from kgsparql.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.identifiers import Identifiers
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.terms import IRI, Literal, Term
 from kgsparql.vocabulary import claim_part
 
 __all__ = ["Noise"]
@@ -22,6 +24,10 @@ _WIKIBASE = "http://wikiba.se/ontology#"
 _DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
 """Leads from a property of a Wikibase to the predicate."""
 
+_DIGITS = tuple(string.digits)
+_OTHERS = f"{string.ascii_letters}/#_-.:~)"
+"""What an IRI ends in, if not in a digit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Noise:
@@ -33,6 +39,7 @@ class Noise:
     :param terms: predicates by name: external identifiers, and what an endpoint's profile calls noise.
     :param qualifiers: statements are walked, through which qualifiers are reached.
     :param identifiers: what is looked up in other graphs all the same.
+    :param notes: what the reader of an answer should know of these.
     :param hidden: the entities of which statements were met that are not walked, so far.
 
     >>> wikidata = "http://www.wikidata.org/prop/"
@@ -45,17 +52,27 @@ class Noise:
     terms: frozenset[IRI] = frozenset()
     qualifiers: bool = False
     identifiers: Identifiers = field(default_factory=Identifiers)
+    notes: tuple[str, ...] = ()
     hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> Noise:
         """That of a graph, which says itself which of its properties are external identifiers: one query.
 
+        Where an endpoint cuts the result, it is asked for parts of it, and what is cut even then is a note.
+
         :raises KgsparqlError: if the graph cannot be asked.
         """
         found = graph.select(Query.load("external_ids"))
-        external = (predicate for s in found if isinstance(predicate := s.get("predicate"), IRI))
-        return cls(frozenset((*terms, *external)), identifiers=Identifiers.declared(found))
+        if found.cut:
+            found = _in_parts(graph, found)
+        external = (part for s in found if isinstance(direct := s.get("predicate"), IRI) for part in _parts_of(direct))
+        cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
+        return cls(
+            frozenset((*terms, *external)),
+            identifiers=Identifiers.declared(found),
+            notes=(cut,) if found.cut else (),
+        )
 
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> Noise:
@@ -76,7 +93,8 @@ class Noise:
         """That of several graphs."""
         each = list(parts)
         terms = frozenset[IRI]().union(*(part.terms for part in each))
-        return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each))
+        notes = tuple(dict.fromkeys(note for part in each for note in part.notes))
+        return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each), notes=notes)
 
     def drops(self, predicate: Term) -> bool:
         """Whether a predicate leads nowhere."""
@@ -103,6 +121,50 @@ class Noise:
             s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
         )
         return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
+
+
+def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
+    """What an endpoint cuts, asked for by what IRIs of predicates end in; by a digit more, where that is cut too."""
+    query, halving = Query.load("external_ids_ending"), Halving()
+    first = [[digit] for digit in _DIGITS]
+    todo = deque(_longer([""]))
+    found, open_ = [seen], []
+    while todo:
+        endings = todo.popleft()
+        part = graph.select(query.bind(ending=map(Literal, endings)))
+        found.append(part)
+        if halving.is_vain(part):
+            open_ = [part]
+            break
+        if part.cut and endings not in first:
+            open_.append(part)
+        elif part.cut:
+            todo.extendleft(reversed(_longer(endings)))
+    solutions = tuple(solution for part in found for solution in part)
+    return replace(seen, solutions=solutions, cut=open_[0].cut if open_ else "")
+
+
+def _longer(endings: Iterable[str]) -> list[list[str]]:
+    """Parts of what ends so: each digit before it, and all else.
+
+    >>> [len(part) for part in _longer(["7"])], _longer(["7"])[0]
+    ([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 60], ['07'])
+    """
+    some = list(endings)
+    return [[digit + ending for ending in some] for digit in _DIGITS] + [[c + e for e in some for c in _OTHERS]]
+
+
+def _parts_of(direct: IRI) -> Iterable[IRI]:
+    """A predicate, and of the direct claims of a Wikibase those to and from the statements of the same property.
+
+    >>> [part.value for part in _parts_of(IRI("http://e.org/prop/direct/P1"))][1:3]
+    ['http://e.org/prop/P1', 'http://e.org/prop/statement/P1']
+    """
+    part = claim_part(direct)
+    if part is None or part[0] != "direct":
+        return (direct,)
+    before, name = direct.value.removesuffix(f"direct/{part[1]}"), part[1]
+    return (direct, *(IRI(f"{before}{kind}{name}") for kind in ("", "statement/", "qualifier/")))
 
 
 def _is_claim(predicate: IRI) -> bool:

@@ -11,14 +11,13 @@ from typing import IO, Any, cast
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError
-from kgsparql.graphs.decoding import ChunkReader
+from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, reader_of
 from kgsparql.graphs.parse_errors import load_error
 from kgsparql.terms import IRI, BlankNode, Literal, Triple
 
 __all__ = ["BlankNodes", "opened", "prefixes_of", "quads"]
 
-_LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
 _LONGEST_TERM = 17 << 20
@@ -133,7 +132,7 @@ def _renamed(term: Any, rename: Callable[[BlankNode], BlankNode]) -> Any:
 
 def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
     rdf_format = format_of(file, options)
-    if options.skip_bad and rdf_format.name in _LINE_FORMATS:
+    if options.skip_bad and rdf_format.name in LINE_FORMATS:
         return _good_lines(reader, file, rdf_format)
     parser = ox.parse(reader.file, format=rdf_format, base_iri=options.base)
     if options.skip_bad and rdf_format.name in _RECOVERING_FORMATS:

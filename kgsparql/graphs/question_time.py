@@ -17,12 +17,15 @@ __all__ = ["QuestionTime"]
 class QuestionTime:
     """What is left of the time of a question.
 
+    :param usage: of the question: its time, and whether it was stopped.
     :param owed: its time may be over: what an answer owes its reader is asked for all the same, until the question is
-        stopped.
+        stopped; each query has only so long as :attr:`Usage.owed_s` says.
+    :param most_s: for each query, where its answer can be done without.
     """
 
     usage: Usage
     owed: bool = False
+    most_s: float | None = None
 
     @property
     def cancel(self) -> threading.Event:
@@ -41,13 +44,13 @@ class QuestionTime:
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        left_s = None if self.owed else self.usage.seconds_left
+        left_s = self.usage.owed_s if self.owed else self.usage.seconds_left
         if left_s == 0:
-            self.usage.check()
-        return left_s
+            self.usage.check(owed=self.owed)
+        return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
 
     @contextmanager
-    def said(self) -> Iterator[None]:
+    def timeouts_as_budget(self) -> Iterator[None]:
         """What runs out of time in here is called the question's, if it is that.
 
         :raises BudgetExceededError: if it was the question's time.
@@ -55,6 +58,6 @@ class QuestionTime:
         try:
             yield
         except EndpointTimeoutError as error:
-            if not self.owed:
-                self.usage.check(error.message if "waited_s" in error.detail else "")
+            waited = error.message if "waited_s" in error.detail else ""
+            self.usage.check(waited, owed=self.owed, is_late=self.owed)
             raise

@@ -167,9 +167,9 @@ def build_label_index(
 
 
 def _origin(graph: OpenedGraph) -> dict[str, str]:
-    """Of which endpoint labels were read, and when: what they were is still known when it cannot be asked."""
+    """Of which endpoint, by whom, and when labels were read: what they were is still known when it cannot be asked."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"endpoint": graph.url, "read": now} if isinstance(graph, WithProfile) else {}
+    return {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
 
 
 def open_label_index(

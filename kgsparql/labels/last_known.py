@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kgsparql.embedding import Embedder
 from kgsparql.errors import StoreError
@@ -14,6 +16,7 @@ from kgsparql.labels.building import LabelIndex, opened, recipe
 from kgsparql.labels.kept import KeptLabels
 from kgsparql.labels.partial import open_slice
 from kgsparql.tables import MANIFEST, Tables
+from kgsparql.terms import printable
 
 __all__ = ["last_directory", "last_known"]
 
@@ -26,9 +29,15 @@ def last_directory(graph: OpenedGraph, parent: Path) -> Path | None:
     for path in (parent / "labels").glob(f"*/{MANIFEST}"):
         with suppress(StoreError):  # of another version: its own graph will say so
             manifest = Tables(path.parent).manifest() or {}
-            if manifest.get("endpoint") == graph.url and manifest["recipe"] == recipe(naming_of(graph)):
-                made.append((manifest["read"], path.parent))
+            if manifest.get("account") == graph.account and manifest.get("recipe") == recipe(naming_of(graph)):
+                made.append((_read(manifest), path.parent))
     return max(made)[1] if made else None
+
+
+def _read(manifest: Mapping[str, Any]) -> str:
+    """When the labels of an index were read; empty where it does not say so."""
+    read = manifest.get("read")
+    return read if isinstance(read, str) else ""
 
 
 def last_known(
@@ -42,7 +51,10 @@ def last_known(
     tables = None if directory is None else Tables(directory)
     manifest = None if tables is None else tables.manifest()
     if tables is not None and manifest is not None:
-        found, of = opened(tables, manifest, embedder), manifest["read"].partition("T")[0]
+        found, of = (
+            opened(tables, manifest, embedder),
+            printable(_read(manifest).partition("T")[0], 40) or "an unknown day",
+        )
     else:
         part = open_slice(graph, kept, embedder)
         if part is None:

@@ -78,4 +78,4 @@ def _asked(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[
         return query.bind(**{parameter: chunk}).limit(bound + 1)
 
     asked = ask_all(graph, query_of, terms, key_of=lambda solution: solution[parameter])
-    return names_in([*asked.solutions, *(solution for some in asked.over.values() for solution in some)])
+    return names_in(asked.seen)

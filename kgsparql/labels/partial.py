@@ -9,24 +9,26 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from kgsparql.embedding import Embedder
-from kgsparql.graph import KnowledgeGraph
+from kgsparql.graph import KnowledgeGraph, naming_of
 from kgsparql.graphs.profiles import WithProfile, profile_of
-from kgsparql.labels.building import RECIPE, Builder, Content, LabelIndex, opened, recipe
+from kgsparql.labels.building import Builder, Content, LabelIndex, opened, recipe
 from kgsparql.labels.endpoint import EndpointLabels
 from kgsparql.labels.joining import LayeredLabels
 from kgsparql.labels.kept import KEPT, KeptLabels, SeenLabels
 from kgsparql.labels.rows import Progress
 from kgsparql.labels.search import LabelSearch, MemoryLabels
 from kgsparql.tables import Tables
-from kgsparql.vocabulary import Naming
 
 __all__ = ["build_slice", "kept_labels", "looked_up", "open_slice"]
 
 
 def kept_labels(graph: KnowledgeGraph, parent: Path) -> KeptLabels:
-    """The labels kept of an endpoint, below a directory; they stay whatever becomes of what it holds."""
-    place = graph.url if isinstance(graph, WithProfile) else graph.name
-    key = hashlib.sha256(f"{RECIPE}\nkept\n{place}".encode()).hexdigest()
+    """The labels kept of an endpoint, as who asks sees it, below a directory.
+
+    They stay whatever becomes of what it holds; where it names things by other predicates they are others.
+    """
+    place = graph.account if isinstance(graph, WithProfile) else graph.name
+    key = hashlib.sha256(f"{recipe(naming_of(graph))}\nkept\n{place}".encode()).hexdigest()
     return KeptLabels(parent / "labels" / key[:32] / KEPT)
 
 
@@ -61,7 +63,7 @@ def looked_up(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder
 def _content(graph: KnowledgeGraph, kept: KeptLabels) -> Content:
     """What the index of a slice is made of: it is another one when more was read."""
     read = [[name, page.last, page.entities] for name, page in kept.pages().items() if page.entities]
-    return Content(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(Naming()))
+    return Content(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(naming_of(graph)))
 
 
 def build_slice(

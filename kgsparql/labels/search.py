@@ -208,7 +208,7 @@ class _Postings:
         self._weight = 2.2 / (1 + 1.2 * (0.25 + 0.75 * sizes / max(mean, 1e-9)))
 
     def best(self, terms: Iterable[str], limit: int) -> list[str]:
-        """As :meth:`LabelSearch.best`."""
+        """The keys with most of these words, the best first, at most ``limit``."""
         scores = np.zeros(len(self._keys))
         for term in sorted(set(terms)):
             places = self._places.get(term)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from kgsparql.evidence import Cut
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.paths import Direction, Hop, Path, PropertyPath, may_follow
 from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, Triple
-from kgsparql.verbalising import Line
+from kgsparql.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.verbalising import Line, arrow
 from kgsparql.vocabulary import is_mediator
 
 __all__ = ["cut_of", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
@@ -108,8 +109,12 @@ def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
     return isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
 
 
-def cut_of(line: Line, labels: Mapping[Term, str]) -> Cut:
-    """What is left out of a line that was cut."""
+def cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
+    """What is left out of a line that was cut.
+
+    :param most: ends that the option ``ends_per_line`` lets a line have; 0 where the method has no such option.
+    """
     known = line.count if line.exact else None
-    steps = " ".join(f"{labels[s.predicate]}{'' if s.direction == 'forward' else ' (inverse)'}" for s in line.path)
-    return Cut("ends", len(line.ways), known, f"{labels[line.start]}: {steps}")
+    steps = " ".join(arrow(step, labels) for step in line.path)
+    cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
+    return replace(cut, told=f"{cut} (-O ends_per_line=N)") if most and len(line.ways) >= most else cut

@@ -244,7 +244,7 @@ class MindMap(Retriever):
             text=line_text(shown, labels),
             triples=(*cited, *beside),
             query=_line_query(shown, whole=whole),
-            cuts=() if whole else (cut_of(shown, labels),),
+            cuts=() if whole else (cut_of(shown, labels, most=self.ends_per_line),),
             ways=shown.ways,
         )
 

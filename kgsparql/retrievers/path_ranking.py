@@ -25,6 +25,7 @@ from kgsparql.paths import PropertyPath
 from kgsparql.questions import asks_how_many
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._aliases import read_aliases
+from kgsparql.retrievers._order import note_order
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.retrievers._shared_statements import add_shared, others_named
 from kgsparql.session import Session
@@ -147,17 +148,18 @@ class PathRanking(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
         found = self.likely(session)
-        _tell_margin(found, session)
         chosen: list[tuple[Likely, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
             chosen = self._chosen(found, session)
+            _tell_certainty(found, chosen, session, self._words)
             evidence = Evidence(self._followed(chosen, session))
         if session.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: the best one is, as what is shown is owed.
             best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
             owed = replace(session, graph=session.graph.unlimited(), complete=False)
-            evidence = Evidence(self._followed(best[:1], owed))
+            with session.within_budget():
+                evidence = Evidence(self._followed(best[:1], owed))
         if "P1" in evidence and asks_how_many(session.question):
             session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
         return Retrieval(
@@ -250,8 +252,14 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
 
 
-def _tell_margin(found: Sequence[Likely], session: Session) -> None:
-    """Say so where two paths from what one mention may mean fit the question nearly as well."""
+def _tell_certainty(
+    found: Sequence[Likely], chosen: Sequence[tuple[Likely, Choice]], session: Session, words: Mapping[Term, str]
+) -> None:
+    """Say so where the order of paths says nothing, or two from what one mention may mean fit nearly as well."""
+    worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
+    by_ranker = all(choice.chosen_by == "ranker" for _, choice in chosen)
+    if by_ranker and note_order(worded, session, words=words):
+        return
     own = [one for one in found if one.link.mention == found[0].link.mention]
     if len(own) > 1 and _order(own[1]) - _order(own[0]) < _UNCERTAIN:
         session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")

@@ -20,6 +20,7 @@ from kgsparql.paths import Path, Step, Walk
 from kgsparql.ranking import BM25Ranker
 from kgsparql.retriever import Cost, Retriever
 from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
+from kgsparql.retrievers._order import note_order
 from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
 from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
 from kgsparql.retrievers._think_on_graph_steps import (
@@ -145,6 +146,8 @@ class ThinkOnGraph(Retriever):
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._go_on(walked, session)
+        if not (walked.by_model or walked.by_oracle):
+            note_order(((path, [""] * (len(path) + 1)) for _, path in walked.met), session)
         return self._found(walked, session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:

@@ -93,6 +93,14 @@ def test_paths_in_both_formats(run: Run) -> None:
     assert {hop["end_label"] for path in data for hop in path["hops"]} == {"Pierre Curie"}
 
 
+def test_what_is_in_force_is_no_way_out(run: Run) -> None:
+    near = ("paths", "Richard Feynman", "Marie Curie", "-k", NOBEL, "--max-hops", "1")
+    both, forward = run(*near), run(*near, "--direction", "forward")
+    assert (both.exit_code, forward.exit_code) == (3, 3)
+    assert "hint: raise --max-hops\n" in both.stderr
+    assert "hint: raise --max-hops, or try --direction both\n" in forward.stderr
+
+
 def test_looking_around_imports_nothing_heavy(small: Path, tmp_path: Path) -> None:
     rq = tmp_path / "q.rq"
     rq.write_text("ASK { ?s ?p ?o }")
@@ -107,6 +115,14 @@ def test_looking_around_imports_nothing_heavy(small: Path, tmp_path: Path) -> No
             [sys.executable, "-c", code, *arguments, "-k", str(small)], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "set()", done.stdout
+
+
+def test_help_imports_nothing_of_an_answer() -> None:
+    code = "import sys, kgsparql.cli; print(*(name for name in sys.modules if name.startswith('kgsparql.')))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    assert "kgsparql.cli.ask" in imported
+    assert imported.isdisjoint(f"kgsparql.{name}" for name in ("answer", "query", "evidence", "paths"))
 
 
 def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
@@ -124,11 +140,14 @@ def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
     assert len(list(pyoxigraph.parse(turtle.encode(), format=pyoxigraph.RdfFormat.TURTLE))) == 3
 
 
-def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
+@pytest.mark.parametrize("option", ["--max-seconds", "--timeout"])
+def test_a_query_is_stopped_at_its_deadline(run: Run, option: str) -> None:
     began = time.monotonic()
     cross = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
-    done = run("query", cross, "-k", NOBEL, "--timeout", "1")
+    assert option in run("query", "--help").stdout
+    done = run("query", cross, "-k", NOBEL, option, "1")
     assert done.exit_code == 2
+    assert "--max-seconds" in done.stderr
     assert "E_TIMEOUT" in done.stderr
     assert time.monotonic() - began < 10
 

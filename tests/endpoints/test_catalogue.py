@@ -100,9 +100,6 @@ def test_the_proxy_keeps_what_it_saw(nobel_url: str) -> None:
     assert all(request.sent > 1000 and request.received > 100 and request.status == 200 for request in seen)
 
 
-# -- E01-E03: down, silent, slow ----------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for 127.0.0.1 that nobody signed, and its key."""
@@ -167,9 +164,6 @@ def test_E03_a_body_that_drips(nobel_url: str) -> None:
         error, times = failing(nobel_url, faults.drips(0.02), timeout_s=0.6)
     assert isinstance(error, EndpointTimeoutError)
     assert times == 1
-
-
-# -- E04-E08: no results, or not all of them ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["text/html; charset=utf-8", JSON])
@@ -278,8 +272,6 @@ def test_a_graph_is_none_the_worse_for_a_reply_that_was_wrong(
             assert graph.select(LABELS) == all_labels
 
 
-# -- E09: results that were cut -----------------------------------------------------------------------------------
-
 CUTS: dict[str, Callable[[Response], Response]] = {
     "206": lambda r: replace(r, status=206, reason="Partial Content"),
     "state": lambda r: r.with_headers(X_SQL_State="S1TAT"),
@@ -336,9 +328,6 @@ def test_E09_an_endpoint_that_gives_so_many_solutions_and_says_nothing(nobel_url
     assert "predicates of Marie Curie: at most 10 taken, there are more" in answer.notes
     assert all(cited.verified for item in answer.evidence for cited in item.triples)
     assert (answer.answers[0].term == whole.answers[0].term) is is_kept  # what it keeps is its own choice
-
-
-# -- E10-E16: statuses --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -457,9 +446,6 @@ def test_E16_what_would_fail_again_is_not_asked_again(nobel_url: str, line: str)
     error, times = failing(nobel_url, status(line, b"nothing to be done", "Retry-After: 1"))
     assert "nothing to be done" in error.message
     assert times == 1
-
-
-# -- E17-E21: redirects, sizes, forms -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect"])
@@ -594,9 +580,6 @@ def test_E21_a_url_that_is_too_long_is_posted(nobel_url: str, all_labels: Soluti
         long = Query("long", TEXT + " #" + "x" * 2000)
         EndpointGraph(proxy.url, profile=by_get).select(long)
         assert [request.method for request in proxy.of("xxxx")] == ["POST"]
-
-
-# -- E22-E25: a question, another service, a bad minute, a clock that jumps ---------------------------------------
 
 
 @pytest.mark.parametrize("retriever", ["think_on_graph", "path_ranking"])

@@ -6,11 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from kgsparql.asking import Asking
 from kgsparql.budget import Budget, Usage
+from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
-from kgsparql.graphs import EndpointGraph
+from kgsparql.exchanges import Exchanges
+from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.knowledge_base import KnowledgeBase
@@ -65,3 +68,31 @@ def test_a_link_that_is_cut_off_leaves_a_partial_answer_that_says_what_was_sent(
     assert answer.linked == ()
     assert answer.usage["queries"] == 1
     assert any("budget reached: 1 query" in note for note in answer.notes)
+
+
+def test_what_the_cache_knows_is_not_counted_as_sent(nobel_url: str, tmp_path: Path) -> None:
+    profile = replace(UNKNOWN, keep_s=3600.0, has_many_labels=True)
+    prepared, sent = [], []
+    with Proxy(nobel_url) as server:
+        for _ in range(2):
+            before = len(server.requests) + len(server.probes)
+            with Exchanges(tmp_path / "cache.sqlite") as exchanges:
+                graph = EndpointGraph(server.url, profile=profile, exchanges=exchanges)
+                usage = Usage(Budget())
+                KnowledgeBase(graph, embedder="none").session(QUESTION, Asking(), usage=usage)
+            prepared.append(usage.prepared)
+            sent.append(len(server.requests) + len(server.probes) - before)
+    assert prepared == sent
+    assert prepared[0] > prepared[1]
+
+
+def test_a_limit_on_queries_is_for_those_of_the_method(nobel_url: str) -> None:
+    with Proxy(nobel_url) as one, Proxy(nobel_url) as two:
+        knowledge = KnowledgeBase(FederatedGraph([EndpointGraph(one.url), EndpointGraph(two.url)]), embedder="none")
+        answer = knowledge.ask(QUESTION, budget=Budget(max_queries=1))
+        assert "budget reached: 1 query" in " ".join(answer.notes)
+        assert len(one.asked) > 1
+        assert len(one.asked) == len(two.asked)
+    told = CliRunner().invoke(app, ["ask", "--help"], env={"COLUMNS": "200"}).stdout
+    (line,) = [line for line in told.splitlines() if "--max-queries" in line]
+    assert "of the method" in line

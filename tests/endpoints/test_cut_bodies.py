@@ -49,9 +49,6 @@ def refused_at_every_byte(reader: Reader, body: bytes, kind: str | None) -> None
         assert isinstance(error, EndpointReplyError | EndpointError), (len(cut), error)
 
 
-# -- Replies of a real engine -------------------------------------------------------------------------------------
-
-
 def replied(url: str, query: str, accept: str) -> tuple[bytes, str]:
     """What the engine says, and what it calls that."""
     where = urlsplit(url)
@@ -114,8 +111,6 @@ def test_E06_a_packed_reply_cut_on_its_way_is_refused_or_whole(nobel_url: str, a
                 assert graph.select(query) == whole
         assert refusals >= size // 7 - 2
 
-
-# -- Replies with any terms ---------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12) | st.sampled_from(
     ['}]}}', '"', "\\", '{"head":{"vars":[]},"results":{"bindings":[]}}', "</sparql>", "<boolean>true</boolean>", "\n"]

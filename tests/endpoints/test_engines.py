@@ -65,9 +65,6 @@ def on_rdflib() -> Iterator[Open]:
         yield graph
 
 
-# -- Queries ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "case"), BY_GRAPH)
 def test_solutions_on_virtuoso(on_virtuoso: Open, name: str, case: dict[str, Any]) -> None:
     if (name, case["name"]) in NOT_ON_VIRTUOSO:
@@ -107,9 +104,6 @@ def test_E12_virtuoso_with_a_cap_of_its_own_says_where_it_stopped(tmp_path: Path
             result = run_on_endpoint(capped, check(f"{asked} WHERE {{ ?s ?p ?o }}"))
             assert (result.rows, result.reason) == (51, "the endpoint stopped at 51 triples")
         assert run_on_endpoint(capped, check("CONSTRUCT WHERE { ?s ?p ?o } LIMIT 40")).complete
-
-
-# -- Answers ------------------------------------------------------------------------------------------------------
 
 
 def check_same(embedded: KnowledgeBase, remote: KnowledgeBase, method: str, questions: list[str]) -> None:

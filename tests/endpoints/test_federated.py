@@ -25,7 +25,7 @@ from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
-from tests.endpoints.proxy import Proxy
+from tests.endpoints.proxy import Proxy, first, resets
 from tests.endpoints.servers import free_port, oxigraph_serve, rdflib_endpoint, store_of, virtuoso
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
@@ -114,7 +114,9 @@ def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served
             catalogue.url: EndpointProfile(has_union=True, is_public=True, external_ids=True),
         }
         members = [EndpointGraph(url, profile=profile) for url, profile in profiles.items()]
-        assert KnowledgeBase(FederatedGraph([own, *members]), embedder="none").noise.terms == {noise, IRI(viaf)}
+        prop = "http://www.wikidata.org/prop/"
+        of_viaf = {IRI(f"{prop}{kind}P214") for kind in ("direct/", "", "statement/", "qualifier/")}
+        assert KnowledgeBase(FederatedGraph([own, *members]), embedder="none").noise.terms == {noise, *of_viaf}
         assert [len(proxy.of("ExternalId")) for proxy in (public, private, catalogue)] == [0, 1, 1]
 
 
@@ -215,17 +217,55 @@ def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], se
     assert "one graph" in refused.stderr
 
 
-def test_E01_where_nothing_is_found_the_graph_that_is_not_there_is_what_is_said(halves: tuple[Path, Path]) -> None:
+def test_E01_where_nothing_is_found_it_is_said_as_without_the_graph_that_is_not_there() -> None:
     url = f"http://127.0.0.1:{free_port()}/query"
-    named = ["-k", str(halves[0]), "-k", url, "--no-model", "--embedder", "none"]
+    asked = ["ask", WRITTEN, "-k", str(LIBRARY), "--no-model", "--embedder", "none"]
     run = CliRunner()
-    done = run.invoke(app, ["ask", "Where was Frank Wilczek born?", *named])
-    assert (done.exit_code, done.stdout) == (5, "")
-    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert error.startswith(f"error: {url}: no connection: Connection refused; in the other graphs nothing was found")
-    assert "did you mean" not in done.stderr
-    (names,) = [line for line in done.stderr.splitlines() if "names that only it knows" in line]
-    assert names == f"{url}: no connection: Connection refused; names that only it knows are not found"
+    alone, done = run.invoke(app, asked), run.invoke(app, [*asked, "-k", url])
+    assert (alone.exit_code, done.exit_code) == (3, 5)
+    why = f"{url}: no connection: Connection refused"
+    said = [f"      {why}; what it holds may be missing"]
+    assert done.stdout.splitlines()[:-2] == [*alone.stdout.splitlines()[:-2], *said]
+    assert "not found in the graph: 'Marie Curie'" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("partial · ")
+    assert done.stderr.splitlines()[0] == f"error: {why} [E_ENDPOINT_DOWN]"
+    assert done.stderr.count(url) == 1
+    assert run.invoke(app, [*asked, "-k", url, "-f", "json", "-q"]).exit_code == 5
+
+
+@pytest.mark.parametrize("after", [0, 14, 20])
+def test_E22_an_answer_is_partial_wherever_a_graph_fails(wikibase: str, after: int) -> None:
+    asked = ["ask", "Which notebooks were written by Marie Curie?", "-k", str(LIBRARY), "--fresh", "-q"]
+    with Proxy(wikibase, lambda request: resets() if request.number >= after else None) as proxy:
+        done = CliRunner().invoke(app, [*asked, "-k", proxy.url, "--no-model", "--embedder", "none", "-f", "json"])
+        assert len(proxy.requests) > after
+    answer = json.loads(done.stdout)
+    assert (answer["status"], done.exit_code) == ("partial", 5)
+    assert answer["error"]["code"] == "E_ENDPOINT_DOWN"
+    assert len([note for note in answer["notes"] if proxy.url in note and "looking for" not in note]) == 1
+    assert bool(answer["answers"]) is (after > 0)
+
+
+def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wikibase: str) -> None:
+    with Proxy(wikibase) as proxy:
+        graph = FederatedGraph([open_graph(LIBRARY), EndpointGraph(proxy.url)])
+        knowledge = KnowledgeBase(graph, embedder="none")
+        knowledge.session(WRITTEN, kgsparql.Asking())
+        proxy.plan = first(
+            then=resets(), only="{ (<http://www.wikidata.org/entity/Q7186> <http://www.wikidata.org/prop"
+        )
+        answer = knowledge.ask(WRITTEN)
+    (same,) = [item for item in answer.evidence if "76353174" in item.text]
+    own, other = same.triples
+    assert (own.verified, [source.graph for source in own.sources]) == (None, [proxy.url])
+    assert (other.verified, [source.graph for source in other.sources]) == (True, [str(LIBRARY)])
+    assert {query.source for query in same.queries} == {str(LIBRARY), proxy.url}
+    notes = [note for note in answer.notes if "looked up again" in note or proxy.url in note]
+    lost = len({c.triple for item in answer.evidence for c in item.triples if not c.verified})
+    assert notes == [
+        f"{lost} cited triple{'s' * (lost > 1)} could not be looked up again",
+        f"{proxy.url}: no reply: Connection reset by peer; what it holds may be missing",
+    ]
 
 
 def test_evidence_says_its_graph_wherever_several_are_named(halves: tuple[Path, Path], served: str) -> None:

@@ -89,9 +89,6 @@ def virtuoso_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.fill(NOBEL, text_index=True)
 
 
-# -- Exact labels -------------------------------------------------------------------------------------------------
-
-
 def test_a_name_is_found_in_few_queries_however_it_is_written(nobel_url: str) -> None:
     for asked in ("Where was Marie Curie born?", "where was marie curie born?", "WHERE WAS MARIE CURIE BORN"):
         graph = Counting(EndpointGraph(nobel_url))
@@ -206,8 +203,6 @@ def test_exact_labels_link_real_questions_nearly_as_well_as_all_labels(tmp_path:
     assert exact[1] <= every[1] + 10
 
 
-# -- Label predicates of an endpoint's own ------------------------------------------------------------------------
-
 OWN = f"""
 <http://e.org/Q1> <http://e.org/caption> "Ada Lovelace" ; <http://e.org/d1> <http://e.org/Q2> .
 <http://e.org/Q2> <http://e.org/caption> "London" ; <{LABEL}> "LND" .
@@ -272,9 +267,6 @@ def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
         kept = KeptLabels(tmp_path / "kept.sqlite")
         assert read_slice(EndpointGraph(url, profile=profile), [IRI("http://e.org/Person")], kept, limit=10) == 1
     assert [row.text for row in kept.paged()] == ["Ada Lovelace"]
-
-
-# -- Text search --------------------------------------------------------------------------------------------------
 
 
 def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:
@@ -384,9 +376,6 @@ def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: 
     assert ["direct/P31>" in query for query in asked if "STR(?entity) >" in query] == [True, False]
 
 
-# -- When ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,8 +395,6 @@ def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monke
     assert KnowledgeBase(graph, embedder="none").index.is_partial  # type: ignore[arg-type]
     assert [query.name for query in graph.asked] == []
 
-
-# -- Slices -------------------------------------------------------------------------------------------------------
 
 SCIENTIST = IRI(ONTOLOGY + "Scientist")
 
@@ -541,9 +528,6 @@ def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
 def test_files_have_no_slices() -> None:
     with pytest.raises(InputError, match="not an endpoint"):
         kgsparql.open(NOBEL, embedder="none").build_slice([ONTOLOGY + "Scientist"], limit=5)
-
-
-# -- Labels of earlier answers ------------------------------------------------------------------------------------
 
 
 def test_labels_of_answers_are_known_to_the_next_process_and_not_to_this_one(nobel_url: str, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyoxigraph
 import pytest
 
 from kgsparql.errors import EndpointError
@@ -15,9 +21,10 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.tables import MANIFEST
+from kgsparql.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.endpoints.faults import reply
+from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 
@@ -75,17 +82,18 @@ def test_E01_names_of_an_endpoint_that_is_down_are_those_that_were_kept(
     both = ("-k", place.url, "-k", beside, "--embedder", "none")
     before = run("ask", QUESTION, *both, "--no-model")
     assert before.exit_code != 0 or "Sugar in the Raw" not in before.stdout
-    assert "names that only it knows are not found" in before.stderr
+    assert f"{place.url}: no connection" in before.stdout + before.stderr
     with place.up():
         assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
     asked = run("ask", QUESTION, *both, "--no-model")
-    assert asked.exit_code == 0, asked.stderr
+    assert asked.exit_code == 5, asked.stderr
+    assert "partial · " in asked.stdout
     assert "'Zora Hurston' → Zora Hurston <http://e.org/Q1>" in asked.stdout
     assert "Sugar in the Raw" in asked.stdout
-    told = [line for line in asked.stderr.splitlines() if "it could not be asked" in line]
+    told = [line.strip() for line in asked.stdout.splitlines() if "it could not be asked" in line]
     assert len(told) == 1
     assert told[0].startswith(f"names of {place.url} are those of 20")
-    assert "names that only it knows" not in asked.stderr
+    assert "names that only it knows" not in asked.output
     found = run("find", "Zora", *both)
     assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
 
@@ -110,7 +118,13 @@ def test_several_endpoints_that_are_all_down_are_an_error(run: Run, place: Place
 
 
 def test_of_several_indexes_that_are_kept_the_last_counts(run: Run, place: Place, beside: Path, tmp_path: Path) -> None:
-    for name, text in (("newer", '{"version": 99}'), ("broken", "{"), ("other", '{"version": 1}')):
+    others = {
+        "newer": '{"version": 99}',
+        "broken": "{",
+        "other": '{"version": 1}',
+        "no recipe": json.dumps({"version": 1, "account": EndpointGraph(place.url).account}),
+    }
+    for name, text in others.items():
         manifest = tmp_path / "cache" / "labels" / name / MANIFEST
         manifest.parent.mkdir(parents=True)
         manifest.write_text(text, encoding="utf-8")
@@ -133,7 +147,8 @@ def test_a_slice_stands_in_for_an_endpoint_that_is_down(place: Place, beside: Pa
     answer = KnowledgeBase(graph, embedder="none", note=notes.append).ask(QUESTION)
     assert [link.term.value for link in answer.linked] == ["http://e.org/Q1"]
     assert [found.label for found in answer.answers] == ["Sugar in the Raw"]
-    assert f"names of {place.url} are those of 1 of <http://e.org/C1>: it could not be asked" in notes
+    assert f"names of {place.url} are those of 1 of <http://e.org/C1>: it could not be asked" in answer.notes
+    assert (answer.status, notes) == ("partial", [])
 
 
 def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back(place: Place, beside: Path) -> None:
@@ -166,9 +181,82 @@ def test_a_recording_made_with_kept_names_is_replayed_without_the_cache(
         assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
     command = ("ask", QUESTION, "-k", place.url, "-k", beside, "--embedder", "none", "--no-model", "-f", "json")
     recorded = run(*command, "--record", tmp_path / "snapshot")
-    assert recorded.exit_code == 0, recorded.stderr
+    assert recorded.exit_code == 5, recorded.stderr
     assert '"http://e.org/Q1"' in recorded.stdout or "<http://e.org/Q1>" in recorded.stdout
     shutil.rmtree(tmp_path / "cache")
     replayed = run(*command, "--replay", tmp_path / "snapshot")
-    assert (replayed.exit_code, replayed.stdout) == (0, recorded.stdout), replayed.stderr
-    assert "are those of" in replayed.stderr
+    assert (replayed.exit_code, replayed.stdout) == (5, recorded.stdout), replayed.stderr
+    assert "are those of" in replayed.stdout
+
+
+@pytest.mark.parametrize("read", [None, 7, "", "\x1b[31mred"])
+def test_a_manifest_that_does_not_say_when_it_was_made(
+    read: object, run: Run, place: Place, beside: Path, tmp_path: Path
+) -> None:
+    with place.up():
+        assert run("find", "Zora", "-k", place.url, "--embedder", "none").exit_code == 0
+    (file,) = (tmp_path / "cache" / "labels").glob(f"*/{MANIFEST}")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"read": read}))
+    found = run("find", "Zora", "-k", place.url, "-k", beside, "--embedder", "none")
+    assert (found.exit_code, "Zora Hurston" in found.stdout) == (0, True), found.stderr
+    assert "\x1b" not in found.stderr
+    assert "could not be asked" in found.stderr
+
+
+def test_names_that_need_a_password_are_for_nobody_else(beside: Path) -> None:
+    store = pyoxigraph.Store()
+    store.load(NAMES.encode(), pyoxigraph.RdfFormat.TURTLE)
+    right = b64encode(b"me:secret-word").decode()
+    is_up = True
+
+    def behave(sock: socket.socket, request: Request) -> None:
+        if not is_up:
+            sock.sendall(reply(b"down", status="500 Internal Server Error", type="text/plain"))
+        elif request.headers.get("authorization") != f"Basic {right}":
+            sock.sendall(reply(b"no", status="401 Unauthorized", type="text/plain"))
+        else:
+            found = store.query(request.query)
+            sock.sendall(reply(found.serialize(format=pyoxigraph.QueryResultsFormat.JSON) or b""))
+
+    def found(who: str, notes: list[str], **options: Any) -> list[str]:
+        profile = EndpointProfile(has_union=True, **options)
+        graph = EndpointGraph(server.url.replace("//", f"//{who}"), profile=profile)
+        knowledge = KnowledgeBase(FederatedGraph([graph, open_graph(str(beside))]), embedder="none", note=notes.append)
+        return [entity.label for entity in knowledge.find("Zora")]
+
+    with FaultServer(behave) as server:
+        mine, many = (
+            server.url.replace("//", "//me:secret-word@"),
+            EndpointProfile(has_union=True, has_many_labels=True),
+        )
+        assert KnowledgeBase(EndpointGraph(mine), embedder="none").find("Zora")
+        KnowledgeBase(EndpointGraph(mine, profile=many), embedder="none").build_slice(["http://e.org/C1"], limit=5)
+        for who in ("", "me:wrong-word@"):
+            notes: list[str] = []
+            assert found(who, notes) == []
+            assert "access refused (401)" in notes[0]
+        is_up = False
+        for options in ({}, {"has_many_labels": True}):
+            assert found("", notes := [], **options) == []
+            assert found("you:secret-word@", [], **options) == []
+        assert found("me:secret-word@", notes := []) == ["Zora Hurston"]
+        assert [note for note in notes if "could not be asked" in note]
+
+
+def test_a_slice_of_other_label_predicates_is_another(place: Place) -> None:
+    by_label = EndpointProfile(has_union=True, has_many_labels=True)
+    by_caption = replace(by_label, label_predicates=(IRI("http://e.org/caption"),))
+    with place.up(NAMES + '<http://e.org/Q1> <http://e.org/caption> "Miss Hurston of Eatonville" .') as url:
+        first, other = (
+            KnowledgeBase(EndpointGraph(url, profile=profile), embedder="none") for profile in (by_label, by_caption)
+        )
+        built = first.build_slice(["http://e.org/C1"], limit=5)
+        assert built.rows == 1
+        assert other.index.rows == 0, "nothing was read by those predicates"
+        other.build_slice(["http://e.org/C1"], limit=5)
+        again = KnowledgeBase(EndpointGraph(url, profile=by_caption), embedder="none")
+        assert [entity.label for entity in again.find("Eatonville")] == ["Miss Hurston of Eatonville"]
+        assert again.index.directory is not None
+        assert again.index.directory != built.directory
+        manifest = json.loads((again.index.directory / MANIFEST).read_text())
+        assert "http://e.org/caption" in manifest["recipe"]

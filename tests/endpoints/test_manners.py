@@ -44,9 +44,6 @@ def rows(number: int, *, iri: Callable[[int], str] = "http://e.org/{}".format) -
     return f'{{"head":{{"vars":["s"]}},"results":{{"bindings":[{found}]}}}}'.encode()
 
 
-# -- The method ---------------------------------------------------------------------------------------------------
-
-
 def test_a_query_goes_by_get_where_the_profile_says_so_beside_what_the_url_has() -> None:
     with FaultServer(results()) as server:
         EndpointGraph(server.url + "?infer=1", profile=EndpointProfile(post=False, has_union=True)).select(ALL)
@@ -140,9 +137,6 @@ def test_E11_one_server_however_its_name_is_written(host: str) -> None:
         assert len(server.requests) == 1
 
 
-# -- Who asks, and whom -------------------------------------------------------------------------------------------
-
-
 def test_every_request_says_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
     with FaultServer(results()) as server:
@@ -195,9 +189,6 @@ def test_E17_only_the_host_that_the_user_named_is_looked_up(monkeypatch: pytest.
     assert set(asked) == {"127.0.0.1"}
 
 
-# -- How long -----------------------------------------------------------------------------------------------------
-
-
 def test_waiting_counts_as_the_time_of_the_question_and_the_error_says_so() -> None:
     profile = EndpointProfile(concurrency=1, has_union=True)
     with FaultServer(faults.hang) as server:
@@ -233,9 +224,6 @@ def test_E11_graphs_of_the_same_endpoint_wait_for_each_other() -> None:
             with pytest.raises(RateLimitError, match=r"429|left alone"):
                 EndpointGraph(server.url, profile=EndpointProfile(is_public=True, has_union=True)).select(ALL)
         assert len(server.requests) == 1
-
-
-# -- How much -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -302,9 +290,6 @@ def test_more_solutions_than_anybody_reads_are_refused(monkeypatch: pytest.Monke
     with FaultServer(results(rows(101))) as server, pytest.raises(EndpointReplyError, match="100 solutions") as caught:
         EndpointGraph(server.url).select(ALL)
     assert caught.value.code == "E_LIMIT"
-
-
-# -- Results that are not quite right -----------------------------------------------------------------------------
 
 
 def test_E20_a_bad_term_among_a_thousand_solutions_costs_its_solution() -> None:
@@ -386,9 +371,6 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
                 SparqlRequest("http://e.org/", "q", "", 10.0),
             )
         assert caught.value.message == "cut"
-
-
-# -- Paths --------------------------------------------------------------------------------------------------------
 
 
 def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:

@@ -83,9 +83,6 @@ def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile
     return EndpointGraph(simulator.url, profile=simulator.profile(**profile), timeout_s=timeout_s)
 
 
-# -- The service notices ------------------------------------------------------------------------------------------
-
-
 def test_the_simulator_answers_only_those_who_say_how_to_reach_them(nobel_url: str) -> None:
     with WikidataSimulator(nobel_url) as simulator:
         assert "set a user-agent" in rude(simulator, None)[2]
@@ -126,9 +123,6 @@ def test_the_simulator_counts_errors_and_requests_at_once(nobel_url: str) -> Non
         statuses = [rude(simulator, query="SELECT")[0] for _ in range(62)]
     assert statuses.count(400) in {60, 61}
     assert statuses[-1] == 429
-
-
-# -- The client behaves -------------------------------------------------------------------------------------------
 
 
 def test_nobody_asks_without_a_contact(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,9 +301,6 @@ def test_an_endpoint_of_which_nothing_is_known_is_waited_for_too(nobel_url: str)
     assert answer.status == "answered"
     assert simulator.throttled > 0
     assert {simulator.figures[name] for name in IMPOLITE} == {0}
-
-
-# -- A run --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

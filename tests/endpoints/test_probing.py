@@ -60,9 +60,6 @@ def turtle(body: bytes, *headers: str, status: str = "200 OK") -> faults.Behavio
     return results(body, type="text/turtle", headers=headers, status=status)
 
 
-# -- Real engines -------------------------------------------------------------------------------------------------
-
-
 def test_oxigraph_says_what_it_is(people_url: str) -> None:
     graph = EndpointGraph(people_url)
     assert (graph.profile, graph.probe.found) == (UNKNOWN, None), "nothing is sent before the first query"
@@ -90,9 +87,6 @@ def test_virtuoso_says_what_it_is(tmp_path: Path) -> None:
     assert found.engine == "Virtuoso"
     assert found.version.startswith("07.20.")
     assert (graph.profile.has_union, graph.profile.max_solutions) == (True, 10_000)
-
-
-# -- What is sent, and how often ----------------------------------------------------------------------------------
 
 
 def test_one_request_for_all_queries_questions_and_threads() -> None:
@@ -141,9 +135,6 @@ def test_credentials_go_where_the_queries_go() -> None:
     assert probe.headers["authorization"].startswith("Basic ")
 
 
-# -- What is read of it -------------------------------------------------------------------------------------------
-
-
 def test_a_description_is_read() -> None:
     with FaultServer(results(), describe=turtle(DESCRIPTION, "Server: nginx/1.2")) as server:
         graph = EndpointGraph(server.url)
@@ -170,9 +161,6 @@ def test_an_engine_gives_itself_away(headers: tuple[str, ...], body: bytes, engi
         found = found_out(EndpointGraph(server.url))
     assert (found.engine, found.version) == (engine, version)
     assert "\x1b" not in found.server
-
-
-# -- Faults: nothing that goes wrong here is the question's ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -251,9 +239,6 @@ def test_a_stop_is_heard_while_it_is_looked_for() -> None:
     assert server.requests == []
 
 
-# -- What is kept -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
     """A server that is reached as a proxy, so that the endpoint is not on this machine."""
@@ -324,9 +309,6 @@ def test_a_place_that_cannot_be_written_is_done_without(
 def test_nothing_is_kept_of_a_server_on_this_machine(people_url: str, cache: Path) -> None:
     found_out(EndpointGraph(people_url))
     assert not cache.exists()
-
-
-# -- What is said of it -------------------------------------------------------------------------------------------
 
 
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:

@@ -271,7 +271,9 @@ def test_U12_nor_in_a_redirect_or_in_the_name_of_a_wrong_url() -> None:
         assert CANARY not in shown, url
 
 
-@pytest.mark.parametrize("name", ["apikey", "api_key", "access-token", "X-Amz-Signature", "Auth", "pass%77ord"])
+@pytest.mark.parametrize(
+    "name", ["apikey", "api_key", "access-token", "X-Amz-Signature", "Auth", "pass%77ord", "k3y", "client"]
+)
 def test_U12_a_key_in_the_query_is_sent_and_not_shown(name: str) -> None:
     said: list[str] = []
     with FaultServer(answering(shown=False), looking=True) as server:
@@ -428,3 +430,9 @@ def test_a_fingerprint_follows_the_url_and_the_number_of_triples() -> None:
         assert EndpointGraph(none.url).fingerprint == EndpointGraph(none.url).fingerprint
         three._behaviour = counting(4)
         assert first != EndpointGraph(three.url).fingerprint
+
+
+def test_what_can_be_no_key_stays_in_the_name_of_an_endpoint() -> None:
+    told = "infer=true&repository=wikidata&page=17&default-graph-uri=urn:graph:4711&context=http://e.org/graph1"
+    graph = EndpointGraph(f"http://127.0.0.1:9/sparql?{told}&who=4711-0815-abc")
+    assert graph.name == f"http://127.0.0.1:9/sparql?{told}"

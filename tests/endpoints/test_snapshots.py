@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, reply, results
-from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.endpoints.servers import free_port, oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
 
@@ -125,10 +126,10 @@ def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: P
     assert done.stdout == b""
     said = done.stderr.decode()
     assert "E_REPLAY" in said
-    assert f"not recorded in {snapshot}: query " in said
+    assert f"not recorded in {snapshot}: a query that this run needs, to " in said
     assert url in said
-    assert f"--record {snapshot}" in said
-    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --embedder none -q;" in said
+    assert f"--record {snapshot} in place of --replay {snapshot}" in said
+    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --embedder none -q --replay {snapshot};" in said
     none = run("ask", FEYNMAN, *asked, "--replay", tmp_path / "nothing here")
     assert (none.exit_code, "no snapshot" in none.stderr) == (2, True)
     both = run("ask", FEYNMAN, *asked, "--replay", snapshot, "--record", snapshot)
@@ -159,10 +160,26 @@ def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
     said = done.stderr.decode()
     assert (
         f"recorded there: kgsparql ask '{FEYNMAN}' --qualifiers --lang de,en --direction forward -O max_hops=2 "
-        f"--max-queries 99 -e 'Richard Feynman' --embedder none -k {url};"
+        f"--max-queries 99 -e 'Richard Feynman' --embedder none -k {url} --replay {snapshot};"
     ) in said
     kept = (snapshot / "manifest.json").read_text() + said
     assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))
+
+
+@pytest.mark.parametrize("form", ["--kg={}", "-k{}", "-k {}"])
+def test_U12_a_password_is_kept_in_no_manifest_however_it_was_typed(
+    form: str, run: Run, tmp_path: Path, cache: Path
+) -> None:
+    snapshot, password = tmp_path / "snapshot", "p'a\"ssword1"
+    address = f"http://127.0.0.1:{free_port()}/sparql"
+    secret = address.replace("http://", f"http://me:{password}@")
+    first = run("ask", FEYNMAN, *form.format(secret).split(" "), "--embedder=none", "-fjson", "--record", snapshot)
+    assert first.exit_code == 5
+    again = run("ask", "Who else?", "-k", secret, "--embedder", "none", "--replay", snapshot)
+    manifest = json.loads((snapshot / "manifest.json").read_text())
+    assert "ssword1" not in (snapshot / "manifest.json").read_text() + first.stderr + again.stderr
+    words = ["ask", FEYNMAN, *form.format(address).split(" "), "--embedder=none", "-fjson"]
+    assert shlex.split(manifest["runs"][0]["typed"]) == words
 
 
 def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
@@ -346,6 +363,7 @@ def test_of_a_query_to_a_local_graph_the_hash_of_that_is_recorded(
     assert len(json.loads(recorded.stdout)["results"]["bindings"]) == 5
     (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]
     assert [bool(own) for own in run_there["graphs"].values()] == [True]
+    assert f"nothing was asked of an endpoint: {snapshot} keeps only which graph it was" in recorded.stderr
     replayed = offline(*asked, "--replay", snapshot, cache=cache)
     assert (replayed.returncode, replayed.stdout) == (0, recorded.stdout_bytes), replayed.stderr
     other = tmp_path / "other.ttl"

@@ -1,26 +1,20 @@
-"""What a reply left out is asked for again, in parts; and literals are found however an engine writes them."""
+"""What a reply left out is asked for again, in parts."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyoxigraph
 import pytest
 
-from kgsparql import walk_queries
 from kgsparql.exploration.asking import ask_all, selected
 from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.protocol.bodies import respelt
-from kgsparql.paths import Constraint, PropertyPath, Step
 from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term
+from kgsparql.terms import IRI, Term
 
 E = "http://example.org/"
-XSD = "http://www.w3.org/2001/XMLSchema#"
 GraphOf = Callable[..., OxigraphGraph]
 OUT = Query("out", "SELECT ?s ?o { VALUES ?s { UNDEF } ?s <http://example.org/p> ?o } LIMIT 1000")
 
@@ -75,9 +69,6 @@ def arms_of(names: Sequence[str]) -> list[Query]:
     return [OUT.bind(s=[ex(name)]) for name in names]
 
 
-# -- A variable that is unbound in a union --------------------------------------------------------------------------
-
-
 def test_a_union_whose_solutions_are_whole_is_asked_once(star: OxigraphGraph) -> None:
     graph = Flawed(star)
     union = Query.union(arms_of(["e0", "e1", "e2"]))
@@ -121,9 +112,6 @@ def test_a_query_that_is_no_union_is_not_asked_twice(star: OxigraphGraph) -> Non
     assert (len(found), len(graph.asked)) == (2, 1)
 
 
-# -- A result that was cut ------------------------------------------------------------------------------------------
-
-
 def asked_all(graph: Flawed, names: Sequence[str], *, bound: int = 10) -> tuple[list[Solution], dict[Term, int]]:
     found = ask_all(
         graph, lambda keys, most: OUT.bind(s=keys).limit(most + 1), [ex(name) for name in names],
@@ -164,68 +152,3 @@ def test_keys_of_which_nothing_comes_are_over_and_not_asked_for_ever(star: Oxigr
     assert found == []
     assert over == dict.fromkeys(map(ex, ENTITIES), 0)
     assert len(graph.asked) <= 2 * len(ENTITIES)
-
-
-# -- Literals that an engine writes otherwise -----------------------------------------------------------------------
-
-
-YEARS = ':a :year "1911"^^xsd:int . :b :year "1911" . :c :year "1911"@en . :d :year "1912"^^xsd:int .'
-
-
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        (Literal("1911", datatype=IRI(XSD + "integer")), {"a", "b", "c"}),
-        (Literal("1911", datatype=IRI(XSD + "short")), {"a", "b", "c"}),
-        (Literal("1911"), {"b"}),
-        (Literal("1911", language="en"), {"c"}),
-        (Literal("1913", datatype=IRI(XSD + "int")), set()),
-    ],
-)
-def test_numbers_are_found_whatever_their_datatype_and_texts_as_they_are(
-    graph_of: GraphOf, asked: Literal, found: set[str]
-) -> None:
-    """Virtuoso returns an ``xsd:int`` as ``xsd:integer``, and would not find that; the text of both is the same."""
-    graph = graph_of(YEARS)
-    path = PropertyPath.of(E + "year")
-    ways = graph.select(walk_queries.walk_triples(path, [ex(name) for name in "abcd"], [asked], limit=9))
-    assert {way["n0"] for way in ways} == {ex(name) for name in found}
-    constraint = Constraint(0, Step(ex("year")), (asked,))
-    starts = walk_queries.walk(PropertyPath(()), [ex(name) for name in "abcd"], limit=9, constraints=[constraint])
-    assert {way["n0"] for way in graph.select(starts)} == {ex(name) for name in found}
-
-
-def test_virtuosos_blank_nodes_and_truth_values_are_read_as_the_specifications_write_them() -> None:
-    says = 'he said "bnode","value":"nodeID://b1" and <bnode>nodeID://b1</bnode>'
-    body = {
-        "head": {"vars": ["b", "t", "f", "n", "l"]},
-        "results": {"bindings": [{
-            "b": {"type": "bnode", "value": "nodeID://b10052"},
-            "t": {"type": "literal", "datatype": XSD + "boolean", "value": "1"},
-            "f": {"type": "literal", "datatype": XSD + "boolean", "value": "0"},
-            "n": {"type": "literal", "datatype": XSD + "integer", "value": "1"},
-            "l": {"type": "literal", "value": says},
-        }]},
-    }  # fmt: skip
-    (solution,) = list(_parsed(respelt(json.dumps(body).encode()), pyoxigraph.QueryResultsFormat.JSON))
-    assert [solution[name].value for name in "btfn"] == ["b10052", "true", "false", "1"]
-    assert solution["l"].value == says
-
-
-def test_virtuosos_blank_nodes_and_truth_values_in_xml() -> None:
-    body = f"""<?xml version="1.0"?>
-        <sparql xmlns="http://www.w3.org/2005/sparql-results#">
-        <head><variable name="b"/><variable name="t"/><variable name="n"/><variable name="l"/></head>
-        <results><result>
-        <binding name="b"><bnode>nodeID://b10052</bnode></binding>
-        <binding name="t"><literal datatype="{XSD}boolean">1</literal></binding>
-        <binding name="n"><literal datatype="{XSD}integer">1</literal></binding>
-        <binding name="l"><literal>"bnode","value":"nodeID://b1" &lt;bnode&gt;nodeID://b1</literal></binding>
-        </result></results></sparql>"""
-    (solution,) = list(_parsed(respelt(body.encode()), pyoxigraph.QueryResultsFormat.XML))
-    assert [solution[name].value for name in "btn"] == ["b10052", "true", "1"]
-    assert solution["l"].value == '"bnode","value":"nodeID://b1" <bnode>nodeID://b1'
-
-
-def _parsed(body: bytes, form: pyoxigraph.QueryResultsFormat) -> Any:
-    return pyoxigraph.parse_query_results(body, format=form)

@@ -143,9 +143,6 @@ def test_smaller_parts_of_a_hub_are_not_asked_for_without_end(graph_of: GraphOf)
     assert 4 < len(graph.asked) < 20
 
 
-# -- Verification -------------------------------------------------------------------------------------------------
-
-
 def evidence_of(*triples: Triple) -> Evidence:
     return Evidence(
         EvidenceItem(marker=f"P{i}", kind="path", triples=(CitedTriple(triple),), text="x", query=Query("q", "ASK {}"))
@@ -207,9 +204,6 @@ def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphG
         assert answer.status == "partial"
         assert isinstance(answer.error, EndpointError)
     assert kept
-
-
-# -- Answers ------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_says_once_what_its_graph_cut(star: OxigraphGraph) -> None:

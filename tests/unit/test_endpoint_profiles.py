@@ -56,9 +56,6 @@ def read(text: str, tmp_path: Path) -> tuple[EndpointProfile, ...]:
     return read_profiles([ProfileFile(str(path), path)])
 
 
-# -- What is shipped ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("alias", "url", "engine"),
     [
@@ -244,9 +241,6 @@ def test_every_property_is_in_the_vocabulary_and_fills_a_field() -> None:
     assert filled | {"urls", "engine", "statuses"} == {field.name for field in fields(EndpointProfile)}
 
 
-# -- Names of endpoints and names of files ------------------------------------------------------------------------
-
-
 def test_a_path_is_never_an_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert names_endpoint("Wikidata")
@@ -291,9 +285,6 @@ def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "1"]
-
-
-# -- Profiles of users --------------------------------------------------------------------------------------------
 
 
 def test_a_profile_of_a_user_opens_by_its_alias(file: Path) -> None:
@@ -381,8 +372,6 @@ def test_a_list_keeps_its_order_and_sets_add_up(tmp_path: Path) -> None:
     assert {p.value for p in service.noise} == {"a:a", "a:b"}
     assert (service.name, service.chunk_size) == ("http://e.org/sparql", UNKNOWN.chunk_size)
 
-
-# -- What is wrong with a file ------------------------------------------------------------------------------------
 
 HEAD = PREFIXES + "\n<#a> a kgs:EndpointProfile ;\n  sd:endpoint <http://e.org/sparql> ;\n"
 

@@ -206,6 +206,15 @@ def test_what_lies_behind_blank_nodes_is_shown_without_them() -> None:
     assert {a.label for a in found.candidates} >= {"Acme", "pilot"}
 
 
+def test_the_place_of_a_cut_has_arrows() -> None:
+    made = "".join(f':o{i:03} :writtenBy :a ; rdfs:label "o{i:03}" . ' for i in range(70))
+    found = knowledge(':a rdfs:label "Ann Lee" . :writtenBy rdfs:label "written by" . ' + made).retrieve(
+        "What about Ann Lee?", retriever="entity"
+    )
+    (cut,) = {str(cut) for item in found.evidence for cut in item.cuts}
+    assert cut == "ends of Ann Lee ←written by—: at most 50 of 70 taken"
+
+
 def test_members_of_a_class_that_is_named_are_its_neighbours() -> None:
     kb = knowledge(":Dog a rdfs:Class ; rdfs:label 'dog' . :rex a :Dog ; rdfs:label 'Rex' . :tim a :Dog .")
     found = kb.retrieve("Which dog is there?", retriever="entity")

@@ -265,6 +265,7 @@ def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: Exchanges) -> No
     with pytest.raises(DiskFullError) as caught:
         kept.put("model", {"large": 1}, {"text": "x" * 200_000})
     assert caught.value.code == "E_DISK_FULL"
+    assert caught.value.hint.endswith("kgsparql cache --clear all"), "one kind is not cleared without room"
     assert kept.get("model", REQUEST) == REPLY
     assert kept.get("model", {"large": 1}) is None
 

@@ -106,7 +106,7 @@ def test_the_queries_of_several_graphs_are_shown(parts: KnowledgeBase) -> None:
     assert f"({', '.join(item.graphs)})" in render(answer, "text")
     assert f"<summary>SPARQL of {item.queries[0].source}</summary>" in render(answer, "md")
     data = next(one for one in json.loads(render(answer, "json"))["evidence"] if one["marker"] == item.marker)
-    assert [(q["source"], q["query"]) for q in data["queries"]] == [(q.source, q.query.text) for q in item.queries]
+    assert [(q["source"], q["query"]) for q in data["queries"]] == [(q.source, q.query.shown) for q in item.queries]
     trig = answer_to_trig(answer)
     assert trig.count("kgs:sourceQuery") == sum(len(i.queries) for i in answer.evidence)
 

@@ -244,3 +244,59 @@ def test_equivalents_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     found = same_as(asked, [CURIE])
     assert [same.other for same in found.items] == [ex("third")]
     assert [str(cut) for cut in found.cuts] == ["equivalents: at most 1 of 2 taken"]
+
+
+def test_candidates_are_bounded_before_they_are_counted() -> None:
+    """As many as there are: what is known to be said comes before IRIs that are only made."""
+    formatters = " , ".join(f'"http://made.example/{n:05}/$1"' for n in range(10_000))
+    own = quads(
+        "@prefix wikibase: <http://wikiba.se/ontology#> .\n"
+        "wd:P214 wikibase:propertyType wikibase:ExternalId ; wikibase:directClaim wdt:P214 .\n"
+        f'wd:P214 wdt:P1921 {formatters} . wd:Q7186 wdt:P214 "76353174" ; :p :x .'
+    )
+    crowd = quads("".join(f":same{n:04} owl:sameAs wd:Q7186 ; :p :x .\n" for n in range(1_000)))
+    asked, events = metered(graph(own, "own"), graph(crowd, "crowd"))
+    found = same_as(asked, [CURIE])
+    assert [same.other for same in found.items] == [ex(f"same{n:04}") for n in range(20)]
+    assert len(events) <= 4
+    assert {str(cut) for cut in found.cuts} == {
+        "formatters of P214: at most 5 of 10,000 taken",
+        "terms that may be equivalents: at most 200 of 1,005 taken",
+        "equivalents: at most 20 of 200 taken",
+    }
+
+
+def inverse_functional(count: int) -> str:
+    return "".join(f":id{n:03} a owl:InverseFunctionalProperty .\n" for n in range(count))
+
+
+def test_every_declared_predicate_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More pairs than one block of terms may hold, and values that are IRIs."""
+    held = "".join(f":id{n:03} :q :r . :ann :id{n:03} <mailto:{n}@e.org> .\n" for n in range(60))
+    other = quads("".join(f":b{n:02} :id{n:03} <mailto:{n}@e.org> ; :p :x .\n" for n in (0, 31, 59)))
+    members = graph(quads(inverse_functional(60) + held), "one"), graph(other, "other")
+    for member in members:
+        monkeypatch.setattr(type(member), "chunk_size", 50)
+    asked, events = metered(*members)
+    found = same_as(asked, [ex("ann"), ex("bob")])
+    assert [same.other for same in found.items] == [ex("b00"), ex("b31"), ex("b59")]
+    assert found.cuts == ()
+    assert [event.name for event in events] == [
+        "group_forward+group_inverse", "identified", "counts_forward+counts_inverse",
+    ]  # fmt: skip
+
+
+def test_predicates_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_PAIRS", 20)
+    asked, _ = metered(graph(quads(inverse_functional(60)), "one"), graph(quads(":b :p :x ."), "other"))
+    cuts = [str(cut) for cut in same_as(asked, [ex("ann"), ex("bob")]).cuts]
+    assert cuts == ["identifying predicates: at most 10 of 60 taken"]
+
+
+def test_an_entity_with_more_than_can_be_fetched_is_told() -> None:
+    held = "".join(f':ann :id000 "{n}" .\n' for n in range(10_050))
+    third = quads(':anna :id000 "7" ; :p :x . :bobby owl:sameAs :bob ; :p :x .')
+    asked, _ = metered(graph(quads(inverse_functional(1) + held), "one"), graph(third, "other"))
+    found = same_as(asked, [ex("ann"), ex("bob")])
+    assert ex("bobby") in {same.other for same in found.items}
+    assert str(found.cuts[0]).startswith("equivalents and identifiers of ann: at most 10,")

@@ -100,9 +100,6 @@ def status(number: int, body: bytes = b"", **headers: str) -> Reply:
     return Reply(number, {name.replace("_", "-"): value for name, value in headers.items()}, body)
 
 
-# -- Pace ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_pause_is_kept_between_queries(clock: Clock) -> None:
     server = Server(clock, [GOOD], takes_s=2.0)
     ask = asking(server, EndpointProfile(pause_s=5.0))
@@ -200,9 +197,6 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go.set()
     first.join(10)
     assert client.send(sent, "SELECT", parameters={}, left_s=60) is GOOD, "those who went left no gap in the line"
-
-
-# -- Retry-After --------------------------------------------------------------------------------------------------
 
 
 def test_E10_one_wait_as_long_as_the_server_wants_then_success(clock: Clock) -> None:
@@ -340,9 +334,6 @@ def test_a_404_that_may_pass_is_not_tried_again_before_it_may_be(clock: Clock) -
     assert len(late.asked) == 1
 
 
-# -- What a query leaves behind -----------------------------------------------------------------------------------
-
-
 def too_large() -> EndpointReplyError:
     return EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
 
@@ -376,9 +367,6 @@ def known(alias: str) -> EndpointProfile:
     profile = known_endpoints().named(alias)
     assert profile is not None
     return replace(profile, is_public=False, pause_s=0.0)
-
-
-# -- What is tried again ------------------------------------------------------------------------------------------
 
 
 def down() -> EndpointError:
@@ -437,9 +425,6 @@ def test_E01_a_connection_that_fails_slowly_is_not_tried_again(clock: Clock) -> 
     with pytest.raises(EndpointError):
         asking(server, PRIVATE)()
     assert len(server.asked) == 1
-
-
-# -- A stop after errors ------------------------------------------------------------------------------------------
 
 
 def test_E24_five_failures_in_a_row_end_the_asking_for_a_minute(clock: Clock) -> None:
@@ -510,9 +495,6 @@ def test_queries_that_were_given_little_time_say_nothing_about_the_endpoint(cloc
         ask()
 
 
-# -- Who asks -----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(CONTACT_VARIABLE, raising=False)
@@ -542,9 +524,6 @@ def test_a_contact_that_is_none_is_said_to_be(contact: str, monkeypatch: pytest.
     monkeypatch.setenv(CONTACT_VARIABLE, contact)
     with pytest.raises(OptionError, match=CONTACT_VARIABLE):
         checked_contact("http://e.org/", needed=False)
-
-
-# -- What statuses mean -------------------------------------------------------------------------------------------
 
 
 def test_E12_the_429_of_a_query_out_of_time_is_that() -> None:

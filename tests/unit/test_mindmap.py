@@ -169,6 +169,7 @@ def test_the_limits_of_a_line_are_said(graph_of: Graph) -> None:
     (line,) = retrieve(graph, ["a"], ends_per_line=10, complete=False).evidence
     assert len(line.triples) == 10
     assert (line.cuts[0].limit, line.cuts[0].known) == (10, 70)
+    assert str(line.cuts[0]) == "ends of a —p→: at most 10 of 70 taken (-O ends_per_line=N)"
 
 
 def test_a_line_that_was_cut_is_followed_to_every_end(graph_of: Graph) -> None:

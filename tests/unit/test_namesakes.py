@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: Knowledge
     assert {c.description for c in link.candidates[:3]} == {"town", "film", "Q4"}
     assert len(queries) == 1
     (note,) = [note for note in answer.notes if "things are called" in note]
-    assert "<http://example.org/s1> (capital of Illinois) is linked, and there are " in note
+    assert "<http://example.org/s1> (capital of Illinois) is linked, the others are " in note
     assert "<http://example.org/s2> (town)" in note
     assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in render(answer, "text")
 
@@ -109,3 +110,75 @@ def test_the_same_description_does_not_tell_apart(file: Path) -> None:
 def test_a_retrieval_has_them_too(file: Path) -> None:
     found = kgsparql.open(file, embedder="none").retrieve("Where has Marge Lee lived?")
     assert "Springfield (film) [P1]" in {text for text, _ in found.choices}
+
+
+SEARCHING = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix schema: <http://schema.org/> .
+:firm rdfs:label "Quaero"@en ; schema:description "company" ; :founder :ann .
+:site rdfs:label "Quaero Search"@en ; skos:altLabel "Quaero"@en ; schema:description "search engine" .
+:domain rdfs:label ".quaero"@en ; schema:description "top-level domain" .
+:ann rdfs:label "Ann Beuys"@en . :given rdfs:label "Ann"@en ; schema:description "given name" .
+:founder rdfs:label "founder" .
+"""
+
+
+def test_one_list_of_namesakes_and_a_count_that_fits(tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text(SEARCHING, encoding="utf-8")
+    answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Who is the founder of Quaero?")
+    others = {"<http://example.org/site> (search engine)", ".quaero <http://example.org/domain> (top-level domain)"}
+    (note,) = [note for note in answer.notes if "things are called" in note]
+    before, _, named = note.removesuffix("; -e IRI takes one").partition(", the others are ")
+    assert before == "3 things are called 'Quaero': <http://example.org/firm> (company) is linked"
+    assert set(named.split(", ")) == others
+    (line,) = [line for line in render(answer, "text").splitlines() if "Quaero' →" in line]
+    assert set(line.removesuffix(")").partition("; or ")[2].split(", ")) == others
+
+
+def test_what_a_part_of_a_name_is_called_is_not_shown_as_meant(tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text(SEARCHING, encoding="utf-8")
+    answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Of what is Ann Beuys the founder?")
+    (link,) = answer.linked
+    assert "http://example.org/given" in {candidate.term.value for candidate in link.candidates}
+    assert "'Ann Beuys' → Ann Beuys <http://example.org/ann> (exact 1.00)" in render(answer, "text")
+    assert not [note for note in answer.notes if "things are called" in note]
+
+
+def test_one_namesake_is_told_of_in_the_singular(tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text(SEARCHING.replace('".quaero"', '"else"'), encoding="utf-8")
+    answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Who is the founder of Quaero?")
+    (note,) = [note for note in answer.notes if "things are called" in note]
+    assert "2 things are called 'Quaero'" in note
+    assert "is linked, the other is <http://example.org/site> (search engine); -e IRI takes one" in note
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((f"{'long ' * 14}and one", f"{'long ' * 14}and two"), ("long … long…, s1", "long … long…, s2")),
+        (("\u200b\u200d", "a town"), ("s1", "a town")),
+        (("\u200b", "\u200b\u200b"), ("s1", "s2")),
+    ],
+    ids=["alike as far as they are shown", "nothing to be seen", "nothing to be seen of either"],
+)
+def test_what_is_shown_tells_apart(texts: tuple[str, str], expected: tuple[str, str], tmp_path: Path) -> None:
+    lines = "".join(
+        f':s{n} rdfs:label "Springfield"@en ; schema:description "{text}"@en . :ann :livedIn :s{n} .\n'
+        for n, text in enumerate(texts, start=1)
+    )
+    prefixes = TURTLE.partition(":City")[0]
+    file = tmp_path / "graph.ttl"
+    file.write_text(f'{prefixes}{lines}:ann rdfs:label "Ann Lee"@en . :livedIn rdfs:label "lived in" .', "utf-8")
+    answer = kgsparql.open(file, embedder="none").ask("Where has Ann Lee lived?")
+    told = {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
+    assert tuple(re.sub("(long )+", "long … ", told[name]) for name in ("s1", "s2")) == expected
+
+
+def test_a_description_of_nothing_does_not_hide_another(tmp_path: Path) -> None:
+    file = tmp_path / "graph.ttl"
+    more = ':s3 schema:description "\u200b"@en ; rdfs:comment "a film"@en .'
+    file.write_text(TURTLE + more, encoding="utf-8")
+    answer = kgsparql.open(file, embedder="none").ask("Where has Marge Lee lived?")
+    assert "a film" in {term.description for term in answer.answers}

@@ -223,6 +223,26 @@ def test_two_paths_that_fit_as_well_are_said_to(graph_of: Graph) -> None:
     assert not any(told in note for note in ask(graph_of(FILMS), "who is the director of Alien?").notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "is_told"), [("knows", "", True), ("telephone", "", False), ("knows", "telephone", False)]
+)
+def test_paths_without_a_word_of_the_question_are_said_to_be(
+    graph_of: Graph, tmp_path: FilePath, name: str, words: str, is_told: bool
+) -> None:
+    graph = graph_of(f':ann rdfs:label "Ann" ; :p1 "1" ; :p2 "2" . :p1 rdfs:label "{name}" . :p2 rdfs:label "pays" .')
+    aliases = tmp_path / "aliases.tsv"
+    aliases.write_text(f"{EX}p1\t{words or name}\n", encoding="utf-8")
+    notes = ask(graph, "what is the telephone of Ann?", options={"aliases": str(aliases)}).notes
+    (told,) = [note for note in notes if "no path has a word of the question" in note] if is_told else [""]
+    assert ("pip install" in told, "leave out --embedder none" in told) == (is_told, is_told)
+    assert not any("no path has a word" in note for note in notes if note != told)
+
+
+def test_one_path_has_no_order(graph_of: Graph) -> None:
+    answer = ask(graph_of(':ann rdfs:label "Ann" ; :p1 "1" .'), "what is the telephone of Ann?")
+    assert not any("no path has a word" in note for note in answer.notes)
+
+
 def test_the_weights_are_those_of_the_recipe() -> None:
     assert PathRanking().weights == Weights()
     assert PathRanking(order=0.1).weights == Weights(order=0.1)

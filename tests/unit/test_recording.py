@@ -111,10 +111,24 @@ def test_what_is_measured_is_as_it_was_time_after_time(file: Path) -> None:
 
 def test_a_miss_names_what_was_asked_and_the_snapshot(file: Path) -> None:
     with Recording(file, mode="only") as replay, pytest.raises(ReplayMissError) as caught:
-        replay.get("query", ASKED, what="query labels to http://e.org/")
-    assert caught.value.message == f"not recorded in {file.parent}: query labels to http://e.org/"
+        replay.get("query", ASKED, what="a query that this run needs, to http://e.org/", asked="labels")
+    assert caught.value.message == f"not recorded in {file.parent}: a query that this run needs, to http://e.org/"
+    assert caught.value.detail["asked"] == "labels"
     assert caught.value.detail["request"] == ASKED
     assert not file.parent.exists()
+
+
+def test_a_miss_says_what_can_be_replayed_and_how_to_record_the_rest(tmp_path: Path) -> None:
+    place = tmp_path / "kept there"
+    with Recording(place / "exchanges.sqlite", mode="only") as replay:
+        replay.recorded = ("show Bonn -k http://e.org/", "query 'ASK {}' -k http://e.org/")
+        with pytest.raises(ReplayMissError) as caught:
+            replay.get("query", ASKED)
+    assert caught.value.hint == (
+        f"recorded there: kgsparql show Bonn -k http://e.org/ --replay '{place}'; "
+        f"kgsparql query 'ASK {{}}' -k http://e.org/ --replay '{place}'; "
+        f"or record this one too, with --record '{place}' in place of --replay '{place}'"
+    )
 
 
 def test_nobody_asks_the_same_at_the_same_time(file: Path) -> None:

@@ -11,7 +11,7 @@ from kgsparql.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
 from kgsparql.cli._rendering import render
 from kgsparql.composing import compose_from_templates
 from kgsparql.decision_tree import decision_tree
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, SourceQuery
 from kgsparql.paths import Hop, Path
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Triple
@@ -222,3 +222,16 @@ def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
     inverse = Path(ANN, (Hop(Triple(friend(1), KNOWS, ANN), "inverse"),))
     chart = decision_tree([replace(item(1), ways=(inverse,))], {KNOWS: "knows"}).mermaid()
     assert '  n2 -- "knows" --> n1' in chart.splitlines()
+
+
+NOTED = Query("noted", '#+ summary: All.\n# Why it is so.\n\nSELECT ?answer {\n  # of each\n  ?answer ?p "#+ 1" }\n')
+
+
+@pytest.mark.parametrize("form", ["text", "md", "json", "trig"])
+def test_queries_are_shown_without_our_comments(form: str) -> None:
+    of_each = replace(item(1), query=NOTED, queries=(SourceQuery("one.ttl", NOTED), SourceQuery("two.ttl", NOTED)))
+    for own in (replace(item(1), query=NOTED), of_each):
+        shown = render(answer(evidence=Evidence([own])), form, verbose=1)
+        assert "SELECT ?answer {" in shown
+        assert "#+ 1" in shown
+        assert not any(comment in shown for comment in ("summary: All", "Why it is so", "of each"))

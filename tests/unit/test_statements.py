@@ -159,9 +159,11 @@ def test_a_statement_is_named_by_what_it_joins(
     said = [item.text for item in answer.evidence] + [answer.tree.text(), answer.tree.mermaid()]
     assert not any("[]" in text for text in said)
     triples = {cited.triple for item in answer.evidence if named in item.text for cited in item.triples}
-    for statement in {t for triple in triples for t in (triple.subject, triple.object) if is_mediator(t)}:
+    statements = {t for triple in triples for t in (triple.subject, triple.object) if is_mediator(t)}
+    assert statements
+    for statement in statements:
         of_it = {p for t in triples if statement in (t.subject, t.object) and (p := claim_part(t.predicate))}
-        assert {"claim", "statement"} <= {part for part, _ in of_it} | {"claim"}, "what names it is cited"
+        assert {part for part, _ in of_it} == {"claim", "statement", "qualifier"}, "what names it is cited, too"
     assert all(cited.verified for item in answer.evidence for cited in item.triples)
     assert not any(is_mediator(term.term) for term in answer.answers)
 

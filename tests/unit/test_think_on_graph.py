@@ -749,7 +749,7 @@ def test_names_that_are_not_compared_by_meaning_are_told(graph_of: Graph) -> Non
     assert "names compared by meaning: at most 500 of 600 taken" in session.told
     session = session_of(graph_of(facts), ["hub"], "what about it?")
     load("think_on_graph", {"depth": 1, "width": 4}).retrieve(session)
-    assert not any("by meaning" in line for line in session.told), "all are compared by the word"
+    assert not any("compared by meaning" in line for line in session.told), "all are compared by the word"
 
 
 def test_mistake_16_yes_is_no_answer_and_neither_is_nothing(ask: Ask) -> None:
@@ -765,3 +765,13 @@ def test_mistake_16_yes_is_no_answer_and_neither_is_nothing(ask: Ask) -> None:
     answer, _, _ = ask(script(answer=Text({"sufficient": True, "answer": "", "entities": []})))
     assert answer.status != "answered"
     assert "So it is" not in answer.text
+
+
+WITHOUT_WORDS = ':ann :p1 :ben ; :p2 :cas . :p1 rdfs:label "{}" . :p2 rdfs:label "works for" .'
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("knows", True), ("telephone", False)])
+def test_paths_without_a_word_of_the_question_are_said_to_be(graph_of: Graph, name: str, is_told: bool) -> None:
+    session = session_of(graph_of(WITHOUT_WORDS.format(name)), ["ann"], "what is the telephone?")
+    load("think_on_graph").retrieve(session)
+    assert any("no path has a word of the question" in note for note in session.notes) == is_told

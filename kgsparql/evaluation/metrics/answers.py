@@ -8,7 +8,7 @@ from typing import TypeAlias
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import Judged, judged
 from kgsparql.evaluation.metrics.lenient import LENIENT_EM
-from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.metrics.metric import Metric, f1
 from kgsparql.evaluation.record import Record
 
 __all__ = ["ANSWER_METRICS"]
@@ -55,8 +55,7 @@ def _recall(found: Judged) -> float:
 
 
 def _f1(found: Judged) -> float:
-    precision, recall = _precision(found), _recall(found)
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return f1(_precision(found), _recall(found))
 
 
 def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import identity
-from kgsparql.evaluation.metrics.metric import Metric
+from kgsparql.evaluation.metrics.metric import Metric, f1
 from kgsparql.evaluation.record import Record
 
 __all__ = ["EVIDENCE_METRICS"]
@@ -66,8 +66,7 @@ def _recall(found: _Found) -> float:
 
 
 def _f1(found: _Found) -> float:
-    precision, recall = _precision(found), _recall(found)
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return f1(_precision(found), _recall(found))
 
 
 def _hit(found: _Found) -> float:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 
-__all__ = ["Better", "Group", "Metric", "Score", "defined"]
+__all__ = ["Better", "Group", "Metric", "Score", "defined", "f1"]
 
 Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost", "text"]
 Better: TypeAlias = OneOf["higher", "lower", ""]
@@ -49,3 +49,12 @@ def defined(name: str, group: Group, title: str, better: Better) -> Callable[[Sc
         return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
 
     return make
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean of precision and recall; 0 where both are.
+
+    >>> f1(1.0, 0.5), f1(0.0, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

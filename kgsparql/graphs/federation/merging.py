@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from kgsparql.graph import Solution, Solutions
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
 
 __all__ = ["local_triple", "merged", "of_member"]
 
@@ -56,12 +56,8 @@ def _added(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Soluti
             known.update(solution)
             continue
         for name in counted:
-            known[name] = Literal(str(_integer(known[name]) + _integer(solution[name])), datatype=_INTEGER)
+            known[name] = Literal(str(whole_number(known[name]) + whole_number(solution[name])), datatype=_INTEGER)
     return list(sums.values())
-
-
-def _integer(term: Term) -> int:
-    return int(term.value) if isinstance(term, Literal) else 0
 
 
 def of_member(found: Solutions, at: int, name: str) -> Solutions:

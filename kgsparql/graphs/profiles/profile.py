@@ -168,6 +168,11 @@ class WithProfile(Protocol):
         ...
 
     @property
+    def account(self) -> str:
+        """A hash of where it is and who asks: what one user may see is not for another."""
+        ...
+
+    @property
     def profile(self) -> EndpointProfile:
         """How it is to be asked."""
         ...

@@ -25,7 +25,7 @@ class Limits:
 
     :param query_s: for one query, from its name server to the last byte.
     :param all_s: for looking round before it, waiting for a turn, and trying again, too.
-    :param asked: called before each query, those for looking round too.
+    :param asked: called before each query that is sent, those for looking round too.
     """
 
     query_s: float
@@ -112,14 +112,13 @@ class Channel:
         self, query: Query, form: Form, limits: Limits, parameters: Mapping[str, str]
     ) -> tuple[Reply, SparqlRequest]:
         """What comes back, with nothing found out before; all the time is left."""
-        if limits.asked is not None:
-            limits.asked()
         left_s, cancel, address = limits.all_s, limits.cancel, self.address
         until = time.monotonic() + left_s
         text = query.without_heading if query.name else query.text  # of a user's own query the lines are counted
         request = SparqlRequest(
-            address.url, query.name, text, limits.query_s, address.secrets, self.probe.profile, until, cancel
-        )
+            address.url, query.name, text, limits.query_s, address.secrets, self.probe.profile, until, cancel,
+            limits.asked,
+        )  # fmt: skip
         if self._sender is None:
             self._sender = self._new_sender()
         return self._sender.send(request, form, parameters=parameters, left_s=left_s, cancel=cancel), request

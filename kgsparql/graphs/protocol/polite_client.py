@@ -62,6 +62,8 @@ class PoliteClient:
         :raises CancelledError: if ``cancel`` is set meanwhile.
         """
         checked_contact(request.url, needed=request.profile.needs_contact)
+        if request.sent is not None:
+            request.sent()
         manners = self._manners(request)
         began = manners.clock()
         patience = Patience(began + left_s, cancel)

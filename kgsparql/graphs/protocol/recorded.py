@@ -67,7 +67,8 @@ class RecordedSender:
         """
         exchange, recording = _exchange(request, form, parameters, self.asker), self.recording
         with recording.alone(QUERY, exchange, within_s=left_s, cancel=cancel):
-            kept = recording.get(QUERY, exchange, what=f"{request.what} to {request.url}")
+            what = "a query that this run needs" if request.name else "the query"
+            kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
             if kept is not None:
                 return reply_of(kept)
             try:

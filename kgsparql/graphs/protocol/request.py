@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.redaction import is_secret_name, spelt, unreadable_url
+from kgsparql.redaction import is_secret_parameter, spelt, unreadable_url
 from kgsparql.terms import printable
 
 __all__ = ["Address", "Form", "Reply", "Sender", "SparqlRequest", "is_address"]
@@ -34,7 +34,7 @@ def is_address(source: object) -> bool:
 class Address:
     """Where an endpoint is.
 
-    :param url: without user, password, and keys in its query, so that it may be shown.
+    :param url: without user, password, and what in its query is or may be a key, so that it may be shown.
     :param target: the same with those keys, as it is asked.
     :param origin: scheme, host and port, which no redirect leaves.
     :param keys: the values of those keys.
@@ -80,8 +80,9 @@ class Address:
             raise InputError(f"{named}: needs user and password both", hint="USER:PASSWORD@ before the host")
         where, path = parts.netloc.rpartition("@")[2], parts.path or "/"
         fields = [pair.partition("=") for pair in parts.query.split("&")]
-        query = "&".join("".join(pair) for pair in fields if not is_secret_name(unquote_plus(pair[0])))
-        keys = [value for name, _, value in fields if is_secret_name(unquote_plus(name))]
+        secret = [is_secret_parameter(unquote_plus(name), unquote_plus(value)) for name, _, value in fields]
+        query = "&".join("".join(pair) for pair, is_secret in zip(fields, secret, strict=True) if not is_secret)
+        keys = [value for (_, _, value), is_secret in zip(fields, secret, strict=True) if is_secret]
         return cls(
             url=urlunsplit((scheme, where, path, query, "")),
             target=urlunsplit((scheme, where, path, parts.query, "")),
@@ -102,6 +103,7 @@ class SparqlRequest:
     :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may say back to us and nobody may see.
     :param profile: what is known of the endpoint now.
+    :param sent: called before it is sent; not where the reply is known.
     :param deadline: of reading the reply, too, as ``time.monotonic`` tells it; or it ends when ``cancel`` is set.
     """
 
@@ -113,6 +115,7 @@ class SparqlRequest:
     profile: EndpointProfile = field(default=UNKNOWN, repr=False)
     deadline: float = field(default=math.inf, compare=False, repr=False)
     cancel: threading.Event | None = field(default=None, compare=False, repr=False)
+    sent: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     @property
     def what(self) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsparql.errors import EndpointError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.exploration import Label, labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.kinds import commonest_kind
 from kgsparql.telling import Telling
 from kgsparql.terms import IRI, Literal, Term, local_name
 
-__all__ = ["Naming"]
+__all__ = ["TermNames"]
+
+_UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
 
 
 @dataclass(slots=True, kw_only=True)
-class Naming(Telling):
+class TermNames(Telling):
     """Labels and classes of terms; the graph is asked for each at most once.
 
     :param languages: of labels, the preferred first.
@@ -31,17 +33,24 @@ class Naming(Telling):
     def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
         """A label for each term, asked of the graph at most once in this session.
 
-        :param owed: the terms will be shown, so their labels are asked for however little of the budget is left.
+        :param owed: the terms will be shown, so their labels are asked for however little of the budget is left; where
+            there is no time even for that, or no graph, they are called by the ends of their IRIs.
         """
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if term not in self._labels]
         if missing:
             try:
                 found = labels(self._graph(owed=owed), missing, languages=self.languages)
-            except EndpointError as error:
+            except GRAPH_FAILED as error:
                 if not owed:
                     raise
                 self.lose(error)
+                return {term: self._labels.get(term) or _own_name(term) for term in wanted}
+            except BudgetExceededError as error:
+                if not owed:
+                    raise
+                self.end(error)
+                self.notes.append(_UNNAMED)
                 return {term: self._labels.get(term) or _own_name(term) for term in wanted}
             self._labels.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
@@ -63,7 +72,18 @@ class Naming(Telling):
         terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
         missing = [term for term in terms if term not in self._types]
         if missing:
-            found = types(self._graph(owed=owed), missing)
+            try:
+                found = types(self._graph(owed=owed), missing)
+            except GRAPH_FAILED as error:
+                if not owed:
+                    raise
+                self.lose(error)
+                found = {}
+            except BudgetExceededError as error:
+                if not owed:
+                    raise
+                self.end(error)
+                found = {}
             self._types.update({term: found.get(term, ()) for term in missing})
         classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
         return [[commonest_kind(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]

@@ -1,0 +1,158 @@
+"""Queries that an answer can do without: an endpoint that does not reply to them does not take the answer away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.answer import Answer
+from kgsparql.budget import Budget
+from kgsparql.graphs import FederatedGraph, open_graph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.terms import IRI
+from kgsparql.vocabulary import SAME_AS
+from tests.conftest import FIXTURES
+from tests.endpoints.faults import reply
+from tests.endpoints.proxy import Fault, Plan, Proxy, hangs, sends
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+SPRINGFIELDS = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix schema: <http://schema.org/> .
+:s1 rdfs:label "Springfield"@en ; schema:description "capital of Illinois"@en .
+:s2 rdfs:label "Springfield"@en ; schema:description "town in Oregon"@en .
+:ann rdfs:label "Marge Lee"@en ; :livedIn :s1 , :s2 . :livedIn rdfs:label "lived in" .
+"""
+LIVED = "Where has Marge Lee lived?"
+SINCE = "Since when was Angela Merkel chancellor?"
+REFUSED = sends(reply(b"SP031: SPARQL: Internal error", status="400 Bad Request", type="text/plain"))
+
+
+def described(query: str) -> bool:
+    return "?class" in query and "schema.org/description" in query
+
+
+def about_statements(query: str) -> bool:
+    return "VALUES ?entity { <http://www.wikidata.org/entity/statement/" in query and "?subject ?predicate" in query
+
+
+def values_of_statements(query: str) -> bool:
+    return "(?entity ?predicate) { (<http://www.wikidata.org/entity/statement/" in query
+
+
+def identified(query: str) -> bool:
+    return "AS ?entities" in query
+
+
+def said_same(query: str) -> bool:
+    return "owl#sameAs" in query and "VALUES (?entity ?predicate)" in query
+
+
+def at(asked: Callable[[str], bool], fault: Fault) -> Plan:
+    return lambda request: fault if asked(request.query) else None
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The URLs of three servers."""
+    folder = tmp_path_factory.mktemp("optional")
+    (folder / "springfields.ttl").write_text(SPRINGFIELDS, encoding="utf-8")
+    files = {
+        "springfields": folder / "springfields.ttl",
+        "statements": FIXTURES / "wikidata_statements.ttl",
+        "wikibase": FIXTURES / "identifiers" / "wikibase.ttl",
+    }
+    with (
+        oxigraph_serve(store_of(files["springfields"], folder / "one")) as one,
+        oxigraph_serve(store_of(files["statements"], folder / "two")) as two,
+        oxigraph_serve(store_of(files["wikibase"], folder / "three")) as three,
+    ):
+        yield {"springfields": one, "statements": two, "wikibase": three}
+
+
+def answered(url: str, question: str, *, max_seconds: float = 60.0, qualifiers: bool = False) -> tuple[Answer, float]:
+    """An answer, and how long it took when all was prepared."""
+    knowledge = KnowledgeBase(open_graph(url, cache=False), embedder="none")
+    knowledge.find("nothing")
+    began = time.monotonic()
+    answer = knowledge.ask(
+        question, retriever="path_ranking", qualifiers=qualifiers, budget=Budget(max_seconds=max_seconds)
+    )
+    return answer, time.monotonic() - began
+
+
+OPTIONAL = [
+    pytest.param("springfields", LIVED, described, "Springfield", id="namesakes"),
+    pytest.param("statements", SINCE, values_of_statements, "2005-11-22", id="values of statements"),
+    pytest.param("statements", "Who replaced Gerhard Schröder?", about_statements, "Angela Merkel", id="subjects"),
+]
+
+
+@pytest.mark.parametrize(("graph", "question", "asked", "expected"), OPTIONAL)
+def test_E09_a_refused_optional_query_leaves_the_answer(
+    graph: str, question: str, asked: Callable[[str], bool], expected: str, served: dict[str, str]
+) -> None:
+    with Proxy(served[graph], at(asked, REFUSED)) as proxy:
+        answer, _ = answered(proxy.url, question, qualifiers=graph == "statements")
+    assert [request for request in proxy.requests if asked(request.query)], "it was asked"
+    assert expected in {term.label for term in answer.answers} | set(answer.labels.values())
+    assert answer.answers
+    assert answer.usage["queries"]
+    assert [note for note in answer.notes if "some steps were left out" in note]
+
+
+@pytest.mark.parametrize(("graph", "question", "asked", "expected"), OPTIONAL)
+def test_E06_the_time_of_a_question_holds_where_an_optional_query_hangs(
+    graph: str, question: str, asked: Callable[[str], bool], expected: str, served: dict[str, str]
+) -> None:
+    with Proxy(served[graph], at(asked, hangs)) as proxy:
+        answer, took = answered(proxy.url, question, max_seconds=4, qualifiers=graph == "statements")
+    assert len([request for request in proxy.requests if asked(request.query)]) == 1
+    assert expected in {term.label for term in answer.answers} | set(answer.labels.values())
+    assert took < 20, "not the 30 s that a query may have"
+
+
+def test_E06_things_of_one_name_are_not_told_apart_without_time(served: dict[str, str]) -> None:
+    with Proxy(served["springfields"], at(described, hangs)) as proxy:
+        answer, _ = answered(proxy.url, LIVED, max_seconds=3)
+    assert {term.label for term in answer.answers[:2]} == {"Springfield"}
+    assert [note for note in answer.notes if note.endswith("things of the same name are not told apart")]
+    assert answer.status == "answered"
+
+
+@pytest.mark.parametrize("asked", [identified, said_same])
+@pytest.mark.parametrize("fault", [hangs, REFUSED])
+def test_E22_looking_for_equivalents_does_not_use_the_question_up(
+    asked: Callable[[str], bool], fault: Fault, served: dict[str, str], tmp_path: Path
+) -> None:
+    library = FIXTURES / "identifiers" / "library.ttl"
+    with Proxy(served["wikibase"], at(asked, fault)) as proxy:
+        graph = open_graph([library, proxy.url], cache=False)
+        assert isinstance(graph, FederatedGraph)
+        knowledge = KnowledgeBase(graph, embedder="none")
+        knowledge.find("nothing")
+        answer = knowledge.ask("Who was the spouse of Marie Curie?", budget=Budget(max_seconds=8))
+    assert [request for request in proxy.requests if asked(request.query)], "it was asked"
+    assert answer.answers[0].label == "Pierre Curie"
+    assert answer.status == "answered"
+    assert [note for note in answer.notes if note.startswith("looking for what graphs say is the same: ")]
+    assert not [note for note in answer.notes if "budget reached" in note]
+
+
+def test_equivalents_are_looked_for_at_who_replies(served: dict[str, str]) -> None:
+    """Where one does not say what is the same, the other still does."""
+    same = IRI("http://example.org/same")
+    curie = IRI("http://www.wikidata.org/entity/Q7186")
+    with Proxy(served["wikibase"], at(said_same, REFUSED)) as proxy:
+        local = kgsparql.open(FIXTURES / "identifiers" / "library.ttl", embedder="none").graph
+        local.store.update(  # type: ignore[attr-defined]
+            f"INSERT DATA {{ {same} {SAME_AS} {curie} ; <http://e.org/p> <http://e.org/x> . }}"
+        )
+        both = KnowledgeBase(FederatedGraph([local, open_graph(proxy.url, cache=False)]), embedder="none")
+        answer = both.ask("Who was the spouse of Marie Curie?", entities=[curie])
+    assert same in {link.term for link in answer.linked}
