@@ -13,6 +13,8 @@ from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 __all__ = ["Budget", "Elapsed", "Prices", "Usage"]
 
 _OWED_S = 5.0
+_UNPREPARED = (-1, -1)
+"""Of a question whose time was over before it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Budget:
 class Elapsed:
     """What a question that is replayed took when it was recorded, as far as another run would not come to the same.
 
-    :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not.
+    :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not, and
+        less than 0 each if it was not even prepared then.
     :param prepared: queries to prepare it.
     :param owed_over_at: as ``over_at``, of the time for what its answer owed after that.
     """
@@ -270,7 +273,7 @@ class Usage:
         if self.cancel.is_set():
             raise CancelledError("stopped")
         if self.budget.max_seconds is not None and self._is_over(owed=owed, is_late=is_late):
-            so_far = (self.queries, self.model_calls)
+            so_far = (self.queries, self.model_calls) if self.is_prepared or owed else _UNPREPARED
             if owed:
                 self.owed_over_at = self.owed_over_at or so_far
             else:
@@ -281,7 +284,9 @@ class Usage:
     def _is_over(self, *, owed: bool, is_late: bool) -> bool:
         if self.replayed is not None:
             over_at = self.replayed.owed_over_at if owed else self.replayed.over_at
-            return over_at is not None and self.queries >= over_at[0] and self.model_calls >= over_at[1]
+            if over_at is None or (over_at != _UNPREPARED and not self.is_prepared):
+                return False
+            return self.queries >= over_at[0] and self.model_calls >= over_at[1]
         if self.budget.max_seconds is None or self.seconds <= self.budget.max_seconds:
             return False
         if self._ended is None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgsparql.errors import BudgetExceededError, InputError, StoreError
+from kgsparql.errors import InputError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, FederatedGraph
@@ -112,29 +112,14 @@ class GraphLabels:
         if self._linker is None or not self._members.is_final:
             from kgsparql.linking import Linker
 
-            index = self._index_in_time(graph, cancel)
+            index = self.index_of(graph, cancel)
             self._linker = Linker(index, self._remembering if index.embedder else None, languages=self._languages)
         return self._linker
-
-    def _index_in_time(self, graph: OpenedGraph, cancel: threading.Event | None) -> LabelIndex:
-        """As :meth:`index_of`; if the time of the question ends meanwhile, that is what it was spent on.
-
-        :raises BudgetExceededError: if it does.
-        """
-        try:
-            return self.index_of(graph, cancel)
-        except BudgetExceededError as error:
-            if isinstance(graph, FederatedGraph):
-                raise
-            raise BudgetExceededError(
-                f"{error.message} while the labels of {graph.name} were being read",
-                hint=f"`kgsparql index -k {shlex.quote(graph.name)}` makes them once; or {error.hint}", **error.detail,
-            ) from error  # fmt: skip
 
     def index_of(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """The index of a graph, or of all that are in it."""
         if isinstance(graph, FederatedGraph):
-            return self._members.joined(graph, lambda member: self._index_in_time(member, cancel))
+            return self._members.joined(graph, lambda member: self.index_of(member, cancel))
         from kgsparql.labels.index import label_index
 
         embedder, directory = self.embedder, self._directory_of(graph)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,7 @@ from kgsparql.budget import Usage
 from kgsparql.choosing import RankerChooser
 from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
 from kgsparql.events import Numbering
-from kgsparql.graph import OpenedGraph, Solutions, within
+from kgsparql.graph import OpenedGraph, Solutions, members_of, within
 from kgsparql.graph_labels import GraphLabels
 from kgsparql.graph_lookups import entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
@@ -68,11 +71,13 @@ class SessionMaker:
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
         asked = self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph
         graph = within(asked, usage)
-        noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
-        ranker = self._labels.ranker
-        if graph is self.graph:
-            usage.started = time.monotonic()  # making an index of what is on this machine is not the question's cost
-        given = self._given(asking, graph)
+        with _said_what_on(graph):
+            noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
+            ranker = self._labels.ranker
+            if graph is self.graph:
+                usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
+            given = self._given(asking, graph)
+            notes = [*graph.notes, *missing]
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
         metered = MeteredGraph(asked, usage, emit, noise=replace(noise, qualifiers=asking.qualifiers))
@@ -92,7 +97,7 @@ class SessionMaker:
             languages=self._languages,
             direction=asking.direction,
             seed=asking.seed,
-            notes=[*graph.notes, *missing],
+            notes=notes,
             remember=self._labels.remember,
         )
         if self._labels.embedder is None:
@@ -127,8 +132,8 @@ class SessionMaker:
         try:
             if graph.is_remote:
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
-            is_empty, noise = self._looked_at(graph)
-            if is_empty:
+            noise = self._noise_of(graph)
+            if self._is_empty_of(graph):
                 raise NotFoundError(
                     f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
                 )
@@ -138,17 +143,6 @@ class SessionMaker:
             return noise, linker, self._labels.missing
         finally:
             self._preparing.release()
-
-    def _looked_at(self, graph: OpenedGraph) -> tuple[bool, Noise]:
-        """Whether the graph is empty, and its noise.
-
-        :raises BudgetExceededError: if the time of the question ends meanwhile: that is what it was spent on.
-        """
-        try:
-            return self._is_empty_of(graph), self._noise_of(graph)
-        except BudgetExceededError as error:
-            message = f"{error.message} while {graph.name} was being asked what it holds"
-            raise BudgetExceededError(message, hint=error.hint, **error.detail) from error
 
     def _is_empty_of(self, graph: OpenedGraph) -> bool:
         if self._is_empty is not None:
@@ -185,6 +179,24 @@ def _own_noise(graph: OpenedGraph) -> Noise:
     if not profile.may_be_searched_for_noise:
         return Noise(frozenset(profile.noise))
     return Noise.of(graph, profile.noise) if profile.noise else Noise.of_dump(graph)
+
+
+@contextmanager
+def _said_what_on(graph: OpenedGraph) -> Iterator[None]:
+    """If the time of the question ends in here, the error says what it was spent on.
+
+    In one way whatever that was: a replay sends nothing, so that it cannot tell.
+
+    :raises BudgetExceededError: if it does.
+    """
+    try:
+        yield
+    except BudgetExceededError as error:
+        endpoints = [member.name for member in members_of(graph) if member.is_remote]
+        message = f"{error.message} before the question was asked, while {' and '.join(endpoints)} said what there is"
+        command = f"kgsparql index -k {' -k '.join(map(shlex.quote, endpoints))}"
+        hint = f"{error.hint}; if the labels there were never read, `{command}` does that once"
+        raise BudgetExceededError(message, hint=hint, **error.detail) from error
 
 
 def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:

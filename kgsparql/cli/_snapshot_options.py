@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli._typed import typed
-from kgsparql.errors import OptionError
+from kgsparql.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from kgsparql.snapshots import Snapshot
@@ -90,4 +90,6 @@ def _said(value: Any) -> Any:
     if isinstance(value, bool | int | float) or value is None:
         return value
     where, sharp, model = str(value).partition("#")
-    return redacted(f"{Address.parse(where).url if is_address(where) else where}{sharp}{model}")
+    with suppress(InputError):  # a question may begin like a URL
+        where = Address.parse(where).url if is_address(where) else where
+    return redacted(f"{where}{sharp}{model}")

@@ -166,6 +166,17 @@ def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
     assert not any(word in kept for word in ("pass-word", "4711secret", f"--record={snapshot}"))
 
 
+def test_a_question_that_begins_like_a_url_is_recorded(run: Run, tmp_path: Path, cache: Path) -> None:
+    question = "http://me:hidden1@e.org/curie, where was she born?"
+    with served(tmp_path) as url:
+        asked = ("ask", question, "-k", url, "-e", "Marie Curie", "--embedder", "none", "--record", tmp_path / "S")
+        done = run(*asked)
+    assert done.exit_code == 0, done.stderr
+    manifest = (tmp_path / "S" / "manifest.json").read_text()
+    assert "e.org/curie, where was she born?" in manifest
+    assert "hidden1" not in manifest
+
+
 @pytest.mark.parametrize("form", ["--kg={}", "-k{}", "-k {}"])
 def test_U12_a_password_is_kept_in_no_manifest_however_it_was_typed(
     form: str, run: Run, tmp_path: Path, cache: Path
