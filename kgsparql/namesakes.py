@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kgsparql.answer import AnswerTerm, Retrieval
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
+from kgsparql.evidence import Evidence, EvidenceItem
 from kgsparql.exploration import Described, described
 from kgsparql.linking import LinkedEntity
 from kgsparql.session import Session
@@ -30,7 +31,8 @@ _SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")
 def told_apart(found: Retrieval, session: Session) -> Retrieval:
     """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
 
-    What was linked, and the notes about it, have them from then on, too. One query where there are such and the budget
+    Evidence that starts from one of several namesakes says from which. What was linked, and the notes about it, have
+    descriptions from then on, too. One query where there are such and the budget
     holds it, else none.
     """
     links = session.link()
@@ -54,7 +56,30 @@ def told_apart(found: Retrieval, session: Session) -> Retrieval:
     notes = dict(zip(link_notes(links), link_notes(links_told_apart(session)), strict=True))
     session.notes[:] = [notes.get(note, note) for note in session.notes]
     draft = found.draft and replace(found.draft, answers=_with(found.draft.answers, session.descriptions))
-    return replace(found, candidates=_with(found.candidates, session.descriptions), draft=draft)
+    evidence = _starts_told_apart(found.evidence, session)
+    return replace(found, evidence=evidence, candidates=_with(found.candidates, session.descriptions), draft=draft)
+
+
+def _starts_told_apart(evidence: Evidence, session: Session) -> Evidence:
+    """The evidence, of which paths from different things of the same name do not read alike."""
+    starts = {item.marker: start for item in evidence if (start := _start_of(item)) in session.descriptions}
+    labels = session.labels(dict.fromkeys(starts.values()))
+    shared = Counter(labels.values())
+
+    def told(item: EvidenceItem) -> EvidenceItem:
+        start = starts.get(item.marker)
+        label = "" if start is None else labels[start]
+        if start is None or shared[label] == 1 or not item.text.startswith(label):
+            return item
+        return replace(item, text=f"{label} ({session.descriptions[start]}){item.text[len(label) :]}")
+
+    return Evidence(map(told, evidence))
+
+
+def _start_of(item: EvidenceItem) -> Term | None:
+    """The term from which all paths of an item start, if they start from one."""
+    starts = {way.start for way in item.ways or (() if item.path is None else (item.path,))}
+    return starts.pop() if len(starts) == 1 else None
 
 
 def links_told_apart(session: Session) -> tuple[LinkedEntity, ...]:

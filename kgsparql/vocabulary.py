@@ -69,12 +69,12 @@ DESCRIPTIONS = (
     IRI("http://schema.org/description"),
     IRI("https://schema.org/description"),
     IRI(_SKOS + "definition"),
+    IRI(_OBO + "hasDefinition"),
+    IRI("http://purl.obolibrary.org/obo/IAO_0000115"),  # definition
     IRI(_RDFS + "comment"),
     IRI(_DBO + "abstract"),
     IRI(_DCTERMS + "description"),
     IRI(_DC + "description"),
-    IRI(_OBO + "hasDefinition"),
-    IRI("http://purl.obolibrary.org/obo/IAO_0000115"),  # definition
 )
 
 PREDICATE_LABEL_LINKS = tuple(

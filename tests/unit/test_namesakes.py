@@ -74,6 +74,14 @@ def test_answers_of_the_same_label_are_told_apart_by_one_query(knowledge: Knowle
     assert listed["<http://example.org/a1>"] is None
 
 
+def test_evidence_says_from_which_of_several_namesakes_it_starts(knowledge: KnowledgeBase) -> None:
+    answer, _ = asked(knowledge, "Which twin city has Springfield?")
+    texts = [item.text for item in answer.evidence]
+    assert "Springfield (capital of Illinois) —twin city→ Ashikaga" in texts
+    assert "Springfield (town) —twin city→ Killarney" in texts
+    assert len(set(texts)) == len(texts)
+
+
 def test_nothing_is_asked_where_no_label_is_there_twice(knowledge: KnowledgeBase) -> None:
     answer, queries = asked(
         knowledge, "Which twin city has it?", entities=("http://example.org/s1",), options={"max_hops": 1}
