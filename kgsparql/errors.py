@@ -114,6 +114,14 @@ class KgsparqlError(Exception):
         if code is not None:
             self.code = code
 
+    def told_of(self, name: str) -> str:
+        """The message, with the name of the graph that it is about, unless it begins with that.
+
+        >>> KgsparqlError("e.org: no reply").told_of("e.org"), KgsparqlError("no reply").told_of("e.org")
+        ('e.org: no reply', 'e.org: no reply')
+        """
+        return self.message if self.message.startswith(name) else f"{name}: {self.message}"
+
     def to_json(self) -> dict[str, Any]:
         """The error as the JSON object that every interface shows."""
         return {

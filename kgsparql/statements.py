@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence import CitedTriple, EvidenceItem
 from kgsparql.exploration import statement_sides, untold_sides
 from kgsparql.paths import Hop, Path
@@ -26,16 +25,8 @@ def read_statements(paths: Iterable[Path], session: Session, *, owed: bool = Tru
         return
     found = {}
     if not owed or session.lost is None:
-        try:
+        with session.looking_up(owed=owed):
             found = statement_sides(session.graph.unlimited() if owed else session.graph, wanted)
-        except GRAPH_FAILED as error:
-            if not owed:
-                raise
-            session.lose(error)
-        except BudgetExceededError as error:
-            if not owed:
-                raise
-            session.end(error)
     known.update({key: found.get(key) for key in wanted})
 
 

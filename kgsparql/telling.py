@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from kgsparql.answer import Fallback
-from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import Side
@@ -101,6 +101,23 @@ class Telling:
         except EndpointError as error:
             self.lose(error)
         except BudgetExceededError as error:
+            self.end(error)
+
+    @contextmanager
+    def looking_up(self, *, owed: bool) -> Iterator[None]:
+        """A look-up, which raises what goes wrong with it, unless the answer owes it: then the reader is told.
+
+        :raises KgsparqlError: if it is not ``owed``, and the graph fails or the budget is spent.
+        """
+        try:
+            yield
+        except GRAPH_FAILED as error:
+            if not owed:
+                raise
+            self.lose(error)
+        except BudgetExceededError as error:
+            if not owed:
+                raise
             self.end(error)
 
 

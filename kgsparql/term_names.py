@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.exploration import Label, labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.kinds import commonest_kind
@@ -39,18 +38,11 @@ class TermNames(Telling):
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if term not in self._labels]
         if missing:
-            try:
+            found: Mapping[Term, Label] | None = None
+            with self.looking_up(owed=owed):
                 found = labels(self._graph(owed=owed), missing, languages=self.languages)
-            except GRAPH_FAILED as error:
-                if not owed:
-                    raise
-                self.lose(error)
-                return {term: self._labels.get(term) or _own_name(term) for term in wanted}
-            except BudgetExceededError as error:
-                if not owed:
-                    raise
-                self.end(error)
-                self.notes.append(_UNNAMED)
+            if found is None:
+                self.notes += [_UNNAMED] if self.lost is None else []
                 return {term: self._labels.get(term) or _own_name(term) for term in wanted}
             self._labels.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
@@ -72,18 +64,9 @@ class TermNames(Telling):
         terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
         missing = [term for term in terms if term not in self._types]
         if missing:
-            try:
+            found: Mapping[IRI, tuple[IRI, ...]] = {}
+            with self.looking_up(owed=owed):
                 found = types(self._graph(owed=owed), missing)
-            except GRAPH_FAILED as error:
-                if not owed:
-                    raise
-                self.lose(error)
-                found = {}
-            except BudgetExceededError as error:
-                if not owed:
-                    raise
-                self.end(error)
-                found = {}
             self._types.update({term: found.get(term, ()) for term in missing})
         classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
         return [[commonest_kind(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]

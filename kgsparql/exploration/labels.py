@@ -13,7 +13,7 @@ from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.vocabulary import DESCRIPTIONS, Naming, is_mediator
 
-__all__ = ["by_label", "labels", "language_rank", "texts", "types"]
+__all__ = ["by_label", "labels", "language_ranges", "language_rank", "texts", "types"]
 
 
 def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def labels(
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
-    own = [query.bind(range=_ranges(languages)) for query in _label_queries(naming)]
+    own = [query.bind(range=language_ranges(languages)) for query in _label_queries(naming)]
     best = dict(_best_labels(_of_all(graph, own, iris), languages, predicates))
     rest = [term for term in iris if term not in best]
     found = _of_all(graph, [*_label_queries(naming), Query.load("labels_by_name")], rest)
@@ -91,7 +91,7 @@ def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]
     return ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"]).seen
 
 
-def _ranges(languages: Sequence[str]) -> list[Literal]:
+def language_ranges(languages: Sequence[str]) -> list[Literal]:
     """The language ranges of what a reader is given first; labels without a tag are beside them."""
     return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
 
@@ -216,7 +216,7 @@ def texts(
     """
     starts = entities_of(entities)
     query = Query.load("labels").bind(predicate=predicates)
-    groups, cuts = _literals(graph, query.bind(range=_ranges(languages)), starts)
+    groups, cuts = _literals(graph, query.bind(range=language_ranges(languages)), starts)
     found = {entity for entity, _ in groups}
     others, more = _literals(graph, query, [entity for entity in starts if entity not in found])
     groups, cuts = groups | others, cuts + more

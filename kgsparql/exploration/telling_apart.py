@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.exploration.asking import ask_all, entities_of
-from kgsparql.exploration.labels import language_rank
+from kgsparql.exploration.labels import language_ranges, language_rank
 from kgsparql.graph import KnowledgeGraph, Solution, naming_of
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, Term
@@ -46,7 +46,7 @@ def described(
     """
     starts = entities_of(entities)
     names = naming_of(graph).labels
-    ranges = [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
+    ranges = language_ranges(languages)
     of_it = Query.load("labels").bind(predicate=DESCRIPTIONS, range=ranges)
     of_class = Query.load("class_labels").bind(type=(RDF_TYPE, INSTANCE_OF), predicate=names, range=ranges)
 

@@ -81,12 +81,7 @@ class FederatedGraph:
     @property
     def failures(self) -> tuple[str, ...]:
         """The members that failed, and how, a line each."""
-        told = []
-        for at, failure in sorted(self._failed.items()):
-            name, said = self.members[at].name, failure.error.message
-            about = said if said.startswith(name) else f"{name}: {said}"
-            told.append(f"{about}; what it holds may be missing")
-        return tuple(told)
+        return tuple(f"{error.told_of(name)}; what it holds may be missing" for name, error in self.errors.items())
 
     @property
     def each_member(self) -> tuple[Member, ...]:

@@ -51,10 +51,8 @@ def last_known(
     tables = None if directory is None else Tables(directory)
     manifest = None if tables is None else tables.manifest()
     if tables is not None and manifest is not None:
-        found, of = (
-            opened(tables, manifest, embedder),
-            printable(_read(manifest).partition("T")[0], 40) or "an unknown day",
-        )
+        found = opened(tables, manifest, embedder)
+        of = printable(_read(manifest).partition("T")[0], 40) or "an unknown day"
     else:
         part = open_slice(graph, kept, embedder)
         if part is None:

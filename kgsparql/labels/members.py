@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
 from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
 from kgsparql.graph import OpenedGraph
+from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.labels.building import LabelIndex
 from kgsparql.labels.joining import federated_index
 
-__all__ = ["MemberIndexes", "WithMembers"]
-
-
-class WithMembers(Protocol):
-    """Several graphs, and what was wrong with those that failed."""
-
-    members: tuple[OpenedGraph, ...]
-
-    @property
-    def errors(self) -> Mapping[str, KgsparqlError]:
-        """By the names of the graphs."""
-        ...
+__all__ = ["MemberIndexes"]
 
 
 class MemberIndexes:
@@ -45,7 +34,7 @@ class MemberIndexes:
         """Whether there is nothing to be had by trying again."""
         return self.missing.keys() <= self._unreadable.keys()
 
-    def joined(self, graph: WithMembers, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
+    def joined(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
         """The indexes as one.
 
         :param graph: one that has just failed is not asked.
@@ -94,5 +83,4 @@ class MemberIndexes:
 
 
 def _said(member: OpenedGraph, why: KgsparqlError) -> str:
-    said = why.message if member.name in why.message else f"{member.name}: {why.message}"
-    return f"{said}; names that only it knows are not found"
+    return f"{why.told_of(member.name)}; names that only it knows are not found"

@@ -47,9 +47,7 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
 
     :param tags: as :func:`language_tags`.
     """
-    query = Query.load("search_names").bind(
-        predicate=naming_of(graph).names, language=[Literal(tag) for tag in tags]
-    )  # fmt: skip
+    query = Query.load("search_names").bind(predicate=naming_of(graph).names, language=map(Literal, tags))
     return _asked(graph, query, "entity", entities)
 
 
