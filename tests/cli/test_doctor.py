@@ -24,7 +24,8 @@ from kgsparql.local_models import DEFAULT_MODEL, find_model, has_sentence_transf
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES, ROOT
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.ports import free_port
+from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import Html, ModelServer, Slow, Status, Text
 
 NOBEL = FIXTURES / "nobel.ttl"

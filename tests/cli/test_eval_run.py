@@ -22,7 +22,8 @@ from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.graphs.locks import writer_lock
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.ports import free_port
+from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
 

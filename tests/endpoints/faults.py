@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs
 
+from tests.endpoints.ports import listener
+
 __all__ = ["ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "FaultServer", "Request", "reply", "results"]
 
 JSON = "application/sparql-results+json"
@@ -74,7 +76,7 @@ class FaultServer:
         self._describe = describe or results(b"", status="404 Not Found")
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = listener()
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/sparql"
 

@@ -28,6 +28,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.endpoints.faults import Request
+from tests.endpoints.ports import listener
 
 __all__ = [
     "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "as_json", "changed", "chunks_cut", "closes", "cut",
@@ -155,7 +156,7 @@ class Proxy:
         self._engine = urlsplit(engine)
         self._writers: set[asyncio.StreamWriter] = set()
         self._ready = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = listener()
         self.port = int(self._listener.getsockname()[1])
         scheme = "https" if tls else "http"
         self.url = f"{scheme}://127.0.0.1:{self.port}/{next(_numbers)}/sparql"  # what is known of one is not of another

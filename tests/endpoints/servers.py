@@ -17,8 +17,10 @@ from typing import NoReturn
 import pyoxigraph
 import pytest
 
+from tests.endpoints.ports import free_port
+
 __all__ = [
-    "ALL_ENGINES", "VIRTUOSO_GRAPH", "Virtuoso", "free_port", "oxigraph_serve", "rdflib_endpoint", "store_of",
+    "ALL_ENGINES", "VIRTUOSO_GRAPH", "Virtuoso", "oxigraph_serve", "rdflib_endpoint", "store_of",
     "virtuoso",
 ]  # fmt: skip
 
@@ -73,12 +75,6 @@ SELECT CASE WHEN COUNT(*) = 1 AND MIN(ll_state) = 2 AND MAX(ll_error) IS NULL TH
 {more}
 """
 _TEXT_INDEX = "DB.DBA.RDF_OBJ_FT_RULE_ADD(null, null, 'all');\nDB.DBA.VT_INC_INDEX_DB_DBA_RDF_OBJ();\n"
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 def store_of(data: Path, directory: Path) -> Path:

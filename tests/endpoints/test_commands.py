@@ -33,7 +33,8 @@ from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import FaultServer, Request, reply, results
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.ports import free_port
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 NOBEL = FIXTURES / "nobel.ttl"
 D = "http://dbpedia.org/resource/"

@@ -43,7 +43,8 @@ from kgsparql.user_query import QueryResult, check, run_on_endpoint
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML, FaultServer, reply, results
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.ports import free_port
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 ANY = Query("any", "ASK { ?s ?p ?o }")

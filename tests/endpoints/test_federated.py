@@ -25,8 +25,9 @@ from kgsparql.query import Query
 from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, resets
-from tests.endpoints.servers import free_port, oxigraph_serve, rdflib_endpoint, store_of, virtuoso
+from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of, virtuoso
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"

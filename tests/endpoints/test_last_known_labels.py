@@ -25,8 +25,9 @@ from kgsparql.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import FaultServer, Request, reply
+from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, sends
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 NAMES = f"""

@@ -41,7 +41,8 @@ from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, reply, results
-from tests.endpoints.servers import free_port, oxigraph_serve, store_of
+from tests.endpoints.ports import free_port
+from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
 
