@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from kgsparql.terms import normalised
 
-__all__ = ["MAX_DEGREE", "MAX_TEXT", "Description", "Kind", "LabelRow", "Progress", "Role", "label_row", "with_short"]
+__all__ = ["MAX_DEGREE", "Description", "Kind", "LabelRow", "Progress", "Role", "label_row", "told", "with_short"]
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
@@ -50,15 +50,24 @@ class Description(NamedTuple):
     language: str = ""
 
 
+def told(text: str) -> str:
+    """What is kept of a text: without white space around it, and not without end.
+
+    >>> told("  Thriller "), len(told("no end " * 100))
+    ('Thriller', 300)
+    """
+    return text[: MAX_TEXT + 100].strip()[:MAX_TEXT]
+
+
 def label_row(
     iri: str, text: str, *, role: Role = "label", language: str = "", kind: Kind = "entity", degree: int = 0
 ) -> LabelRow | None:
     """The row of a name, its text cleaned and cut; ``None`` for one that says nothing."""
-    told = text[: MAX_TEXT + 100].strip()[:MAX_TEXT]
-    key = normalised(told)
-    if not key or told == iri:
+    name = told(text)
+    key = normalised(name)
+    if not key or name == iri:
         return None
-    return LabelRow(iri, told, key, role, language, kind, min(MAX_DEGREE, degree))
+    return LabelRow(iri, name, key, role, language, kind, min(MAX_DEGREE, degree))
 
 
 def with_short(row: LabelRow) -> Iterator[LabelRow]:

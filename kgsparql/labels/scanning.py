@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from kgsparql.errors import CancelledError
 from kgsparql.graph import KnowledgeGraph, Solutions, naming_of
-from kgsparql.labels.rows import MAX_DEGREE, MAX_TEXT, Description, Kind, LabelRow, Progress, Role, with_short
+from kgsparql.labels.rows import MAX_DEGREE, Description, Kind, LabelRow, Progress, Role, told, with_short
 from kgsparql.query import Query
 from kgsparql.terms import IRI, Literal, local_name, normalised
 from kgsparql.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, Naming, is_mediator
@@ -126,7 +126,7 @@ class _Reader:
                 continue
             if literal.language is None and literal.datatype.value != _XSD_STRING:
                 continue
-            text = literal.value[: MAX_TEXT + 100].strip()[:MAX_TEXT]
+            text = told(literal.value)
             if text and text != entity.value:
                 yield entity.value, text, (literal.language or "").lower()
 
@@ -179,7 +179,7 @@ class _Reader:
     def _derive(self, mentioned: Collection[str]) -> None:
         is_bare = not any(kind == "entity" for *_, kind in self.rows)
         for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
-            name = local_name(IRI(iri)).strip()[:MAX_TEXT]
+            name = told(local_name(IRI(iri)))
             if not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
                 self._add_row(iri, name, "", "derived")
 
