@@ -47,6 +47,7 @@ __all__ = [
     "Slow",
     "Status",
     "Text",
+    "Together",
 ]
 
 VECTOR_LENGTH = 16
@@ -213,6 +214,18 @@ class Slow(Reply):
         while (left := until - time.monotonic()) > 0:
             if handler.is_left(min(left, 0.02)):
                 return
+        self.then.send(handler, request)
+
+
+@dataclass(frozen=True)
+class Together(Reply):
+    """Another reply, once as many requests wait for it as the barrier has places."""
+
+    barrier: threading.Barrier
+    then: Reply = field(default_factory=lambda: Text("together"))
+
+    def send(self, handler: _Handler, request: Request) -> None:
+        self.barrier.wait(30)
         self.then.send(handler, request)
 
 

@@ -67,9 +67,6 @@ DirectionOption = Annotated[
     str, typer.Option("--direction", metavar="WAY", help="Walk triples: both, forward or inverse.")
 ]
 TextOrJsonOption = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text or json.")]
-OutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.")
-]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the result and errors.")]
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Show the steps on stderr; -vv also every query.")
@@ -79,6 +76,20 @@ EmbedderOption = Annotated[
 ]
 ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+
+
+def _with_a_place(output: Path | None) -> Path | None:
+    """The output file, if it can be written: said before work, and maybe a paid model's, has nowhere to go."""
+    reported(_check_place)(output)
+    return output
+
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_with_a_place
+    ),
+]
 
 
 def say(message: str, *, quiet: bool = False) -> None:
@@ -186,6 +197,21 @@ def write_bytes(data: bytes, output: Path | None) -> None:
         return
     with _writing(str(output)):
         output.write_bytes(data)
+
+
+def _check_place(output: Path | None) -> None:
+    if output is None:
+        return
+    if output.is_dir():
+        code = errno.EISDIR
+    elif not output.parent.is_dir():
+        code = errno.ENOTDIR if output.parent.exists() else errno.ENOENT
+    elif not os.access(output if output.exists() else output.parent, os.W_OK):
+        code = errno.EACCES
+    else:
+        return
+    with _writing(str(output)):
+        raise OSError(code, os.strerror(code))
 
 
 @contextmanager

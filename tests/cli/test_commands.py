@@ -149,7 +149,7 @@ def test_a_query_is_stopped_at_its_deadline(run: Run, option: str) -> None:
     assert done.exit_code == 2
     assert "--max-seconds" in done.stderr
     assert "E_TIMEOUT" in done.stderr
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_query_and_graph_from_stdin(run: Run, small: Path) -> None:
@@ -347,8 +347,8 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert query in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    _, stderr = process.communicate(timeout=10)
-    assert time.monotonic() - began < 2
+    _, stderr = process.communicate(timeout=30)
+    assert time.monotonic() - began < 10
     assert process.returncode == 130, stderr
     assert stderr.strip() == "interrupted"
 

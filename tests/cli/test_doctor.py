@@ -279,7 +279,7 @@ def test_a_server_that_is_ill_fails_in_time(doctor: Doctor, options: dict[str, A
     with ModelServer([FOUR], **options) as server:
         began = time.monotonic()
         code, found = doctor("--base-url", server.url, "-m", "scripted-model", "--timeout", "1")
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 15
     assert (code, found["model server"]["state"]) == (5, "fail")
     assert says in found["model server"]["found"]
     assert hint in found["model server"]["hint"]
@@ -438,7 +438,7 @@ def test_I14_ctrl_c_while_a_server_hangs_keeps_what_was_found() -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         shown, said = process.communicate(timeout=20)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
     assert process.returncode == 130
     assert b"Traceback" not in said
     assert shown.startswith(b"ok    python")

@@ -141,7 +141,7 @@ def test_E01_a_server_that_goes_down_between_two_queries(nobel_url: str) -> None
 
 
 def test_E02_no_answer_to_a_query(nobel_url: str) -> None:
-    with taking(at_least=0.5, less_than=4):
+    with taking(at_least=0.5, less_than=10):
         error, times = failing(nobel_url, faults.hangs, timeout_s=0.5)
     assert isinstance(error, EndpointTimeoutError)
     assert error.code == "E_TIMEOUT"
@@ -154,14 +154,14 @@ def test_E02_one_deadline_for_all_queries_of_a_question(nobel_url: str) -> None:
         known.ask("Where was Marie Curie born?", entities=[CURIE])
         proxy.plan = first(then=late(0.3))
         began = len(proxy.requests)
-        with taking(at_least=0.9, less_than=4):
+        with taking(at_least=0.9, less_than=10):
             answer = known.ask("Where was Marie Curie born?", entities=[CURIE], budget=Budget(max_seconds=1.0))
     assert answer.status == "partial"
     assert 1 < len(proxy.requests) - began < 16
 
 
 def test_E03_a_body_that_drips(nobel_url: str) -> None:
-    with taking(at_least=0.6, less_than=4):
+    with taking(at_least=0.6, less_than=10):
         error, times = failing(nobel_url, faults.drips(0.02), timeout_s=0.6)
     assert isinstance(error, EndpointTimeoutError)
     assert times == 1
@@ -465,7 +465,7 @@ def test_E17_no_request_to_a_server_that_nobody_named(nobel_url: str, code: str)
     "location", ["http://169.254.169.254/latest/meta-data/", "http://[::ffff:10.0.0.1]/", "ftp://a/"]
 )
 def test_E17_no_request_to_addresses_inside(nobel_url: str, location: str) -> None:
-    with taking(less_than=5):
+    with taking(less_than=10):
         error, times = failing(nobel_url, status("302 Found", b"", f"Location: {location}"))
     assert error.code in {"E_REDIRECT", "E_EGRESS"}
     assert times == 1
@@ -671,7 +671,7 @@ def test_E25_deadlines_and_waits_do_not_follow_a_clock_that_jumps(
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + (jump if time.monotonic() > jumps_at else 0.0))
     jumps_at = time.monotonic() + 0.2
-    with taking(at_least=0.8, less_than=5):
+    with taking(at_least=0.8, less_than=10):
         error, _ = failing(nobel_url, faults.hangs, timeout_s=0.9)
     assert isinstance(error, EndpointTimeoutError)
     jumps_at = time.monotonic() + 0.2

