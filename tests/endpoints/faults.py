@@ -94,7 +94,7 @@ class FaultServer:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(5)
+            thread.join(10)
 
     @property
     def asked(self) -> list[Request]:

@@ -204,7 +204,7 @@ def _missing(why: str) -> NoReturn:
     pytest.skip(why)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], *, within_s: float = 20) -> None:
+def _wait_for(port: int, process: subprocess.Popen[bytes], *, within_s: float = 60) -> None:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if process.poll() is not None:

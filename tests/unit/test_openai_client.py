@@ -733,7 +733,7 @@ def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
     assert done.stdout == "[]\n"
 
 
-def _soon(is_so: Callable[[], bool], *, within_s: float = 2.0) -> bool:
+def _soon(is_so: Callable[[], bool], *, within_s: float = 10.0) -> bool:
     until = time.monotonic() + within_s
     while not is_so() and time.monotonic() < until:
         time.sleep(0.01)

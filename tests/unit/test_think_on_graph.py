@@ -391,7 +391,7 @@ class Meeting(Reply):
 
 def test_the_evidence_is_judged_while_the_next_predicates_are_chosen(ask: Ask) -> None:
     """Neither reply comes before both requests are there."""
-    together = threading.Barrier(2, timeout=5.0)
+    together = threading.Barrier(2, timeout=30.0)
 
     def predicates(body: Body) -> Reply:
         first = any("—worked at→ (2)" in text for text in listed(body))
