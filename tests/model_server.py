@@ -500,7 +500,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.command, self.path, headers, body)
-        self.server.owner.reply(request).send(self, request)
+        try:
+            self.server.owner.reply(request).send(self, request)
+        except ConnectionError:  # a client that leaves while there is more for it resets the connection
+            self.server.owner.hang_ups.append(time.monotonic())
+            raise
 
     def is_left(self, seconds: float) -> bool:
         """Whether the client hangs up, or the server is stopped, within these seconds."""
