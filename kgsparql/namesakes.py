@@ -32,8 +32,7 @@ def told_apart(found: Retrieval, session: Session) -> Retrieval:
     """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
 
     Evidence that starts from one of several namesakes says from which. What was linked, and the notes about it, have
-    descriptions from then on, too. One query where there are such and the budget
-    holds it, else none.
+    descriptions from then on, too. One query where there are such and the budget holds it, else none.
     """
     links = session.link()
     drafted = found.draft.answers if found.draft is not None else ()

@@ -87,6 +87,15 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(run_make: Run, t
     assert not (tmp_path / "made").exists()
 
 
+def test_no_model_is_paid_for_questions_that_have_nowhere_to_go(run_make: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with ModelServer([Text("Where was she born?")]) as server:
+        done = run_make("-k", NOBEL, "-n", "8", "-m", "any", "--base-url", server.url, "-o", tmp_path / "file" / "made")
+        assert server.requests == []
+    assert done.exit_code == 4
+    assert done.stderr.startswith(f"error: {tmp_path / 'file' / 'made'}: Not a directory")
+
+
 def test_fewer_questions_than_wanted_are_said_to_be_all(run_make: Run, tmp_path: Path) -> None:
     graph = FIXTURES / "datasets" / "rivers" / "graph.ttl"
     done = run_make("-k", graph, "-n", "500", "-o", tmp_path / "made")

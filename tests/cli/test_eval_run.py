@@ -335,6 +335,14 @@ def test_an_endpoint_lost_on_the_way_stops_the_run_which_then_goes_on(
     assert all(record.error is None for record in records.values())
 
 
+def test_a_run_that_has_nowhere_to_go_says_so_before_its_graph_is_read(run: Run, nobel: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    here = tmp_path / "file" / "run"
+    done = run("eval", str(nobel), "--no-model", "-k", tmp_path / "missing.ttl", *PLAIN, "-o", here)
+    assert done.exit_code == 4
+    assert done.stderr.startswith(f"error: {here}: Not a directory")
+
+
 def test_a_run_may_be_where_one_is(nobel: Path, tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()

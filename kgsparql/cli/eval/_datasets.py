@@ -92,8 +92,9 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
 
     :param file: what makes the directory one of a run.
     :raises InputError: if there is a run and nobody wants to go on with it, or none and somebody does.
+    :raises StoreError: if it cannot be made.
     """
-    from kgsparql.evaluation.runs.directory import is_free
+    from kgsparql.evaluation.runs.directory import check_room, is_free
 
     if output.is_file():
         raise InputError(f"{output}: a file", hint="name a directory that is not there yet")
@@ -105,6 +106,7 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
         raise InputError(f"{output}: a {what} is there already", hint="--resume goes on with it; or name another")
     if not resume and not is_free(output):
         raise InputError(f"{output}: not an empty directory", hint="name one that is not there yet")
+    check_room(output)
 
 
 def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:

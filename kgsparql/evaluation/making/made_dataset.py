@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.making import Made
-from kgsparql.evaluation.runs.directory import writing, written
+from kgsparql.evaluation.runs.directory import check_room, writing, written
 from kgsparql.terms import IRI
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def check_folder(folder: Path) -> None:
     """Say that questions cannot be written there, before they are made.
 
     :raises InputError: if there is something in the folder.
+    :raises StoreError: if it cannot be made.
     """
+    check_room(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: something is there already", hint="name a folder that is not there yet")
 

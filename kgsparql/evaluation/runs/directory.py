@@ -27,7 +27,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.terms import printable
 
-__all__ = ["Run", "RunDirectory", "appended", "is_free", "whole_lines", "written"]
+__all__ = ["Run", "RunDirectory", "appended", "check_room", "is_free", "whole_lines", "written"]
 
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
@@ -191,6 +191,21 @@ def is_free(path: Path) -> bool:
         return True
     begun = {"questions.jsonl", "questions.jsonl.partial", "run.json.partial", "answers", "events"}
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= begun and not any(path.glob("*/*"))
+
+
+def check_room(directory: Path) -> None:
+    """Say that a directory cannot be made, before anything is asked whose answer it is for.
+
+    :raises StoreError: if what would hold it is a file, or may not be written.
+    """
+    if directory.exists():
+        return
+    above = next(place for place in directory.absolute().parents if place.exists())
+    with writing(directory):
+        if not above.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(above, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _line(data: Mapping[str, Any]) -> str:
