@@ -12,6 +12,7 @@ from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.evidence import Cut
 from kgsparql.exploration import Side
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.labels.members import UNFOUND
 from kgsparql.linking import MAX_CANDIDATES, THRESHOLD, LinkedEntity
 from kgsparql.terms import IRI, Term, Triple, printable
 from kgsparql.words import counted
@@ -129,7 +130,7 @@ def _is_said(note: str, failures: Iterable[str]) -> bool:
     (True, False)
     """
     why, _, what = note.rpartition("; ")
-    is_of_names = what == "names that only it knows are not found"
+    is_of_names = what == UNFOUND
     return any((is_of_names and line.startswith(f"{why}; ")) or note.endswith(f": {line}") for line in failures)
 
 

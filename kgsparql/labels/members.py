@@ -10,7 +10,10 @@ from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.labels.building import LabelIndex
 from kgsparql.labels.joining import federated_index
 
-__all__ = ["MemberIndexes"]
+__all__ = ["UNFOUND", "MemberIndexes"]
+
+UNFOUND = "names that only it knows are not found"
+"""What is said of a graph that failed, after how."""
 
 
 class MemberIndexes:
@@ -83,4 +86,4 @@ class MemberIndexes:
 
 
 def _said(member: OpenedGraph, why: KgsparqlError) -> str:
-    return f"{why.told_of(member.name)}; names that only it knows are not found"
+    return f"{why.told_of(member.name)}; {UNFOUND}"
