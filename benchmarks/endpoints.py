@@ -31,7 +31,7 @@ from urllib.parse import urlsplit, urlunsplit
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the servers are among the tests
 
-from kgsparql.answer import Answer  # noqa: E402
+from kgsparql.answering.answer import Answer  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_dataset  # noqa: E402
 from kgsparql.events import Event, QueryRun  # noqa: E402
 from kgsparql.graphs import open_graph  # noqa: E402

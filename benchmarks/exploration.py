@@ -17,12 +17,11 @@ from pathlib import Path
 
 import pyoxigraph
 
-from kgsparql.evidence import Source
 from kgsparql.exploration import NeighbourGroup, labels, neighbours, shortest_paths
-from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import OxigraphGraph, open_graph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
 
 ROUNDS = 3
 HUB_TRIPLES = 130_000

@@ -22,8 +22,8 @@ from typing import Any
 import kgsparql
 from kgsparql.exploration import neighbours
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import LABELS, RDF_TYPE
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 
 MADE_UP = "In which venue has '{title}' been published?"
 """In the words of the set's own questions."""

@@ -21,11 +21,11 @@ from typing import Any
 
 import pyoxigraph
 
-from kgsparql.embedding import open_embedder
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.labels.index import build_label_index, label_index
-from kgsparql.linking import LinkedEntity, Linker
-from kgsparql.terms import IRI
+from kgsparql.linking.labels.index import build_label_index, label_index
+from kgsparql.linking.linker import LinkedEntity, Linker
+from kgsparql.models.embedding import open_embedder
+from kgsparql.rdf.terms import IRI
 
 FOLDERS = ("metaqa", "fb15k237", "wikidata_qald10", "nobel", "ck25", "emckg", "orkg")
 MAX_QUESTIONS = 300

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kgsparql
-from kgsparql.asking import Asking
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.path_scoring import Weights, WordedPath, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.exploration import walk_ends
-from kgsparql.path_scoring import Weights, WordedPath, path_features
-from kgsparql.paths import Walk
+from kgsparql.rdf.paths import Walk
 from kgsparql.retrievers.path_ranking import PathRanking
 
 STEPS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)

@@ -31,7 +31,7 @@ from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
 from kgsparql.evaluation.metrics import METRICS, prepare, scores
 from kgsparql.evaluation.record import Item, Measured, Record
-from kgsparql.terms import Triple, printable
+from kgsparql.rdf.terms import Triple, printable
 
 TITLES = {"mindmap": "MindMap", "fidelis": "FiDeLiS", "difar": "DiFaR", "hublink": "HubLink"}
 

@@ -34,8 +34,8 @@ from kgsparql.evaluation.dataset import Question  # noqa: E402
 from kgsparql.evaluation.metrics import METRICS  # noqa: E402
 from kgsparql.evaluation.record import Record  # noqa: E402
 from kgsparql.graphs import EndpointGraph  # noqa: E402
+from kgsparql.graphs.snapshots import Snapshot  # noqa: E402
 from kgsparql.knowledge_base import KnowledgeBase  # noqa: E402
-from kgsparql.snapshots import Snapshot  # noqa: E402
 from tests.endpoints.servers import oxigraph_serve, store_of  # noqa: E402
 from tests.endpoints.wikidata_simulator import (  # noqa: E402
     IMPOLITE,

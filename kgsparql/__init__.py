@@ -13,44 +13,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgsparql.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
-    from kgsparql.asking import Asking
+    from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
+    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.retriever import Retriever
+    from kgsparql.answering.session import Session
     from kgsparql.budget import Budget, Prices, Usage
     from kgsparql.errors import KgsparqlError
-    from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
-    from kgsparql.graph import KnowledgeGraph, Solutions
+    from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
+    from kgsparql.graphs.cut import Cut
     from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+    from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase, open
-    from kgsparql.language_model import LanguageModel
-    from kgsparql.linking import LinkedEntity, Mention
-    from kgsparql.model_opening import open_model
-    from kgsparql.paths import Hop, Path, PropertyPath
-    from kgsparql.query import Query
-    from kgsparql.retriever import Retriever
-    from kgsparql.session import Session
-    from kgsparql.snapshots import Snapshot
-    from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
+    from kgsparql.linking.linker import LinkedEntity, Mention
+    from kgsparql.models.language_model import LanguageModel
+    from kgsparql.models.open_model import open_model
+    from kgsparql.rdf.paths import Hop, Path, PropertyPath
+    from kgsparql.rdf.query import Query
+    from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple
 
 _MODULES = {
-    "answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
-    "asking": ("Asking",),
+    "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
+    "answering.ask_options": ("Asking",),
+    "answering.retriever": ("Retriever",),
+    "answering.session": ("Session",),
     "budget": ("Budget", "Prices", "Usage"),
     "errors": ("KgsparqlError",),
-    "evidence": ("CitedTriple", "Cut", "Evidence", "EvidenceItem", "Source"),
-    "graph": ("KnowledgeGraph", "Solutions"),
+    "evidence.evidence": ("CitedTriple", "Evidence", "EvidenceItem"),
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
+    "graphs.cut": ("Cut",),
     "graphs.profiles": ("UNKNOWN", "EndpointProfile"),
+    "graphs.protocols": ("KnowledgeGraph", "Solutions", "Source"),
+    "graphs.snapshots": ("Snapshot",),
     "knowledge_base": ("KnowledgeBase", "open"),
-    "language_model": ("LanguageModel",),
-    "linking": ("LinkedEntity", "Mention"),
-    "model_opening": ("open_model",),
-    "paths": ("Hop", "Path", "PropertyPath"),
-    "query": ("Query",),
-    "retriever": ("Retriever",),
-    "session": ("Session",),
-    "snapshots": ("Snapshot",),
-    "terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
+    "linking.linker": ("LinkedEntity", "Mention"),
+    "models.language_model": ("LanguageModel",),
+    "models.open_model": ("open_model",),
+    "rdf.paths": ("Hop", "Path", "PropertyPath"),
+    "rdf.query": ("Query",),
+    "rdf.terms": ("IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,33 +8,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from kgsparql.answering import answer, checked_question, retrieve
-from kgsparql.asking import Asking, ignore
+from kgsparql.answering.ask_options import Asking, ignore
+from kgsparql.answering.pipeline import answer, checked_question, retrieve
+from kgsparql.answering.session import Session
+from kgsparql.answering.session_factory import SessionMaker
+from kgsparql.answering.streaming import streamed
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Event
-from kgsparql.graph import OpenedGraph
-from kgsparql.graph_labels import GraphLabels
-from kgsparql.graph_lookups import GraphLookups
+from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.noise import Noise
-from kgsparql.passage_building import IndexedTexts
-from kgsparql.passages import PASSAGE_TOKENS, Passages
-from kgsparql.session import Session
-from kgsparql.session_making import SessionMaker
-from kgsparql.snapshots import Snapshot
-from kgsparql.streaming import streamed
-from kgsparql.terms import IRI
+from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.linking.label_indexes import GraphLabels
+from kgsparql.linking.passages.indexing import IndexedTexts
+from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
+from kgsparql.rdf.terms import IRI
+from kgsparql.retrievers import load
 
 if TYPE_CHECKING:
     import pyoxigraph
     import rdflib
 
-    from kgsparql.answer import Answer, Retrieval
-    from kgsparql.embedding import Embedder
-    from kgsparql.labels.index import LabelIndex
-    from kgsparql.linking import LinkedEntity, Linker
-    from kgsparql.ranking import Ranker
+    from kgsparql.answering.answer import Answer, Retrieval
+    from kgsparql.linking.labels.index import LabelIndex
+    from kgsparql.linking.linker import LinkedEntity, Linker
+    from kgsparql.linking.ranking import Ranker
+    from kgsparql.models.embedding import Embedder
 
 __all__ = ["Asking", "KnowledgeBase", "open"]
 
@@ -84,7 +85,7 @@ class KnowledgeBase(GraphLookups):
         """As :meth:`ask`, with the options as one value."""
         with self._recorded(question, asking) as (usage, told):
             session = self.session(question, asking, usage=usage)
-            made = answer(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+            made = answer(load(asking.retriever, asking.options), session, augment=asking.augment, rerank=asking.rerank)
             told.update(made.usage)
         return made
 
@@ -93,7 +94,9 @@ class KnowledgeBase(GraphLookups):
         asking = Asking(**options)
         with self._recorded(question, asking) as (usage, _):
             session = self.session(question, asking, usage=usage)
-            return retrieve(asking.method(), session, augment=asking.augment, rerank=asking.rerank)
+            return retrieve(
+                load(asking.retriever, asking.options), session, augment=asking.augment, rerank=asking.rerank
+            )
 
     @contextmanager
     def _recorded(self, question: str, asking: Asking) -> Iterator[tuple[Usage, dict[str, Any]]]:
@@ -244,7 +247,7 @@ class KnowledgeBase(GraphLookups):
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
-        from kgsparql.graph_info import graph_info
+        from kgsparql.exploration.graph_info import graph_info
 
         indexed = self._graph_labels.described()
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
@@ -281,7 +284,7 @@ def _plain(source: Any) -> str | Path | pyoxigraph.Store:
     if isinstance(source, str | Path):
         return source
     if type(source).__module__.startswith("rdflib"):
-        from kgsparql.interop import store_from_rdflib
+        from kgsparql.graphs.rdflib_interop import store_from_rdflib
 
         return store_from_rdflib(source)
     return cast("pyoxigraph.Store", source)

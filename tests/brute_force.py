@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from kgsparql.paths import Directions, Hop, Path, PropertyPath, may_follow
-from kgsparql.terms import IRI, Literal, Term, Triple
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
 
 CLASS_KINDS = {
     "http://www.w3.org/2000/01/rdf-schema#Class",

@@ -11,11 +11,10 @@ from typing import Any
 import pyoxigraph
 import rdflib
 
-from kgsparql.evidence import Source
-from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term
+from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 ENGINES = ("oxigraph", "rdflib")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
 from kgsparql.evaluation.runs.directory import RunDirectory
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 
 __all__ = ["iri", "made_run", "question", "record", "sampled_questions", "sampled_records"]
 

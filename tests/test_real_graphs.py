@@ -14,9 +14,9 @@ import pytest
 import kgsparql
 from kgsparql.exploration import labels, neighbours
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph
-from kgsparql.paths import Path as GraphPath
-from kgsparql.terms import IRI, Literal
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.rdf.paths import Path as GraphPath
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.engines import CountingGraph
 

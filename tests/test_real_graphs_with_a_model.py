@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.exchanges import Exchanges
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.prompting import plain
+from kgsparql.answering.answer import Answer
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.prompting import plain
+from kgsparql.storage.response_cache import Exchanges
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import purpose, reader

@@ -16,10 +16,10 @@ import typer
 
 from kgsparql.cli._progress import Progress
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.paths import Directions
+    from kgsparql.rdf.paths import Directions
 
 __all__ = [
     "BaseOption",
@@ -161,8 +161,8 @@ def languages(lang: str) -> tuple[str, ...]:
 
     :raises InputError: for something that is no language tag.
     """
-    from kgsparql.terms import Literal, validated
-    from kgsparql.words import comma_separated
+    from kgsparql.linking.words import comma_separated
+    from kgsparql.rdf.terms import Literal, validated
 
     tags = comma_separated(lang)
     if not tags:

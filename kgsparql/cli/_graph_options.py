@@ -23,8 +23,8 @@ from kgsparql.cli._common import (
 )
 
 if TYPE_CHECKING:
+    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.snapshots import Snapshot
 
 __all__ = ["GraphOptions"]
 

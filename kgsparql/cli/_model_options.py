@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.errors import OptionError
+from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
-from kgsparql.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.budget import Budget, Prices
-    from kgsparql.language_model import LanguageModel
-    from kgsparql.snapshots import Snapshot
+    from kgsparql.graphs.snapshots import Snapshot
+    from kgsparql.models.language_model import LanguageModel
 
 __all__ = ["HOW_TO_ADD", "LimitOptions", "ModelOptions", "prices_of"]
 
@@ -90,7 +90,7 @@ class ModelOptions:
         for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
             if not math.isfinite(value):
                 raise OptionError(f"{option} {value}: not a number", hint="leave it out for the usual one")
-        from kgsparql.model_opening import open_model
+        from kgsparql.models.open_model import open_model
 
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.errors import OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.presets import Preset
+    from kgsparql.retrievers._presets import Preset
 
 __all__ = ["PresetOption", "method_with", "methods_with"]
 
@@ -61,7 +61,7 @@ def methods_with(
 
 
 def _loaded(path: Path) -> Preset:
-    from kgsparql.presets import Preset
+    from kgsparql.retrievers._presets import Preset
 
     return Preset.load(path)
 

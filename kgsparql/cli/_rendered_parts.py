@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answer import Answer, InferenceStep
-from kgsparql.evidence import EvidenceItem
-from kgsparql.terms import printable
+from kgsparql.answering.answer import Answer, InferenceStep
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.linking import LinkedEntity
+    from kgsparql.linking.linker import LinkedEntity
 
 __all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 

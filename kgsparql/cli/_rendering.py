@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from kgsparql.answer import Answer, more_text
+from kgsparql.answering.answer import Answer, more_text
 from kgsparql.cli._ask_options import FORMATS
 from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
-from kgsparql.evidence import EvidenceItem
-from kgsparql.terms import Term, printable
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.rdf.terms import Term, printable
 
 __all__ = ["render"]
 
@@ -49,7 +49,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
     if form == "jsonl":
         return json.dumps(answer.to_json(), ensure_ascii=False)
     if form == "trig":
-        from kgsparql.rdf_output import answer_to_trig
+        from kgsparql.answering.answer_rdf import answer_to_trig
 
         return answer_to_trig(answer)
     if form == "mermaid":

@@ -16,7 +16,7 @@ from kgsparql.cli._typed import typed
 from kgsparql.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from kgsparql.snapshots import Snapshot
+    from kgsparql.graphs.snapshots import Snapshot
 
 __all__ = ["SnapshotOptions"]
 
@@ -60,7 +60,7 @@ class SnapshotOptions:
         if directory is None:
             yield None
             return
-        from kgsparql.snapshots import Snapshot
+        from kgsparql.graphs.snapshots import Snapshot
 
         told = {name: _said(value) for name, value in asked.items()}
         about = {"command": command, "asked": told, "typed": _typed(told)}

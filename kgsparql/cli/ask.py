@@ -21,11 +21,11 @@ from kgsparql.cli._preset_option import PresetOption, method_with
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._steps import steps
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.answer import Answer
-    from kgsparql.asking import Asking
+    from kgsparql.answering.answer import Answer
+    from kgsparql.answering.ask_options import Asking
     from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["ask", "options_of"]
@@ -65,7 +65,8 @@ def ask(
 
     Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 5 unreachable, 6 a limit reached, 130 stopped.
     """
-    from kgsparql.asking import Asking
+    from kgsparql.answering.ask_options import Asking
+    from kgsparql.retrievers import load
 
     named = graph.sources
     shape = _checked_shape(question, named, form or c.guessed_format(output))
@@ -85,7 +86,7 @@ def ask(
             complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank,
             model=model.opened(seed=seed, snapshot=snapshot),
         )  # fmt: skip
-        asking.method()  # a wrong name or option is said before a graph is loaded
+        load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
         stack.enter_context(asking.model or nullcontext())
         opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
         knowledge = stack.enter_context(opened)
@@ -110,7 +111,7 @@ def _checked_shape(question: str, named: list[str], form: str | None) -> str:
     :raises InputError: if they do not, or for a question that is none.
     :raises OptionError: for a format that there is not.
     """
-    from kgsparql.answering import checked_question
+    from kgsparql.answering.pipeline import checked_question
 
     if question == "-" and "-" in named:
         raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")

@@ -12,10 +12,10 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import StoreLockedError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.cache_contents import CacheContents, Cleared, Kept
+    from kgsparql.cli._cache_contents import CacheContents, Cleared, Kept
 
 __all__ = ["cache"]
 
@@ -38,7 +38,7 @@ def cache(
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
     """
-    from kgsparql.cache_contents import CacheContents
+    from kgsparql.cli._cache_contents import CacheContents
 
     contents = CacheContents()
     shape = c.two_formats(form, output)
@@ -56,7 +56,7 @@ def cache(
 
 
 def _lines(contents: CacheContents, kept: Iterable[Kept], size: int) -> list[str]:
-    from kgsparql.cache_files import size_text
+    from kgsparql.storage.disk_usage import size_text
 
     lines = [
         f"  {kind.kind:<10} {kind.count:>7,}  {size_text(kind.bytes):>7}  {_when(kind):<24}  {kind.what}"
@@ -93,7 +93,7 @@ def _clear(contents: CacheContents, kinds: Iterable[str], shape: str, output: Pa
 
 
 def _freed(one: Cleared) -> str:
-    from kgsparql.cache_files import size_text
+    from kgsparql.storage.disk_usage import size_text
 
     if not (one.count or one.bytes):
         return f"{one.kind}: nothing removed"

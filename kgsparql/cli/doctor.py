@@ -14,7 +14,7 @@ from kgsparql.cli._graph_options import KgOption
 from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
-    from kgsparql.diagnosis import Check
+    from kgsparql.cli.diagnosis import Check
 
 __all__ = ["doctor"]
 
@@ -48,7 +48,7 @@ def doctor(
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
-    from kgsparql.diagnosis import Diagnosis
+    from kgsparql.cli.diagnosis import Diagnosis
 
     shape = c.two_formats(form, output)
     diagnosis = Diagnosis(

@@ -11,10 +11,10 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import OptionError
-from kgsparql.words import counted
+from kgsparql.linking.words import counted
 
 if TYPE_CHECKING:
-    from kgsparql.passage_building import IndexedTexts
+    from kgsparql.linking.passages.indexing import IndexedTexts
 
 __all__ = ["index"]
 
@@ -58,8 +58,8 @@ def index(
     if class_ and text is not None:
         raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")
     if text is not None:
-        from kgsparql.documents import files_of
-        from kgsparql.passage_building import checked_tokens
+        from kgsparql.linking.passages.documents import files_of
+        from kgsparql.linking.passages.indexing import checked_tokens
 
         files_of(text)  # what is wrong with the directory is said before anything long begins
         checked_tokens(passage_tokens)

@@ -13,13 +13,13 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import NotFoundError
-from kgsparql.terms import IRI, Literal, Term, normalised, printable
-from kgsparql.words import words
+from kgsparql.linking.words import words
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
 
 if TYPE_CHECKING:
-    from kgsparql.evidence import Cut
+    from kgsparql.graphs.cut import Cut
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.paths import Path
+    from kgsparql.rdf.paths import Path
 
 __all__ = ["find", "paths", "show"]
 
@@ -131,7 +131,7 @@ def paths(
     lang: c.LangOption = "en",
 ) -> None:
     """Show the shortest paths between two entities."""
-    from kgsparql.verbalising import path_text
+    from kgsparql.evidence.verbalising import path_text
 
     shape = c.two_formats(form, output)
     way = c.checked_direction(direction)

@@ -16,13 +16,13 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import InputError, OptionError
-from kgsparql.terms import PrefixMap, printable
+from kgsparql.rdf.terms import PrefixMap, printable
 
 if TYPE_CHECKING:
     from kgsparql.cli._progress import Progress
     from kgsparql.graphs import EndpointGraph, OxigraphGraph
-    from kgsparql.snapshots import Snapshot
-    from kgsparql.user_query import QueryResult
+    from kgsparql.graphs.snapshots import Snapshot
+    from kgsparql.graphs.user_query import QueryResult
 
 __all__ = ["query"]
 
@@ -51,7 +51,7 @@ def query(
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
     from kgsparql.graphs import groups_of, names_endpoint
-    from kgsparql.user_query import FORMATS, check, serialise
+    from kgsparql.graphs.user_query import FORMATS, check, serialise
 
     named = graph.sources
     if len(groups_of(named)) > 1:
@@ -119,7 +119,7 @@ def _runner(
     graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: Progress
 ) -> Iterator[Callable[..., QueryResult]]:
     """What runs a query: the endpoint itself, or a worker process that has loaded the graph."""
-    from kgsparql.user_query import QueryWorker, run_on_endpoint
+    from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
 
     if remote is not None:
         yield partial(run_on_endpoint, remote)

@@ -10,7 +10,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.retrievers._description import Bound, Described

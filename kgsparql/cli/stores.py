@@ -13,8 +13,8 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._snapshot_options import SnapshotOptions
-from kgsparql.terms import printable
-from kgsparql.words import counted
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import printable
 
 __all__ = ["info", "load"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import InputError
-from kgsparql.terms import IRI, Literal, Term, Triple, parsed
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parsed
 
 __all__ = ["Dataset", "GoldAnswer", "Problem", "Question", "Topic"]
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
-from kgsparql.terms import Literal, parsed
+from kgsparql.rdf.terms import Literal, parsed
 
 __all__ = ["GoldAnswers", "identity", "name"]
 
@@ -73,7 +73,7 @@ def identity(term: str) -> str:
 class GoldAnswers:
     """The right answers of a question, made so that asking for one takes no time, however many there are.
 
-    >>> from kgsparql.terms import IRI
+    >>> from kgsparql.rdf.terms import IRI
     >>> gold = GoldAnswers([GoldAnswer(IRI("http://e.org/p"), "Paris"), GoldAnswer(None, "8")])
     >>> gold.found("<http://e.org/p>"), gold.found("", "PARIS"), gold.found("", "Pari"), len(gold)
     ((0,), (0,), (), 2)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
 from urllib.parse import unquote
 
-from kgsparql.choosing import Chooser, OracleChooser, RankerChooser
+from kgsparql.answering.choosing import Chooser, OracleChooser, RankerChooser
 from kgsparql.errors import IriError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.exploration import predicate_counts, shortest_paths
-from kgsparql.graph import KnowledgeGraph
-from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
-from kgsparql.terms import IRI, Triple, iri
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.rdf.terms import IRI, Triple, iri
 
 __all__ = ["gold_paths", "named", "oracle_for", "paths_to_triples", "predicates_by_name"]
 

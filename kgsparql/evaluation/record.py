@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgsparql.answer import Answer, AnswerTerm
+from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
-from kgsparql.evidence import EvidenceItem
-from kgsparql.linking import LinkedEntity
-from kgsparql.terms import Term
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf.terms import Term
 
 __all__ = ["Given", "Item", "Link", "Measured", "Record", "is_lost"]
 

@@ -16,8 +16,8 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.evaluation.statistics import Places, Values
-from kgsparql.terms import printable
-from kgsparql.words import comma_separated
+from kgsparql.linking.words import comma_separated
+from kgsparql.rdf.terms import printable
 
 __all__ = [
     "ALWAYS",

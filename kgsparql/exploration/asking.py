@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kgsparql.errors import InputError
-from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions, naming_of
-from kgsparql.paths import Direction
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, printable
-from kgsparql.vocabulary import LABELS
+from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution, Solutions, naming_of
+from kgsparql.rdf.paths import Direction
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
+from kgsparql.rdf.vocabulary import LABELS
 
 __all__ = [
     "Asked",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import ask_all, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.found import Found, PredicateCount
-from kgsparql.graph import KnowledgeGraph, Solution
-from kgsparql.paths import Direction, Directions, Step, directions
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Direction, Directions, Step, directions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import UNWALKED
 
 __all__ = ["COUNTED", "predicate_counts", "predicates", "step_key"]
 

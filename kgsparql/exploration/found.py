@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kgsparql.evidence import Cut
-from kgsparql.paths import Path, Step
-from kgsparql.terms import IRI, Literal, Term
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Path, Step
+from kgsparql.rdf.terms import IRI, Literal, Term
 
 __all__ = ["Found", "Label", "NeighbourGroup", "PredicateCount", "Text"]
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import ask_all, far_end, order_key, skipping, union_of
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.found import NeighbourGroup, PredicateCount
-from kgsparql.graph import BOUND, CutShort, Halving, KnowledgeGraph, Solution
-from kgsparql.paths import Direction, Directions, Step, directions
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Direction, Directions, Step, directions
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Group", "Selection", "Steps", "entity_of", "groups_of", "hub_groups"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import EndpointReplyError
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import Asked, ask_all, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
-from kgsparql.graph import BOUND, KnowledgeGraph, Solution, naming_of
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.vocabulary import DESCRIPTIONS, Naming, is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, Naming, is_mediator
 
 __all__ = ["by_label", "labels", "language_ranges", "language_rank", "texts", "types"]
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import ask_all, far_end, skipped_in, skipping, union_of
-from kgsparql.graph import KnowledgeGraph, Solution
-from kgsparql.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term, Triple
-from kgsparql.vocabulary import claim_part, is_mediator, is_statement, statement_value
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement, statement_value
 
 __all__ = ["Side", "hop_of", "mediated_paths", "statement_sides", "untold_sides"]
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from kgsparql.exploration.asking import selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.search import Rules, Side
-from kgsparql.graph import BOUND, KnowledgeGraph, Solution, Solutions
-from kgsparql.paths import Directions, Hop
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Term
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, Solutions
+from kgsparql.rdf.paths import Directions, Hop
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Term
 
 __all__ = ["Joint", "joinable", "joints", "meetings", "one_hop", "way_of"]
 

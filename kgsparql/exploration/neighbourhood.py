@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import ask_all, entities_of, order_key, skipped_in
 from kgsparql.exploration.counting import step_key
 from kgsparql.exploration.found import Found, NeighbourGroup
 from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, groups_of, hub_groups
 from kgsparql.exploration.mediators import hop_of, mediated_paths
-from kgsparql.graph import BOUND, KnowledgeGraph
-from kgsparql.paths import Directions, Hop, Path
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import UNWALKED, is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
+from kgsparql.rdf.paths import Directions, Hop, Path
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["neighbourhood", "neighbours"]
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import entities_of, order_key
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found, NeighbourGroup, PredicateCount
 from kgsparql.exploration.neighbourhood import neighbours
-from kgsparql.graph import KnowledgeGraph, members_of
-from kgsparql.paths import Directions, PropertyPath, Step
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import UNWALKED, is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.rdf.paths import Directions, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["PredicatePath", "predicate_paths"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import ask_all, far_end, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
-from kgsparql.graph import BOUND, KnowledgeGraph, Solution
-from kgsparql.paths import Directions, Hop, directions
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Directions, Hop, directions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 __all__ = ["Rules", "Side", "link_arms"]
 

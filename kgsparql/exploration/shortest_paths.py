@@ -8,17 +8,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import entities_of, far_end, order_key, selected, skipped_in, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
 from kgsparql.exploration.search import Rules, Side, link_arms
-from kgsparql.graph import BOUND, KnowledgeGraph
-from kgsparql.paths import Directions, Hop, Path
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
+from kgsparql.rdf.paths import Directions, Hop, Path
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import UNWALKED
 
 __all__ = ["shortest_paths"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from kgsparql.exploration.asking import ask_all, entities_of
 from kgsparql.exploration.labels import language_ranges, language_rank
-from kgsparql.graph import KnowledgeGraph, Solution, naming_of
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term
-from kgsparql.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE
+from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE
 
 __all__ = ["Described", "described"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kgsparql.exploration.asking import union_of
-from kgsparql.query import Query
-from kgsparql.terms import Literal, Term, Triple, spellings
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal, Term, Triple, spellings
 
 __all__ = ["lookup"]
 
@@ -22,7 +22,7 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
     with a language, among several; decimals without a fraction, which it takes for integers; and coordinates, which it
     refuses. No triple may have a blank node.
 
-    >>> from kgsparql.terms import IRI
+    >>> from kgsparql.rdf.terms import IRI
     >>> term = IRI("http://e.org/a")
     >>> lookup([Triple(term, term, Literal("x", language="en"))]).name
     'verify_texts'

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from kgsparql import walk_queries
-from kgsparql.evidence import Cut
 from kgsparql.exploration.asking import entities_of, order_key, selected, union_of
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.graph import KnowledgeGraph, Solution
-from kgsparql.paths import Path, PropertyPath, Walk, Way
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import BlankNode, Literal, Term
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import KnowledgeGraph, Solution
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import BlankNode, Literal, Term
 
 __all__ = ["follow", "walk_ends", "walk_ways", "walks"]
 
@@ -31,7 +31,7 @@ def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, l
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
     """Every term that each walk leads to, the start too, in the order of their text; one query for 50 walks."""
     arms = [
-        walk_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
+        path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
     solutions, complete = _asked(graph, arms, lambda _: ("n0", "end"))
@@ -84,7 +84,7 @@ def walk_ways(
     :param limit: ways of each walk.
     """
     arms = [
-        walk_queries.walk_triples(
+        path_queries.walk_triples(
             walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))

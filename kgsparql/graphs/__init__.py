@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
-from kgsparql.exchanges import EXCHANGES, Exchanges
-from kgsparql.graph import OpenedGraph
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
@@ -20,11 +18,14 @@ from kgsparql.graphs.in_memory import in_memory
 from kgsparql.graphs.opening import cached_store, describe_store, has_store, open_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
+from kgsparql.graphs.profiles import could_be_alias
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
 from kgsparql.graphs.protocol.request import is_address
+from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.stores import LoadReport, load_store
-from kgsparql.recording import Recording
 from kgsparql.resources import cache_directory
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges
 
 __all__ = [
     "CACHE_FROM_BYTES",
@@ -37,6 +38,7 @@ __all__ = [
     "describe_store",
     "groups_of",
     "is_graph_by_itself",
+    "known_aliases",
     "load_store",
     "names_endpoint",
     "open_embedded",
@@ -118,7 +120,7 @@ def open_embedded(
     if any(_is_whole(source) for source in given):
         return _whole(given, name)
     options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
-    files = [file for source in given for file in rdf_files(str(source))]
+    files = [file for source in given for file in rdf_files(str(source), more_hint=known_aliases(source))]
     distinct = list({file.iri: file for file in files}.values())
     if cache and _is_big(distinct):
         try:
@@ -197,7 +199,7 @@ def prefixes_in(
     if any(_is_whole(source) for source in given):
         return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
     options = ReadOptions(format=format, base=base, encoding=encoding)
-    files = [file for source in given for file in rdf_files(str(source))]
+    files = [file for source in given for file in rdf_files(str(source), more_hint=known_aliases(source))]
     return {prefix: name for file in reversed(files) for prefix, name in prefixes_of(file, options).items()}
 
 
@@ -213,6 +215,13 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     """
     given = [sources] if isinstance(sources, GraphSource) else list(sources)
     return any(_is_endpoint(source) for source in given)
+
+
+def known_aliases(source: GraphSource) -> str:
+    """What may be meant instead of a file that is not there, if the source is written as the name of an endpoint."""
+    if not could_be_alias(str(source)):
+        return ""
+    return f"; known endpoints: {', '.join(known_endpoints().aliases)}"
 
 
 def _is_endpoint(source: GraphSource) -> bool:

@@ -12,9 +12,6 @@ from datetime import UTC, datetime
 
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
-from kgsparql.evidence import Source
-from kgsparql.exchanges import Exchanges
-from kgsparql.graph import Solutions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
@@ -23,11 +20,13 @@ from kgsparql.graphs.protocol.channel import Channel, Limits
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.request import Address, Form, Reply, SparqlRequest
+from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.graphs.question_time import QuestionTime
-from kgsparql.query import Query
-from kgsparql.recording import Recording
-from kgsparql.terms import Literal
-from kgsparql.vocabulary import Naming
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.vocabulary import Naming
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import Exchanges
 
 __all__ = ["EndpointGraph"]
 

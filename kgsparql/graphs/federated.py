@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError
-from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, naming_of, within
 from kgsparql.graphs.federation.members import Call, Failure, is_survivable, left_s
 from kgsparql.graphs.federation.merging import local_triple, merged
 from kgsparql.graphs.federation.queries import Asking
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Triple
-from kgsparql.vocabulary import Naming
+from kgsparql.graphs.protocols import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, Source, naming_of, within
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.rdf.vocabulary import Naming
 
 __all__ = ["FederatedGraph"]
 

@@ -20,8 +20,8 @@ from kgsparql.errors import GraphLoadError, InputError, OptionError
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
 from kgsparql.graphs.guards import guarded
 from kgsparql.graphs.json_ld import read_context, with_context
+from kgsparql.rdf.terms import IRI
 from kgsparql.redaction import unreadable_url
-from kgsparql.terms import IRI
 
 __all__ = [
     "FORMATS",
@@ -181,9 +181,10 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
     return found
 
 
-def rdf_files(source: str | Path) -> list[RdfFile]:
+def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     """The files that a path names: itself, the RDF files in a directory, or standard input (``-``).
 
+    :param more_hint: what else may help where there is no such path.
     :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
     """
     name = str(source)
@@ -207,7 +208,11 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
-            hint = f"an unknown scheme: {scheme}; an endpoint has http or https" if separator else _not_there(name)
+            hint = (
+                f"an unknown scheme: {scheme}; an endpoint has http or https"
+                if separator
+                else f"check the path{more_hint}"
+            )
             if _HOST.match(name):
                 hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{name}')}"
             raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
@@ -218,14 +223,6 @@ def rdf_files(source: str | Path) -> list[RdfFile]:
     except OSError as error:
         raise InputError(f"{name}: {error.strerror or error}", hint="check the path", path=name) from error
     return [RdfFile(name, path)]
-
-
-def _not_there(name: str) -> str:
-    """What to do about a file that is not there; what is written as the name of an endpoint may be meant as one."""
-    from kgsparql.graphs.profiles.catalogue import could_be_alias, known_endpoints  # which reads files of its own
-
-    known = f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(name) else ""
-    return f"check the path{known}"
 
 
 def has_rdf_suffix(path: Path) -> bool:

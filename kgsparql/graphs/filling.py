@@ -18,7 +18,7 @@ from kgsparql.errors import KgsparqlError, StoreError
 from kgsparql.graphs.files import Progress, ReadOptions
 from kgsparql.graphs.manifest import StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
-from kgsparql.graphs.swapping import partial_path
+from kgsparql.storage.atomic_replace import partial_path
 
 __all__ = ["fill"]
 

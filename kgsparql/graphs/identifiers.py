@@ -10,9 +10,9 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote
 
 from kgsparql.errors import IriError
-from kgsparql.graph import Solution
-from kgsparql.terms import IRI, Literal, Term, Triple, iri
-from kgsparql.vocabulary import claim_part
+from kgsparql.graphs.protocols import Solution
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
+from kgsparql.rdf.vocabulary import claim_part
 
 __all__ = ["Formatter", "Identifier", "Identifiers"]
 

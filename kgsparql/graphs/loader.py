@@ -21,7 +21,7 @@ from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
-from kgsparql.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, printable
 
 __all__ = ["main", "recipe_of"]
 

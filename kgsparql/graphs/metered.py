@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
-from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, KnowledgeGraph, Solutions, naming_of, within
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.noise import Noise
-from kgsparql.query import Query
-from kgsparql.terms import Triple
-from kgsparql.vocabulary import Naming
+from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Triple
+from kgsparql.rdf.vocabulary import Naming
 
 __all__ = ["MeteredGraph"]
 

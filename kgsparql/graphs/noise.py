@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from kgsparql.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.identifiers import Identifiers
 from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term
-from kgsparql.vocabulary import claim_part
+from kgsparql.graphs.protocols import BOUND, Halving, KnowledgeGraph, Solution, Solutions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import claim_part
 
 __all__ = ["Noise"]
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgsparql.errors import StoreError
-from kgsparql.evidence import Source
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.filling import fill
 from kgsparql.graphs.loader import recipe_of
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.swapping import clean, is_store, previous_stores, put_in_place
+from kgsparql.graphs.protocols import Source
 from kgsparql.resources import cache_directory
+from kgsparql.storage.atomic_replace import clean, is_store, previous_stores, put_in_place
+from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["cached_store", "describe_store", "has_store", "open_store"]
 

@@ -11,12 +11,11 @@ from typing import TypeVar
 import pyoxigraph as ox
 
 from kgsparql.errors import QueryError, QuerySyntaxError
-from kgsparql.evidence import Source
-from kgsparql.graph import Solutions
 from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.manifest import Manifest, StoredSource
-from kgsparql.query import Query
-from kgsparql.terms import BlankNode, Term, Triple, printable
+from kgsparql.graphs.protocols import Solutions, Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
 
 __all__ = ["OxigraphGraph", "sources_of_files"]
 

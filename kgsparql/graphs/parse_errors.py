@@ -7,7 +7,7 @@ import re
 
 from kgsparql.errors import DiskFullError, GraphLoadError, InputError, KgsparqlError, LimitError
 from kgsparql.graphs.decoding import Tally
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["disk_full", "is_disk_full", "load_error"]
 

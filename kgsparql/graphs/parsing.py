@@ -14,7 +14,7 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, reader_of
 from kgsparql.graphs.parse_errors import load_error
-from kgsparql.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 
 __all__ = ["BlankNodes", "opened", "prefixes_of", "quads"]
 

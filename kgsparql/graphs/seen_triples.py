@@ -13,16 +13,16 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql import walk_queries
 from kgsparql.errors import KgsparqlError, ResourceNotFoundError, StoreError
-from kgsparql.graph import Solution
 from kgsparql.graphs.protocol.recorded import reply_of
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
-from kgsparql.patterns import Pattern
-from kgsparql.query import Query
-from kgsparql.recording import QUERY, Recording
-from kgsparql.terms import IRI, Literal, Term
+from kgsparql.graphs.protocols import Solution
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.triple_patterns import Pattern
+from kgsparql.storage.recording import QUERY, Recording
 
 __all__ = ["write_triples"]
 
@@ -74,7 +74,7 @@ def _quads(request: Mapping[str, Any], reply: Mapping[str, Any]) -> Iterator[ox.
         return
     shown = list(_in_files(name))
     if {"walk", "walk_triples"} & set(name.split("+")):
-        shown += [_Shown(names, steps, number) for names, number, steps in walk_queries.steps_of_walks(text)]
+        shown += [_Shown(names, steps, number) for names, number, steps in path_queries.steps_of_walks(text)]
     if not any(one.triples for one in shown):
         return
     try:

@@ -18,10 +18,10 @@ from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.filling import fill
 from kgsparql.graphs.loader import recipe_of
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
-from kgsparql.graphs.swapping import clean, is_store, put_in_place
-from kgsparql.terms import IRI, iri
+from kgsparql.rdf.terms import IRI, iri
+from kgsparql.storage.atomic_replace import clean, is_store, put_in_place
+from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["LoadReport", "load_store"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Literal
 
 __all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikibase_search"]
 

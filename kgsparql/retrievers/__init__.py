@@ -17,9 +17,9 @@ from pkgutil import iter_modules
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
-from kgsparql.retriever import Retriever
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["find", "load", "names", "with_options"]
 
@@ -74,8 +74,10 @@ def _is_method(thing: Any) -> bool:
     return isclass(thing) and issubclass(thing, Retriever) and is_dataclass(thing) and hasattr(thing, "name")
 
 
-def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
-    """A method with its options; texts, as a command line has them, become the type of the field.
+def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Retriever:
+    """A method with its options; one that is made already stays as it is.
+
+    Texts, as a command line has them, become the type of the field.
 
     Where a field holds several values, the text has them between commas.
 
@@ -84,7 +86,7 @@ def load(name: str, options: Mapping[str, Any] | None = None) -> Retriever:
     >>> load("mindmap", {"paths_kept": "3"}).paths_kept
     3
     """
-    return with_options(find(name), options)
+    return with_options(find(name), options) if isinstance(name, str) else name
 
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kgsparql.errors import InputError
-from kgsparql.terms import Term, iri
+from kgsparql.rdf.terms import Term, iri
 
 __all__ = ["read_aliases"]
 

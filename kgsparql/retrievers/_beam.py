@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgsparql.choosing import Choice
-from kgsparql.paths import Path, PropertyPath
-from kgsparql.terms import IRI, Term
+from kgsparql.answering.choosing import Choice
+from kgsparql.rdf.paths import Path, PropertyPath
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Beam", "Chain", "Trail", "beam_of", "normalised", "shares"]
 

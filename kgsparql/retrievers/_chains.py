@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 
-from kgsparql.evidence import Cut
+from kgsparql.answering.session import Session
 from kgsparql.exploration import shortest_paths
-from kgsparql.paths import Path
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Path
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Segment", "chained_paths", "chains", "round_robin"]
 

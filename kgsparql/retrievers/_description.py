@@ -9,9 +9,9 @@ from dataclasses import MISSING, Field, asdict, dataclass, fields
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
+from kgsparql.answering.cost_formulas import names_in
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
-from kgsparql.formulas import names_in
-from kgsparql.retriever import Retriever
 
 __all__ = ["Bound", "Described", "Option", "described"]
 

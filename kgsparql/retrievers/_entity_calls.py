@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kgsparql.answer import Draft, Retrieval
-from kgsparql.composing import answer_messages, drafted
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.composing import answer_messages, drafted
+from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
-from kgsparql.evidence import Evidence
-from kgsparql.language_model import Call, object_schema
-from kgsparql.replies import Written, cited, json_value, like_markers, quantity, written
-from kgsparql.session import Session
-from kgsparql.terms import normalised, printable
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.models.language_model import Call, object_schema
+from kgsparql.models.reply_parsing import Written, cited, json_value, like_markers, quantity, written
+from kgsparql.rdf.terms import normalised, printable
 
 __all__ = ["numeric_draft", "reasoned_draft", "text_draft"]
 

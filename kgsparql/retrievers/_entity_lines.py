@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql import walk_queries
-from kgsparql.choosing import Candidate
-from kgsparql.evidence import CitedTriple, Cut, EvidenceItem
+from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+from kgsparql.evidence.verbalising import Line, line_terms, line_text
+from kgsparql.evidence.wikibase_statements import read_statements, worded
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.linking import LinkedEntity
-from kgsparql.paths import Hop, Path, PropertyPath, may_follow
-from kgsparql.query import Query
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, may_follow
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import cut_of, lines_around, lines_beyond, without_inverse_lines, without_names
-from kgsparql.session import Session
-from kgsparql.statements import read_statements, worded
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, as_iri
-from kgsparql.verbalising import Line, line_terms, line_text
-from kgsparql.vocabulary import is_mediator
 
 __all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of", "terms_shown"]
 
@@ -176,7 +177,7 @@ def _item(ranked: RankedLine, labels: Mapping[Term, str], left_out: Sequence[Ter
     line, shown = ranked.line, ranked.shown
     whole = line.exact and line.count == len(shown.ways)
     ends = shown.ends if whole and len(line.path) == 1 and len(shown.ends) > 1 else ()
-    answers = walk_queries.answers(
+    answers = path_queries.answers(
         line.path, as_iri(line.start),
         without_blank=any(isinstance(term, BlankNode) for term in left_out),
         without_statements=any(isinstance(term, IRI) for term in left_out),
@@ -197,10 +198,10 @@ def _query(line: Line, *, whole: bool) -> Query:
     """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
     start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
     if whole:
-        return walk_queries.walk_triples(line.path, [start], limit=limit)
+        return path_queries.walk_triples(line.path, [start], limit=limit)
     through: dict[int, Iterable[Term]] = {}
     for place in range(1, len(line.path)):
         between = dict.fromkeys(way.terms[place] for way in line.ways)
         if not any(isinstance(term, BlankNode) for term in between):
             through[place] = between
-    return walk_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)
+    return path_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)

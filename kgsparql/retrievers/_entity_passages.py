@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgsparql import walk_queries
-from kgsparql.documents import BYTES_PER_TOKEN, cut
-from kgsparql.evidence import NO_QUERY, CitedTriple, EvidenceItem
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
+from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import NeighbourGroup, Text
 from kgsparql.exploration.triples import lookup
-from kgsparql.mention_matching import MentionMatcher
-from kgsparql.passages import PASSAGE_TOKENS
-from kgsparql.paths import Hop, PropertyPath, Step
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, Triple, normalised, printable
-from kgsparql.verbalising import arrow
-from kgsparql.vocabulary import is_mediator
+from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, cut
+from kgsparql.linking.passages.gazetteer import MentionMatcher
+from kgsparql.linking.passages.passages import PASSAGE_TOKENS
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
+from kgsparql.rdf.vocabulary import is_mediator
 
 __all__ = ["chunk_scores", "passage_items", "passage_terms"]
 
@@ -133,7 +133,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
                 kind="passage",
                 text=f"{labels[text.entity]} ({labels[text.predicate]}): {part}",
                 triples=(CitedTriple(triple),),
-                query=walk_queries.walk_triples(path, [text.entity], [text.literal], limit=1),
+                query=path_queries.walk_triples(path, [text.entity], [text.literal], limit=1),
             )
             yield _Chunk(named & similarity.keys(), item=item)
 

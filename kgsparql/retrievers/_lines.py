@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from kgsparql.evidence import Cut
+from kgsparql.answering.session import Session
+from kgsparql.evidence.verbalising import Line, arrow
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.paths import Direction, Hop, Path, PropertyPath, may_follow
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, Triple, printable
-from kgsparql.verbalising import Line, arrow
-from kgsparql.vocabulary import is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, may_follow
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.rdf.vocabulary import is_mediator
 
 __all__ = ["cut_of", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
 

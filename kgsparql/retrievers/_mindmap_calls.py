@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kgsparql.answer import Retrieval
-from kgsparql.composing import answer_messages
+from kgsparql.answering.answer import Retrieval
+from kgsparql.answering.composing import answer_messages
+from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
-from kgsparql.evidence import Evidence
-from kgsparql.language_model import Call, object_schema
-from kgsparql.prompting import Message, fenced
-from kgsparql.replies import Written, json_value, mentions, written
-from kgsparql.session import Session
-from kgsparql.terms import printable
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.models.language_model import Call, object_schema
+from kgsparql.models.prompting import Message, fenced
+from kgsparql.models.reply_parsing import Written, json_value, mentions, written
+from kgsparql.rdf.terms import printable
 
 __all__ = ["answer_call", "mentions_call", "sentences_call"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgsparql.embedding import INSTALL_HINT
-from kgsparql.paths import PropertyPath
-from kgsparql.ranking import BM25Ranker
-from kgsparql.session import Session
-from kgsparql.terms import Term
+from kgsparql.answering.session import Session
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.embedding import INSTALL_HINT
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import Term
 
 __all__ = ["note_order"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgsparql.evidence import Cut
+from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
-from kgsparql.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import RDF_TYPE, UNWALKED, is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED, is_mediator
 
 __all__ = ["Enumeration", "enumerated", "with_ends"]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from kgsparql.answering.session import Session
+from kgsparql.evidence.wikibase_statements import told_beside
 from kgsparql.exploration import mediated_paths
-from kgsparql.linking import LinkedEntity, Mention
-from kgsparql.paths import Constraint, PropertyPath, Step
+from kgsparql.linking.linker import LinkedEntity, Mention
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._path_enumeration import Enumeration
-from kgsparql.session import Session
-from kgsparql.statements import told_beside
-from kgsparql.terms import IRI, Term
-from kgsparql.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["add_shared", "others_named"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgsparql.answer import Draft, Retrieval
-from kgsparql.completion import answers_at_ends, completed
-from kgsparql.evidence import Evidence, EvidenceItem
-from kgsparql.paths import Walk
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.rdf.paths import Walk
 from kgsparql.retrievers._struct_gpt_facts import Shown
-from kgsparql.session import Session
 
 __all__ = ["COMPLETED", "answered"]
 

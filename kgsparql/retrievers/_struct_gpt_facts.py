@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from kgsparql import walk_queries
-from kgsparql.answer import AnswerTerm
-from kgsparql.choosing import Candidate
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
-from kgsparql.paths import Path
-from kgsparql.prompting import Message, estimated_tokens
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.questions import shared_words
+from kgsparql.answering.answer import AnswerTerm
+from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
+from kgsparql.evidence.wikibase_statements import worded
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.answer_type import shared_words
+from kgsparql.models.prompting import Message, estimated_tokens
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Path
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.retrievers._struct_gpt_moves import Followed, Reached, Unit
-from kgsparql.session import Session
-from kgsparql.statements import worded
-from kgsparql.terms import IRI, Term, local_name
-from kgsparql.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
 
 __all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
 
@@ -179,7 +180,7 @@ def _query(one: Shown, walks: Iterable[Reached]) -> Query:
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):
         walk = reached.walk
         arms.append(
-            walk_queries.walk_triples(
+            path_queries.walk_triples(
                 walk.path, [walk.start], None if one.is_whole else reached.ends,
                 limit=max(1_000, 2 * len(reached.ends)), constraints=walk.constraints, number=number,
             )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from kgsparql.evidence import Cut
+from kgsparql.answering.session import Session
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.language_model import Call, object_schema
-from kgsparql.paths import Constraint, Hop, Path, Step, may_follow
-from kgsparql.prompting import Message, fenced, plain
-from kgsparql.replies import Numbers, numbers
+from kgsparql.graphs.cut import Cut
+from kgsparql.models.language_model import Call, object_schema
+from kgsparql.models.prompting import Message, fenced, plain
+from kgsparql.models.reply_parsing import Numbers, numbers
+from kgsparql.rdf.paths import Constraint, Hop, Path, Step, may_follow
+from kgsparql.rdf.terms import IRI, Literal, Term, printable
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._struct_gpt_facts import likeliest
 from kgsparql.retrievers._struct_gpt_moves import Followed, Known, Near, Unit
 from kgsparql.retrievers._walking import is_opaque
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, printable
-from kgsparql.vocabulary import is_mediator
 
 __all__ = ["behind", "constrained"]
 

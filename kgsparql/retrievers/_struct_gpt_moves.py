@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql.evidence import Cut
+from kgsparql.answering.session import Session
+from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicateCount, neighbours, walk_ways
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term
-from kgsparql.verbalising import arrow
-from kgsparql.vocabulary import is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import is_mediator
 
 __all__ = [
     "Followed",

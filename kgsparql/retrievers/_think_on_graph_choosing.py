@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql.choosing import Candidate, Choice, wording_scores
-from kgsparql.paths import Path
+from kgsparql.answering.choosing import Candidate, Choice, wording_scores
+from kgsparql.answering.session import Session
+from kgsparql.evidence.verbalising import path_text
+from kgsparql.rdf.paths import Path
+from kgsparql.rdf.terms import Term
 from kgsparql.retrievers._beam import Chain, normalised, shares
 from kgsparql.retrievers._think_on_graph_steps import Offer, Pair
 from kgsparql.retrievers._walking import is_opaque
-from kgsparql.session import Session
-from kgsparql.terms import Term
-from kgsparql.verbalising import path_text
 
 __all__ = ["Scored", "chosen_pairs", "chosen_with", "meeting", "scored", "unscored"]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kgsparql import walk_queries
-from kgsparql.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.completion import answers_at_ends, completed
-from kgsparql.decision_tree import decision_tree
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.grounding import evidence_labels
-from kgsparql.paths import Path, PropertyPath, Walk
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.evidence.verbalising import path_text
+from kgsparql.evidence.wikibase_statements import read_statements, worded
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Path, PropertyPath, Walk
+from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._beam import Chain, Trail
-from kgsparql.session import Session
-from kgsparql.statements import read_statements, worded
-from kgsparql.terms import IRI, BlankNode, Term
-from kgsparql.verbalising import path_text
-from kgsparql.vocabulary import is_mediator
 
 __all__ = ["all_ends", "chains_only", "cited_walks", "is_enough", "ranked_trails"]
 
@@ -61,7 +61,7 @@ def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> E
         kind="path",
         text=path_text(path, worded_labels),
         triples=(*(CitedTriple(hop.triple, hop.direction) for hop in path.hops), *beside),
-        query=walk_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named),
+        query=path_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named),
         path=path,
         score=chain.score,
     )

@@ -11,19 +11,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.choosing import LISTED, Candidate
-from kgsparql.evidence import Cut
+from kgsparql.answering.choosing import LISTED, Candidate
+from kgsparql.answering.session import Session
+from kgsparql.evidence.verbalising import arrow, path_text
+from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.paths import Hop, Path, PropertyPath, Step, may_follow
-from kgsparql.ranking import BM25Ranker
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.rdf.terms import IRI, Term, Triple, printable
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._beam import Chain, Trail
 from kgsparql.retrievers._walking import counted, linked_classes
-from kgsparql.session import Session
-from kgsparql.statements import worded
-from kgsparql.terms import IRI, Term, Triple, printable
-from kgsparql.verbalising import arrow, path_text
-from kgsparql.vocabulary import is_mediator
 
 __all__ = ["Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from kgsparql.answer import Draft, Retrieval
-from kgsparql.composing import compose
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.composing import compose
+from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicateCount, predicates
-from kgsparql.paths import Step
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, local_name
-from kgsparql.vocabulary import RDF_TYPE
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI, Term, local_name
+from kgsparql.rdf.vocabulary import RDF_TYPE
 
 __all__ = ["composed", "counted", "is_opaque", "linked_classes"]
 

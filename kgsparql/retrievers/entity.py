@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 from typing import Literal as OneOf
 
-from kgsparql.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.decision_tree import decision_tree
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
-from kgsparql.evidence import Cut, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.verbalising import Line
 from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
-from kgsparql.grounding import evidence_labels
-from kgsparql.linking import LinkedEntity
-from kgsparql.paths import Step
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
 from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of, terms_shown
 from kgsparql.retrievers._entity_passages import passage_items, passage_terms
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term
-from kgsparql.verbalising import Line
-from kgsparql.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 
 __all__ = ["Entity"]
 

@@ -11,29 +11,29 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 from typing import Literal as OneOf
 
-from kgsparql import walk_queries
-from kgsparql.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.choosing import Candidate
-from kgsparql.completion import completed
-from kgsparql.composing import drafted
-from kgsparql.decision_tree import decision_tree
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.composing import drafted
+from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.path_expansion import completed
+from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
+from kgsparql.evidence.wikibase_statements import read_statements, worded
 from kgsparql.exploration import neighbours
-from kgsparql.grounding import evidence_labels
-from kgsparql.linking import LinkedEntity
-from kgsparql.paths import Path, Step, Walk
-from kgsparql.query import Query
-from kgsparql.questions import asks_for_others, expected_kind, shared_words
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.linking.answer_type import asks_for_others, expected_kind, shared_words
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Path, Step, Walk
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
+from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
 from kgsparql.retrievers._lines import cut_of, lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
-from kgsparql.session import Session
-from kgsparql.statements import read_statements, worded
-from kgsparql.terms import IRI, BlankNode, Literal, Term, as_iri
-from kgsparql.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
-from kgsparql.vocabulary import RDF_TYPE, is_mediator
 
 __all__ = ["MindMap"]
 
@@ -200,7 +200,7 @@ class MindMap(Retriever):
     def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
         named, beside = worded([path], session, labels)
         ends = None if isinstance(path.end, BlankNode) else [path.end]
-        query = walk_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
+        query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
         cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
         return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path)
 
@@ -266,7 +266,7 @@ def _line_query(line: Line, *, whole: bool) -> Query:
     between = dict.fromkeys(way.terms[1] for way in line.ways) if len(line.path) > 1 else {}
     through = None if whole or any(isinstance(t, BlankNode) for t in between) or not between else {1: between}
     limit = max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
-    return walk_queries.walk_triples(line.path, [as_iri(line.start)], ends, limit=limit, through=through)
+    return path_queries.walk_triples(line.path, [as_iri(line.start)], ends, limit=limit, through=through)
 
 
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:

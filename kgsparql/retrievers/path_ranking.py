@@ -12,25 +12,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from kgsparql.answer import Retrieval
-from kgsparql.choosing import Candidate, Choice
-from kgsparql.completion import ENDS, answers_at_ends, completed
-from kgsparql.decision_tree import decision_tree
+from kgsparql.answering.answer import Retrieval
+from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.path_scoring import Weights
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
-from kgsparql.evidence import Evidence, EvidenceItem
-from kgsparql.grounding import evidence_labels
-from kgsparql.linking import LinkedEntity
-from kgsparql.path_scoring import Weights
-from kgsparql.paths import PropertyPath
-from kgsparql.questions import asks_how_many
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.path_expansion import ENDS, answers_at_ends, completed
+from kgsparql.evidence.verbalising import arrow
+from kgsparql.linking.answer_type import asks_how_many
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.retrievers._aliases import read_aliases
 from kgsparql.retrievers._order import note_order
 from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
 from kgsparql.retrievers._shared_statements import add_shared, others_named
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, printable
-from kgsparql.verbalising import arrow
 
 __all__ = ["Likely", "PathRanking"]
 

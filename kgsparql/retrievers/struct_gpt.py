@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
-from kgsparql.answer import Draft, Retrieval
-from kgsparql.choosing import Candidate, Choice
-from kgsparql.completion import answers_at_ends, completed
-from kgsparql.composing import judged
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.composing import judged
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
-from kgsparql.evidence import Cut, Evidence, EvidenceItem
-from kgsparql.paths import Path, Walk
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Path, Walk
+from kgsparql.rdf.terms import IRI, iri
+from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers._struct_gpt_answers import COMPLETED, answered
 from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
 from kgsparql.retrievers._struct_gpt_mediators import behind, constrained
@@ -34,9 +38,6 @@ from kgsparql.retrievers._struct_gpt_moves import (
     moves_of,
 )
 from kgsparql.retrievers._walking import composed, counted, linked_classes
-from kgsparql.session import Session
-from kgsparql.terms import IRI, iri
-from kgsparql.vocabulary import UNWALKED
 
 __all__ = ["StructGPT"]
 

@@ -11,14 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 from typing import Literal as OneOf
 
-from kgsparql.answer import Draft, Retrieval
-from kgsparql.choosing import LISTED, Candidate, Choice, RankerChooser
-from kgsparql.composing import judged
+from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.choosing import LISTED, Candidate, Choice, RankerChooser
+from kgsparql.answering.composing import judged
+from kgsparql.answering.parallel_steps import side_by_side
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, OptionError, RateLimitError
+from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.paths import Path, Step, Walk
-from kgsparql.ranking import BM25Ranker
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Path, Step, Walk
+from kgsparql.rdf.terms import IRI, Term, iri
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
 from kgsparql.retrievers._order import note_order
 from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
@@ -34,11 +39,6 @@ from kgsparql.retrievers._think_on_graph_steps import (
     thinned,
 )
 from kgsparql.retrievers._walking import composed
-from kgsparql.session import Session
-from kgsparql.side_by_side import side_by_side
-from kgsparql.statements import worded
-from kgsparql.terms import IRI, Term, iri
-from kgsparql.vocabulary import PICTURES_AND_PAGES, UNWALKED
 
 __all__ = ["ThinkOnGraph"]
 

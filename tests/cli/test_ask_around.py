@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.augmenting import RULES
+from kgsparql.answering.question_rewriting import RULES
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text

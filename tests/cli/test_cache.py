@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.cache_contents import CacheContents
-from kgsparql.embedding_cache import VECTORS, CachedEmbedder
-from kgsparql.exchanges import Exchanges
-from kgsparql.graphs.locks import writer_lock
+from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
+from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.response_cache import Exchanges
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
@@ -37,7 +37,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled(cache: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One with a store of a file, a label index, and replies of a model that refuses schemas."""
     monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 1_000)
-    monkeypatch.setattr("kgsparql.labels.index.MEMORY_ROWS", 0)
+    monkeypatch.setattr("kgsparql.linking.labels.index.MEMORY_ROWS", 0)
     with ModelServer(reader, schema=False) as server:
         asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "-r", "mindmap", "--embedder", "none")
         asked = (*asked, "--base-url", server.url)

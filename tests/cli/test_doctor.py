@@ -17,10 +17,10 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql.diagnosis.installation import certificates_check
-from kgsparql.exchanges import Exchanges
-from kgsparql.language_model import EXCHANGES
-from kgsparql.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.cli.diagnosis.installation import certificates_check
+from kgsparql.models.language_model import EXCHANGES
+from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.storage.response_cache import Exchanges
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES, ROOT
@@ -93,7 +93,7 @@ def test_a_missing_package_fails_and_a_missing_extra_does_not(doctor: Doctor, mo
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr("kgsparql.diagnosis.installation.version", version)
+    monkeypatch.setattr("kgsparql.cli.diagnosis.installation.version", version)
     code, found = doctor()
     assert code == 1
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")

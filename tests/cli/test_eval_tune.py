@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.evaluation.runs.directory import Run as Made
-from kgsparql.presets import Preset
+from kgsparql.retrievers._presets import Preset
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer

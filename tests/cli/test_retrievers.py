@@ -21,11 +21,11 @@ OUTSIDE = '''
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from kgsparql.answer import AnswerTerm, Retrieval
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.exploration import neighbours
-from kgsparql.query import Query
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.rdf.query import Query
+from kgsparql.answering.retriever import Cost, Retriever
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class OneHop(Retriever):
 
 
 def _paths(start, group):
-    from kgsparql.paths import Hop, Path
-    from kgsparql.terms import Triple
+    from kgsparql.rdf.paths import Hop, Path
+    from kgsparql.rdf.terms import Triple
 
     return [Path(start, (Hop(Triple(start, group.step.predicate, end), "forward"),)) for end in group.neighbours]
 '''

@@ -13,12 +13,12 @@ import pytest
 
 import kgsparql
 import kgsparql.knowledge_base
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.events import Event, QueryRun
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import open_graph
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import FIXTURES, PREFIXES
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer

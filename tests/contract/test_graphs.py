@@ -11,11 +11,10 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import QueryError, QuerySyntaxError
-from kgsparql.evidence import Source
-from kgsparql.graph import BlankNodeLookup, KnowledgeGraph
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, load_store, open_graph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, Triple
+from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
 
 E = "http://example.org/"

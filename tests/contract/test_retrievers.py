@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.answering import answer
-from kgsparql.asking import Asking
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.choosing import OracleChooser
+from kgsparql.answering.cost_formulas import evaluated
+from kgsparql.answering.pipeline import answer
 from kgsparql.budget import Budget
-from kgsparql.choosing import OracleChooser
 from kgsparql.errors import NotFoundError
 from kgsparql.events import ModelCalled, QueryRun
-from kgsparql.exchanges import Exchanges
-from kgsparql.formulas import evaluated
-from kgsparql.language_model import LanguageModel
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.query import Query
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._description import described
-from kgsparql.terms import IRI
+from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
 from tests.model_server import ModelServer, Slow

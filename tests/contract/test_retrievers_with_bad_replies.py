@@ -13,8 +13,8 @@ import pytest
 import kgsparql
 from kgsparql.budget import Budget
 from kgsparql.events import CandidatesChosen, QueryRun
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
-from kgsparql.terms import IRI
 from tests.contract.conftest import Ask, Asked, E, check_honest
 from tests.contract.gallery import GALLERY, USELESS, instead
 from tests.model_server import Reply, Text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.events import Event, QueryRun
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
 from kgsparql.errors import (
     AuthenticationError,
@@ -32,12 +32,12 @@ from kgsparql.errors import (
     RateLimitError,
     UnreachableError,
 )
-from kgsparql.graph import Solutions
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
-from kgsparql.terms import Literal
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import JSON, XML, reply
 from tests.endpoints.proxy import Fault, Proxy, Response, as_json, changed, first, late, sends

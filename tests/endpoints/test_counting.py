@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgsparql.asking import Asking
+from kgsparql.answering.ask_options import Asking
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
+from kgsparql.storage.response_cache import Exchanges
 from tests.endpoints.proxy import Proxy, first, late
 
 QUESTION = "Where was Richard Feynman born?"

@@ -19,7 +19,7 @@ from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed
 

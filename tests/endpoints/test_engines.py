@@ -15,12 +15,12 @@ import pytest
 
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
-from kgsparql.graph import OpenedGraph
 from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
 from kgsparql.retrievers import names
-from kgsparql.user_query import check, run_on_endpoint
 from tests.conftest import FIXTURES, PREFIXES
 from tests.contract.conftest import SMALL
 from tests.endpoints.sameness import differences, told, was_cut

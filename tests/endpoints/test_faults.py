@@ -29,17 +29,17 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.evidence import Cut
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import repair
 from kgsparql.graphs.protocol import results as protocol_results
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.results import solutions
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal
-from kgsparql.user_query import QueryResult, check, run_on_endpoint
+from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML, FaultServer, reply, results
@@ -509,7 +509,7 @@ def test_E18_a_gzip_bomb_costs_no_memory() -> None:
         "from pathlib import Path\n"
         "from kgsparql.errors import EndpointReplyError\n"
         "from kgsparql.graphs import EndpointGraph\n"
-        "from kgsparql.query import Query\n"
+        "from kgsparql.rdf.query import Query\n"
         "graph = EndpointGraph(sys.argv[1])\n"
         "graph.select(Query('small', 'SELECT * { ?s ?p 1 }'))\n"
         "def peak():  # in KiB; that of getrusage is inherited from who started us\n"

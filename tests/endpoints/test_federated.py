@@ -20,9 +20,9 @@ from kgsparql.exploration import neighbours, shortest_paths, walk_ends
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.paths import PropertyPath, Walk
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.rdf.paths import PropertyPath, Walk
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port

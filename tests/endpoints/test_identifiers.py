@@ -9,7 +9,7 @@ import pytest
 
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.noise import Noise
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 from tests.endpoints.proxy import Proxy, as_json, changed
 from tests.endpoints.servers import virtuoso
 

@@ -15,20 +15,20 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import CancelledError, EndpointReplyError, InputError, LimitError, NotFoundError
-from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.labels.endpoint import EndpointLabels
-from kgsparql.labels.index import LabelIndex
-from kgsparql.labels.kept import KeptLabels, Page
-from kgsparql.labels.scanning import label_rows
-from kgsparql.labels.search import MemoryLabels
-from kgsparql.labels.slices import read_slice
-from kgsparql.linking import Linker
-from kgsparql.query import Query
-from kgsparql.terms import IRI
+from kgsparql.linking.labels.endpoint import EndpointLabels
+from kgsparql.linking.labels.index import LabelIndex
+from kgsparql.linking.labels.kept import KeptLabels, Page
+from kgsparql.linking.labels.scanning import label_rows
+from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.linking.labels.slices import read_slice
+from kgsparql.linking.linker import Linker
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -389,7 +389,7 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
 
 
 def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.labels.reading.REMOTE_ROWS", 100)
+    monkeypatch.setattr("kgsparql.linking.labels.reading.REMOTE_ROWS", 100)
     assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").index.is_partial
     graph = Counting(EndpointGraph(nobel_url))
     assert KnowledgeBase(graph, embedder="none").index.is_partial  # type: ignore[arg-type]
@@ -402,7 +402,7 @@ SCIENTIST = IRI(ONTOLOGY + "Scientist")
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.labels.slices.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 10)
     kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
     stop, graph = threading.Event(), Counting(EndpointGraph(nobel_url))
 
@@ -421,7 +421,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
 
     once = KeptLabels(tmp_path / "b" / "labels.sqlite")
-    monkeypatch.setattr("kgsparql.labels.slices.PAGE", 1_000)
+    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 1_000)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
     assert once.paged() == kept.paged()
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45
@@ -434,7 +434,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
 def test_a_page_that_fails_leaves_those_before_it(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.labels.slices.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 10)
     kept = KeptLabels(tmp_path / "labels.sqlite")
 
     class Failing(Counting):

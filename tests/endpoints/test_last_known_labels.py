@@ -20,8 +20,8 @@ from kgsparql.errors import EndpointError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.tables import MANIFEST
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
+from kgsparql.storage.lance_tables import MANIFEST
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import FaultServer, Request, reply

@@ -22,7 +22,6 @@ from kgsparql.errors import (
     RateLimitError,
     UnreachableError,
 )
-from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
@@ -30,8 +29,9 @@ from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.query import Query
-from kgsparql.user_query import check, run_on_endpoint
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.graphs.user_query import check, run_on_endpoint
+from kgsparql.rdf.query import Query
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, Request, reply, results

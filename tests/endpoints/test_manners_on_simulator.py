@@ -30,9 +30,9 @@ from kgsparql.errors import (
 )
 from kgsparql.evaluation.record import Record
 from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
-from kgsparql.snapshots import Snapshot
+from kgsparql.rdf.query import Query
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply

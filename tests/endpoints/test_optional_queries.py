@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
 from kgsparql.graphs import FederatedGraph, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import IRI
-from kgsparql.vocabulary import SAME_AS
+from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.vocabulary import SAME_AS
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Fault, Plan, Proxy, hangs, sends

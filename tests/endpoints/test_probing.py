@@ -18,7 +18,7 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.probing import FOLDER, Found, recalled, remember
 from kgsparql.graphs.protocol.request import Address
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES

@@ -24,11 +24,11 @@ from kgsparql.errors import (
     InputError,
     KgsparqlError,
 )
-from kgsparql.graph import Interruptible
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.protocol import named_graphs
-from kgsparql.query import Query
+from kgsparql.graphs.protocols import Interruptible
+from kgsparql.rdf.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, reply, results
 from tests.endpoints.servers import oxigraph_serve, store_of

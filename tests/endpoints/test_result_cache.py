@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import KgsparqlError
-from kgsparql.exchanges import EXCHANGES, Exchanges
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import recorded
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
@@ -176,7 +176,7 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
 PROCESS = """
 import sys
 from pathlib import Path
-from kgsparql.exchanges import Exchanges
+from kgsparql.storage.response_cache import Exchanges
 from tests.endpoints.test_result_cache import SOME, graph_at
 with Exchanges(Path(sys.argv[2])) as kept:
     graph = graph_at(sys.argv[1], kept)

@@ -33,10 +33,10 @@ from kgsparql.errors import (
     SnapshotError,
     StoreError,
 )
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import EndpointGraph
-from kgsparql.query import Query
-from kgsparql.snapshots import Snapshot
+from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.rdf.query import Query
+from kgsparql.storage.response_cache import Exchanges
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT

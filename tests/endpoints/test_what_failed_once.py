@@ -10,7 +10,7 @@ import pytest
 import kgsparql
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Proxy, first, sends

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from kgsparql import walk_queries
 from kgsparql.errors import QueryBindingError
 from kgsparql.exploration import walks
-from kgsparql.graph import KnowledgeGraph
-from kgsparql.paths import PropertyPath
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term, validated
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, validated
 from tests.engines import ENGINES, engine_from_file, engine_from_quads
 
 PEOPLE = Path(__file__).parents[2] / "fixtures" / "queries" / "people.ttl"
@@ -110,27 +110,27 @@ def test_the_base_direction_of_a_literal_is_kept() -> None:
     ],
 )
 def test_walk_finds_the_ends(graph: KnowledgeGraph, steps: tuple[str, ...], ends: set[str]) -> None:
-    found = values(graph, walk_queries.walk(path(*steps), [ex("marie")], limit=100), "n0", "end")
+    found = values(graph, path_queries.walk(path(*steps), [ex("marie")], limit=100), "n0", "end")
     assert found == {(ex("marie"), ex(end)) for end in ends}
 
 
 def test_walk_of_no_steps_is_the_start(graph: KnowledgeGraph) -> None:
-    assert values(graph, walk_queries.walk(PropertyPath(()), [ex("marie")], limit=9), "end") == {(ex("marie"),)}
+    assert values(graph, path_queries.walk(PropertyPath(()), [ex("marie")], limit=9), "end") == {(ex("marie"),)}
 
 
 def test_walk_from_several_starts_says_which(graph: KnowledgeGraph) -> None:
-    query = walk_queries.walk(path("field", "^field"), [ex("marie"), ex("pierre")], limit=100)
+    query = path_queries.walk(path("field", "^field"), [ex("marie"), ex("pierre")], limit=100)
     assert values(graph, query, "n0", "end") == {(ex("marie"), ex("pierre")), (ex("pierre"), ex("marie"))}
 
 
 def test_walk_triples_has_every_way(graph: KnowledgeGraph) -> None:
     two = path("award", "^award")
-    ways = graph.select(walk_queries.walk_triples(two, [ex("pierre")], [ex("marie")], limit=100))
+    ways = graph.select(path_queries.walk_triples(two, [ex("pierre")], [ex("marie")], limit=100))
     assert [(s["n0"], s["n2"]) for s in ways] == [(ex("pierre"), ex("marie"))]
     assert isinstance(ways[0]["n1"], BlankNode)
-    every = values(graph, walk_queries.walk_triples(two, [ex("pierre")], limit=100), "n2")
+    every = values(graph, path_queries.walk_triples(two, [ex("pierre")], limit=100), "n2")
     assert every == {(ex("marie"),), (ex("henri"),)}
-    literal = walk_queries.walk_triples(path("award", "year"), [ex("marie")], [Literal(1911)], limit=100)
+    literal = path_queries.walk_triples(path("award", "year"), [ex("marie")], [Literal(1911)], limit=100)
     assert len(graph.select(literal)) == 1
 
 
@@ -139,25 +139,25 @@ def test_L13_an_end_of_a_regional_language_is_found_by_its_text_whatever_the_cas
     """An engine that keeps ``en-GB`` as it is finds no ``en-gb``, which is how all terms are written here."""
     tagged = [Literal("grey", language=tag) for tag in ("en-GB", "en")]
     held = engine_from_quads(engine, [pyoxigraph.Quad(ex("house"), ex("colour"), text) for text in tagged])
-    regional = walk_queries.walk_triples(path("colour"), [ex("house")], tagged[:1], limit=9)
+    regional = path_queries.walk_triples(path("colour"), [ex("house")], tagged[:1], limit=9)
     assert 'FILTER(STR(?n1) IN ("grey"))' in regional.text
     assert "@en-" not in regional.text
     assert Literal("grey", language="en-GB") in {s["n1"] for s in held.select(regional)}
     found = walks(held, ex("house"), path("colour"), tagged[:1])
     assert [way.end for way in found.items] == tagged[:1]
-    plain = walk_queries.walk_triples(path("colour"), [ex("house")], tagged[1:], limit=9)
+    plain = path_queries.walk_triples(path("colour"), [ex("house")], tagged[1:], limit=9)
     assert 'VALUES ?n1 { "grey"@en }' in plain.text
 
 
 def test_walks_are_bounded(graph: KnowledgeGraph) -> None:
-    assert len(graph.select(walk_queries.walk(path("field"), [ex("marie")], limit=1))) == 1
-    assert len(graph.select(walk_queries.walk_triples(path("field"), [ex("marie")], limit=1))) == 1
+    assert len(graph.select(path_queries.walk(path("field"), [ex("marie")], limit=1))) == 1
+    assert len(graph.select(path_queries.walk_triples(path("field"), [ex("marie")], limit=1))) == 1
 
 
 @pytest.mark.parametrize("steps", [("field", "partOf"), ("^field",), ("field", "^field")])
 def test_answers_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
-    short = values(graph, walk_queries.answers(path(*steps), ex("marie")), "answer")
-    assert short == values(graph, walk_queries.walk(path(*steps), [ex("marie")], limit=100), "end")
+    short = values(graph, path_queries.answers(path(*steps), ex("marie")), "answer")
+    assert short == values(graph, path_queries.walk(path(*steps), [ex("marie")], limit=100), "end")
 
 
 def test_answers_may_leave_out_blank_nodes() -> None:
@@ -170,9 +170,9 @@ def test_answers_may_leave_out_blank_nodes() -> None:
     for engine in ENGINES:
         graph = engine_from_quads(engine, quads)
         for steps, named in ((("p",), {ex("b")}), (("p", "^p"), {ex("c")}), (("p", "^p", "p"), {Literal(1), ex("b")})):
-            kept = walk_queries.answers(path(*steps), ex("a"), without_blank=True)
+            kept = path_queries.answers(path(*steps), ex("a"), without_blank=True)
             assert values(graph, kept, "answer") == {(end,) for end in named}, (engine, steps)
-            everything = values(graph, walk_queries.answers(path(*steps), ex("a")), "answer")
+            everything = values(graph, path_queries.answers(path(*steps), ex("a")), "answer")
             assert any(isinstance(end, BlankNode) for (end,) in everything)
 
 
@@ -194,11 +194,11 @@ def test_the_steps_of_walks_are_told_from_their_text(graph: KnowledgeGraph) -> N
     there, back = path("field", "^field"), path("award")
     hostile = Literal("\n  ?n0 <http://example.org/x> ?n1 .\n}")
     arms = [
-        walk_queries.walk_triples(there, [ex("marie")], [ex("pierre"), hostile], limit=9, number=1),
-        walk_queries.walk(back, [ex("henri")], limit=9, number=2),
+        path_queries.walk_triples(there, [ex("marie")], [ex("pierre"), hostile], limit=9, number=1),
+        path_queries.walk(back, [ex("henri")], limit=9, number=2),
     ]
     query = Query.union(arms)
-    told = {number: (names, steps) for names, number, steps in walk_queries.steps_of_walks(query.text)}
+    told = {number: (names, steps) for names, number, steps in path_queries.steps_of_walks(query.text)}
     assert sorted(told) == ["1", "2"]
     held = graph.select(Query("all", "SELECT * { ?s ?p ?o }"))
     triples = {(s["s"], s["p"], s["o"]) for s in held if not isinstance(s["o"], BlankNode)}

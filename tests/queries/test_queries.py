@@ -12,9 +12,9 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql.graph import KnowledgeGraph
-from kgsparql.query import Query
-from kgsparql.terms import BlankNode, Term
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import BlankNode, Term
 from tests.engines import ENGINES, engine_from_file
 
 ROOT = Path(__file__).parents[2]

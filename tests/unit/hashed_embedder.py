@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.embedding import checked
-from kgsparql.terms import normalised
-from kgsparql.words import trigrams
+from kgsparql.linking.words import trigrams
+from kgsparql.models.embedding import checked
+from kgsparql.rdf.terms import normalised
 
 
 class HashedEmbedder:

@@ -8,7 +8,7 @@ from typing import Any
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Given, Item, Link, Record
-from kgsparql.terms import IRI, Triple
+from kgsparql.rdf.terms import IRI, Triple
 
 NS = "http://example.org/"
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from kgsparql.abilities import Abilities, fewer_tokens
 from kgsparql.budget import Usage
 from kgsparql.errors import RequestRefusedError
-from kgsparql.exchanges import Exchanges
-from kgsparql.language_model import Call, LanguageModel, object_schema
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.prompting import Message
-from kgsparql.replies import plain_text
+from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.prompting import Message
+from kgsparql.models.reply_parsing import plain_text
+from kgsparql.models.server_capabilities import Abilities, fewer_tokens
+from kgsparql.storage.response_cache import Exchanges
 from tests.model_server import ModelServer, Reply, Status, Text
 
 REFUSALS = {

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kgsparql.exploration.asking import ask_all, selected
-from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
 
 E = "http://example.org/"
 GraphOf = Callable[..., OxigraphGraph]

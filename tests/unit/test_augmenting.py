@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.asking import Asking
-from kgsparql.augmenting import LONGEST, RULES
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.question_rewriting import LONGEST, RULES
+from kgsparql.answering.session import Session
 from kgsparql.budget import Budget
 from kgsparql.events import Event, QueryRun
-from kgsparql.language_model import LanguageModel
-from kgsparql.linking import LinkedEntity, Linker
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.session import Session
+from kgsparql.linking.linker import LinkedEntity, Linker
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import Body, by_call, question_of, reader

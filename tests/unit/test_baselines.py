@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.asking import Asking
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking
 from kgsparql.budget import Budget
-from kgsparql.cache_contents import CacheContents
+from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError, StoreLockedError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.baselines import _triples
@@ -22,11 +22,11 @@ from kgsparql.evaluation.baselines._triples import TripleVectors, TripleWords, p
 from kgsparql.evaluation.baselines.closed_book import NOT_KNOWN
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.locks import writer_lock
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.terms import IRI, Literal
-from kgsparql.vocabulary import LABELS
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import LABELS
+from kgsparql.storage.file_lock import writer_lock
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, reader

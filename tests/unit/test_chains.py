@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice, pairwise
 
 import kgsparql
-from kgsparql.graph import OpenedGraph
-from kgsparql.paths import Hop, Path
+from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.rdf.paths import Hop, Path
+from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.retrievers._chains import chained_paths
-from kgsparql.terms import IRI, Triple
 from tests.conftest import FIXTURES
 
 NS = "http://e.org/"

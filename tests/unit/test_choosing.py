@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from kgsparql.answering.choosing import LISTED, Candidate, Chooser, OracleChooser, RankerChooser
+from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
-from kgsparql.choosing import LISTED, Candidate, Chooser, OracleChooser, RankerChooser
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.paths import PropertyPath
-from kgsparql.ranking import BM25Ranker
-from kgsparql.session import Session
-from kgsparql.terms import IRI
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
 from tests.engines import engine_from_quads
 from tests.model_server import ModelServer, Reply, Text
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
+from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.completion import answers_at_ends, completed
 from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence import Evidence
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.path_expansion import answers_at_ends, completed
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.query import Query
-from kgsparql.ranking import BM25Ranker
-from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
 
 EX = "http://example.org/"
 Graph = Callable[..., OxigraphGraph]

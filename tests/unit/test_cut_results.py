@@ -10,16 +10,16 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointReplyError
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verification import verify
 from kgsparql.exploration import by_label, follow, neighbours, predicates, shortest_paths, types
-from kgsparql.graph import Solutions
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Triple
-from kgsparql.verification import verify
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Triple
 
 E = "http://example.org/"
 P, R = IRI(E + "p"), IRI(E + "r")

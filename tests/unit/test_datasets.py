@@ -13,7 +13,7 @@ import pytest
 from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load, sample
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES
 
 DATASETS = FIXTURES / "datasets"

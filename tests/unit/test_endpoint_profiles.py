@@ -20,8 +20,8 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
-from kgsparql.terms import IRI
-from kgsparql.vocabulary import UNWALKED
+from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.vocabulary import UNWALKED
 from tests.conftest import ROOT
 
 SHIPPED = ROOT / "ontologies" / "endpoints.ttl"

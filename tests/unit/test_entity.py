@@ -11,21 +11,21 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer, Retrieval
+from kgsparql.answering.answer import Answer, Retrieval
 from kgsparql.budget import Budget
 from kgsparql.cli._rendering import render
 from kgsparql.errors import OptionError
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence import EvidenceItem
+from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.query import Query
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.retrievers import load
 from kgsparql.retrievers._entity_passages import chunk_scores
 from kgsparql.retrievers.entity import Entity
-from kgsparql.terms import IRI, Literal
 from tests.conftest import FIXTURES, PREFIXES
 from tests.model_server import ModelServer, Text
 from tests.scripted import facts_of

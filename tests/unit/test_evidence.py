@@ -11,12 +11,14 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, Source
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verification import verify
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Triple
-from kgsparql.verification import verify
+from kgsparql.graphs.protocols import Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 
 A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
 Q = Query("q", "")

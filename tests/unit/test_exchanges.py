@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from kgsparql import sqlite_file as module
 from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
-from kgsparql.exchanges import Exchanges, Mode
+from kgsparql.storage import sqlite_file as module
+from kgsparql.storage.response_cache import Exchanges, Mode
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Où ? \ud800 \x00"}], "temperature": 0.0}
 REPLY = {"choices": [{"message": {"content": "là"}}], "b": 1, "a": None}
@@ -147,7 +147,7 @@ def test_threads_share_a_store(kept: Exchanges) -> None:
 PROCESS = """
 import sys
 from pathlib import Path
-from kgsparql.exchanges import Exchanges
+from kgsparql.storage.response_cache import Exchanges
 with Exchanges(Path(sys.argv[1])) as kept:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -293,7 +293,7 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, p
     kept.put("model", REQUEST, REPLY)
     kept.close()
     script = (
-        "import sys; from pathlib import Path; from kgsparql import exchanges, sqlite_file\n"
+        "import sys; from pathlib import Path; from kgsparql.storage import response_cache as exchanges, sqlite_file\n"
         "sqlite_file._BUSY_S = 60.0\n"
         "kept = exchanges.Exchanges(Path(sys.argv[1]))\n"
         "print('ready', flush=True)\n"

@@ -22,10 +22,10 @@ from kgsparql.exploration import (
     texts,
     types,
 )
-from kgsparql.graph import KnowledgeGraph
 from kgsparql.graphs import open_graph
-from kgsparql.paths import Step
-from kgsparql.terms import IRI, BlankNode, Literal, Term
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from tests.engines import CountingGraph, engine_from_quads
 
 Graphs = Callable[..., KnowledgeGraph]

@@ -12,8 +12,8 @@ import pytest
 from kgsparql.errors import BudgetExceededError
 from kgsparql.exploration import labels, neighbourhood, neighbours, predicates, shortest_paths, types
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.paths import Step
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI, Literal
 from tests.engines import CountingGraph
 
 LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")

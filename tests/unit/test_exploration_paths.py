@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
 from kgsparql.exploration import follow, meeting, predicate_paths, shortest_paths, walks
-from kgsparql.graph import KnowledgeGraph
-from kgsparql.paths import Directions, Hop, Path, PropertyPath
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple
-from kgsparql.vocabulary import RDF_TYPE
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from tests.brute_force import all_shortest_paths, all_walks
 from tests.engines import CountingGraph, engine_from_quads
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
-from kgsparql.evidence import Source
 from kgsparql.exploration import (
     by_label,
     follow,
@@ -33,13 +32,13 @@ from kgsparql.exploration import (
     walks,
 )
 from kgsparql.exploration.mediators import mediated_paths
-from kgsparql.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.federated import FederatedGraph
-from kgsparql.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode
-from kgsparql.vocabulary import UNWALKED, Naming
+from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode
+from kgsparql.rdf.vocabulary import UNWALKED, Naming
 from tests.conftest import PREFIXES
 
 E = "http://example.org/"

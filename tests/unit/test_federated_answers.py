@@ -12,20 +12,20 @@ import pytest
 import rdflib
 
 import kgsparql
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_rdf import answer_to_trig
 from kgsparql.cli._rendering import render
 from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
-from kgsparql.evidence import Evidence, EvidenceItem
-from kgsparql.graph_labels import GraphLabels
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.labels.joining import FederatedLabels
-from kgsparql.labels.rows import LabelRow
-from kgsparql.labels.search import MemoryLabels
-from kgsparql.query import Query
-from kgsparql.rdf_output import answer_to_trig
+from kgsparql.linking.label_indexes import GraphLabels
+from kgsparql.linking.labels.joining import FederatedLabels
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
-from kgsparql.terms import IRI
 from tests.conftest import FIXTURES, ROOT
 from tests.unit.test_federated import Broken, divided, graph, parsed
 

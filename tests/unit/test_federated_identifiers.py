@@ -7,18 +7,18 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql import same_as as module
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget, Usage
-from kgsparql.graph import OpenedGraph
+from kgsparql.evidence import same_as as module
+from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.identifiers import Formatter
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.retrievers import names
-from kgsparql.same_as import Same, same_as
-from kgsparql.terms import IRI, Literal, Triple
 from tests.conftest import FIXTURES
 from tests.unit.test_federated import ex, graph, parsed
 

@@ -22,8 +22,8 @@ from kgsparql.graphs import OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.decoding import ReadLimits
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import BlankNodes, quads
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import ROOT
 
 TRIPLE = b'<http://e.org/a> <http://e.org/p> "v" .\n'

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsparql.answering.cost_formulas import evaluated, names_in
+from kgsparql.answering.retriever import Cost
 from kgsparql.errors import InputError
-from kgsparql.formulas import evaluated, names_in
-from kgsparql.retriever import Cost
 
 
 @pytest.mark.parametrize(

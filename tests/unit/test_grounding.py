@@ -12,24 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.answer import AnswerTerm, Claim, Draft, Retrieval
-from kgsparql.answering import answer
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
+from kgsparql.answering.composing import NOT_ANSWERED, REPLY, RULES, UNGROUNDED, answer_messages, closed_book, judged
+from kgsparql.answering.grounding import grounded
+from kgsparql.answering.pipeline import answer
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
-from kgsparql.composing import NOT_ANSWERED, REPLY, RULES, UNGROUNDED, answer_messages, closed_book, judged
 from kgsparql.errors import EndpointError
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.grounding import grounded
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.query import Query
-from kgsparql.ranking import BM25Ranker
-from kgsparql.replies import cited, written
-from kgsparql.retriever import Cost, Retriever
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.reply_parsing import cited, written
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.retrievers import _entity_calls, _mindmap_calls
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, Triple
 from tests.model_server import ModelServer, Text
 
 NS = "http://example.org/"

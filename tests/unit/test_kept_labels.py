@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.labels.joining import LayeredLabels
-from kgsparql.labels.kept import KeptLabels, Page, SeenLabels
-from kgsparql.labels.rows import LabelRow, label_row
-from kgsparql.labels.search import MemoryLabels
-from kgsparql.terms import normalised
+from kgsparql.linking.labels.joining import LayeredLabels
+from kgsparql.linking.labels.kept import KeptLabels, Page, SeenLabels
+from kgsparql.linking.labels.rows import LabelRow, label_row
+from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.rdf.terms import normalised
 
 
 def row(text: str, name: str = "", **more: str) -> LabelRow:

@@ -20,8 +20,8 @@ from kgsparql.errors import (
     PrefixError,
 )
 from kgsparql.events import KINDS, Event, Finished, QueryRun
-from kgsparql.interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
-from kgsparql.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.graphs.rdflib_interop import from_rdflib, quads_from_rdflib, to_rdflib, triples_to_rdflib
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from tests.conftest import FIXTURES
 
 NOBEL = FIXTURES / "nobel.ttl"

@@ -21,16 +21,16 @@ import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.locks import writer_lock
-from kgsparql.labels.index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
-from kgsparql.labels.rows import LabelRow
-from kgsparql.labels.scanning import description_rows, label_rows
-from kgsparql.labels.search import LabelSearch, MemoryLabels
-from kgsparql.labels.tables import LanceLabels
-from kgsparql.labels.vectors import KEEP_EVERY
-from kgsparql.tables import MANIFEST, Tables
-from kgsparql.terms import IRI, normalised
-from kgsparql.vocabulary import Naming
+from kgsparql.linking.labels.index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.labels.scanning import description_rows, label_rows
+from kgsparql.linking.labels.search import LabelSearch, MemoryLabels
+from kgsparql.linking.labels.tables import LanceLabels
+from kgsparql.linking.labels.vectors import KEEP_EVERY
+from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.vocabulary import Naming
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.unit.hashed_embedder import HashedEmbedder
 
 MakeGraph = Callable[..., OxigraphGraph]
@@ -246,7 +246,7 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
     for module in ("vectors", "tables"):
-        monkeypatch.setattr(f"kgsparql.labels.{module}.EXACT_VECTORS", 1_000)
+        monkeypatch.setattr(f"kgsparql.linking.labels.{module}.EXACT_VECTORS", 1_000)
     index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
     manifest = Tables(tmp_path / "hnsw").manifest()
     assert manifest is not None
@@ -317,8 +317,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from typing import Any
-from kgsparql.labels.index import build_label_index
-from kgsparql.vocabulary import Naming
+from kgsparql.linking.labels.index import build_label_index
+from kgsparql.rdf.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
 log = Path(sys.argv[2])
@@ -387,8 +387,8 @@ class Slow(importlib.abc.MetaPathFinder):
             time.sleep(0.05)
 
 sys.meta_path.insert(0, Slow())
-from kgsparql.labels.index import _import_early, build_label_index
-from kgsparql.tables import lancedb
+from kgsparql.linking.labels.index import _import_early, build_label_index
+from kgsparql.storage.lance_tables import lancedb
 from tests.unit.test_label_index import many
 failed = []
 threading.excepthook = lambda failure: failed.append(failure.exc_value)
@@ -474,7 +474,7 @@ def test_S10_vectors_of_another_model_are_refused(
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
-    monkeypatch.setattr("kgsparql.labels.index.EMBED_AT_ONCE", 3)
+    monkeypatch.setattr("kgsparql.linking.labels.index.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))

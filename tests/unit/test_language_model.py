@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kgsparql.abilities import Abilities
 from kgsparql.budget import Budget, Prices, Usage
 from kgsparql.errors import (
     AuthenticationError,
@@ -26,12 +25,13 @@ from kgsparql.errors import (
     StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
-from kgsparql.exchanges import Exchanges, Mode
-from kgsparql.language_model import Call, LanguageModel, object_schema
-from kgsparql.model_opening import open_model
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.prompting import Message, fenced, plain
-from kgsparql.replies import plain_text
+from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.open_model import open_model
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.prompting import Message, fenced, plain
+from kgsparql.models.reply_parsing import plain_text
+from kgsparql.models.server_capabilities import Abilities
+from kgsparql.storage.response_cache import Exchanges, Mode
 from tests.model_server import (
     Cut,
     EmptyBody,

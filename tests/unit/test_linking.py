@@ -11,11 +11,11 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.labels.index import LabelIndex, build_label_index
-from kgsparql.labels.matching import similarity
-from kgsparql.labels.scanning import label_rows
-from kgsparql.labels.search import MemoryLabels
-from kgsparql.linking import Linker
+from kgsparql.linking.labels.index import LabelIndex, build_label_index
+from kgsparql.linking.labels.matching import similarity
+from kgsparql.linking.labels.scanning import label_rows
+from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.linking.linker import Linker
 from tests.unit.hashed_embedder import HashedEmbedder
 
 MakeGraph = Callable[..., OxigraphGraph]

@@ -9,11 +9,11 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql import walk_queries
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.protocol.bodies import respelt
-from kgsparql.paths import Constraint, PropertyPath, Step
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal
 
 E = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -43,10 +43,10 @@ def test_numbers_are_found_whatever_their_datatype_and_texts_as_they_are(
     """Virtuoso returns an ``xsd:int`` as ``xsd:integer``, and would not find that; the text of both is the same."""
     graph = graph_of(YEARS)
     path = PropertyPath.of(E + "year")
-    ways = graph.select(walk_queries.walk_triples(path, [ex(name) for name in "abcd"], [asked], limit=9))
+    ways = graph.select(path_queries.walk_triples(path, [ex(name) for name in "abcd"], [asked], limit=9))
     assert {way["n0"] for way in ways} == {ex(name) for name in found}
     constraint = Constraint(0, Step(ex("year")), (asked,))
-    starts = walk_queries.walk(PropertyPath(()), [ex(name) for name in "abcd"], limit=9, constraints=[constraint])
+    starts = path_queries.walk(PropertyPath(()), [ex(name) for name in "abcd"], limit=9, constraints=[constraint])
     assert {way["n0"] for way in graph.select(starts)} == {ex(name) for name in found}
 
 

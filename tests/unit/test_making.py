@@ -24,10 +24,10 @@ from kgsparql.evaluation.making.wording import Wording, plural, singular, wordin
 from kgsparql.evaluation.validation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.terms import IRI, Literal
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Reply, Status, Text

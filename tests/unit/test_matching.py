@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgsparql.evaluation.dataset import GoldAnswer
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

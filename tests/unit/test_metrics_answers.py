@@ -7,7 +7,7 @@ import pytest
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS, scores
 from kgsparql.evaluation.record import Given, Record
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal
 from tests.unit.scored import asking, entity, of, path, record
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"

@@ -5,7 +5,7 @@ import pytest
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Item, Record
-from kgsparql.terms import IRI, Literal, Triple
+from kgsparql.rdf.terms import IRI, Literal, Triple
 from tests.unit.scored import asking, item, link, of, record, topics, triple
 
 NAMES = (

@@ -4,7 +4,7 @@ import pytest
 
 from kgsparql.evaluation.metrics import METRICS, scores
 from kgsparql.evaluation.record import Given, Item, Measured, Record
-from kgsparql.evidence import Cut
+from kgsparql.graphs.cut import Cut
 from tests.unit.scored import asking, entity, item, link, of, path, record, topics, triple
 
 HELD = item("a p b")

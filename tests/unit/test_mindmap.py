@@ -7,20 +7,20 @@ from itertools import islice, pairwise, product
 
 import pytest
 
-from kgsparql.answer import Retrieval
+from kgsparql.answering.answer import Retrieval
+from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, LimitReached, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.linking import LinkedEntity, Mention
-from kgsparql.paths import Hop, Path
-from kgsparql.query import Query
-from kgsparql.ranking import BM25Ranker
+from kgsparql.linking.linker import LinkedEntity, Mention
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Hop, Path
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.retrievers import load
 from kgsparql.retrievers._chains import chained_paths, round_robin
 from kgsparql.retrievers.mindmap import MindMap
-from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Triple
 
 EX = "http://example.org/"
 Graph = Callable[..., OxigraphGraph]

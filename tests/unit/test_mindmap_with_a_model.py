@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.composing import UNGROUNDED
 from kgsparql.budget import Budget
-from kgsparql.composing import UNGROUNDED
 from kgsparql.errors import ModelError
 from kgsparql.events import Event, ModelCalled, QueryRun
-from kgsparql.exchanges import Exchanges
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import FIXTURES
 from tests.model_server import Length, ModelServer, NoChoices, Refusal, Reply, Status, Text
 from tests.scripted import by_call, facts_of, purpose, reader, wrote

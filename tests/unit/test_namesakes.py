@@ -12,7 +12,7 @@ import kgsparql
 from kgsparql.cli._rendering import render
 from kgsparql.graphs import open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 TURTLE = """

@@ -9,18 +9,18 @@ from pathlib import Path as FilePath
 import pytest
 
 import kgsparql
-from kgsparql.asking import Asking
-from kgsparql.choosing import Candidate, OracleChooser, RankerChooser
-from kgsparql.composing import judged
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.choosing import Candidate, OracleChooser, RankerChooser
+from kgsparql.answering.composing import judged
 from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.oracle import gold_paths, named, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph, open_graph
-from kgsparql.paths import Hop, Path, PropertyPath
-from kgsparql.query import Query
-from kgsparql.ranking import BM25Ranker
-from kgsparql.terms import IRI, Triple
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Hop, Path, PropertyPath
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Triple
 from tests.conftest import FIXTURES
 
 EX = "http://example.org/"

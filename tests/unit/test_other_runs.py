@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.manners import MOST_FAILURES, Manners
 from kgsparql.graphs.protocol.other_runs import FOLDER, Known, OtherRuns
 from kgsparql.graphs.protocol.polite_client import PoliteClient
 from kgsparql.graphs.protocol.request import Reply
+from kgsparql.storage.file_lock import writer_lock
 from tests.unit.test_manners import GOOD, PUBLIC, Clock, Server, about, status
 
 SERVER = "sparql.example.org"

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.documents import BYTES_PER_TOKEN, Document, Skipped, cut, files_of, read_document
 from kgsparql.errors import CancelledError, InputError, LimitError, StoreError, StoreLockedError
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.mention_matching import MentionMatcher, _tokens
-from kgsparql.passage_building import build_passages
-from kgsparql.passages import Passages
-from kgsparql.terms import IRI
-from kgsparql.words import tokens
+from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, Document, Skipped, cut, files_of, read_document
+from kgsparql.linking.passages.gazetteer import MentionMatcher, _tokens
+from kgsparql.linking.passages.indexing import build_passages
+from kgsparql.linking.passages.passages import Passages
+from kgsparql.linking.words import tokens
+from kgsparql.rdf.terms import IRI
+from kgsparql.storage.file_lock import writer_lock
 from tests.conftest import FIXTURES
 
 DBR = "http://dbpedia.org/resource/"
@@ -151,7 +151,7 @@ def test_a_pdf_without_text_or_with_a_password_is_left_out(tmp_path: Path) -> No
 def test_without_the_extra_a_pdf_is_left_out_with_the_way_to_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.documents.find_spec", lambda name: None)
+    monkeypatch.setattr("kgsparql.linking.passages.documents.find_spec", lambda name: None)
     (tmp_path / "r.pdf").write_bytes(pdf("text"))
     found = read_document(tmp_path / "r.pdf", tmp_path)
     assert isinstance(found, Skipped)

@@ -8,21 +8,21 @@ from pathlib import Path as FilePath
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.asking import Asking
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.choosing import OracleChooser
+from kgsparql.answering.path_scoring import Weights
 from kgsparql.budget import Budget
-from kgsparql.choosing import OracleChooser
 from kgsparql.errors import InputError, OptionError
 from kgsparql.events import CandidatesChosen, Event, ModelCalled, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.path_scoring import Weights
-from kgsparql.paths import PropertyPath
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.retrievers import load
 from kgsparql.retrievers.path_ranking import PathRanking
-from kgsparql.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgsparql.path_scoring import Asked, Weights, WordedPath, path_features, path_scores
-from kgsparql.paths import PropertyPath
-from kgsparql.ranking import BM25Ranker
-from kgsparql.terms import IRI
+from kgsparql.answering.path_scoring import Asked, Weights, WordedPath, path_features, path_scores
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
 
 EX = "http://example.org/"
 NAMES = ("gender", "parents", "children", "director", "language", "film", "award")

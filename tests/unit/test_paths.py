@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgsparql.paths import Hop, Path, PropertyPath, Step, directions, may_follow
-from kgsparql.terms import IRI, Triple
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, directions, may_follow
+from kgsparql.rdf.terms import IRI, Triple
 
 A, B, C, P, Q = (IRI(f"http://example.org/{name}") for name in "abcpq")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgsparql import retrievers
 from kgsparql.errors import InputError, OptionError
-from kgsparql.presets import Figures, Preset, Tuned
+from kgsparql.retrievers._presets import Figures, Preset, Tuned
 
 FULL = Preset(
     method="path_ranking",

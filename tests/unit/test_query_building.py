@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kgsparql.errors import InputError, IriError, QueryBindingError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.text_search import wikibase_search
-from kgsparql.query import Query, prologue
-from kgsparql.terms import IRI, BlankNode, Literal, Term, iri, validated
+from kgsparql.rdf.query import Query, prologue
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iri, validated
 
 EX = "http://e.org/"
 BY_LABEL = Query("by_label", "SELECT ?entity { VALUES ?label { UNDEF } ?entity <http://e.org/label> ?label }")

@@ -31,9 +31,9 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.evidence import Cut
-from kgsparql.terms import IRI, BlankNode, Literal, PrefixMap, Triple
-from kgsparql.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, check, run, serialise
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, check, run, serialise
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple
 
 from .user_query_corpus import LEGITIMATE
 
@@ -233,7 +233,7 @@ def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
 
 _LONG = """
 import sys, pyoxigraph as ox
-from kgsparql.user_query import QueryWorker, check
+from kgsparql.graphs.user_query import QueryWorker, check
 store, p = ox.Store(), ox.NamedNode("http://e.org/p")
 store.extend(ox.Quad(ox.NamedNode(f"http://e.org/{i}"), p, ox.Literal(i)) for i in range(2000))
 with QueryWorker(store) as worker:

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from kgsparql.ranking import BM25Ranker, EmbeddingRanker, ranker_for
+from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, ranker_for
 from tests.unit.hashed_embedder import HashedEmbedder
 
 TEXTS = ["directed by", "release year", "has genre", "written by", "release date of the film"]

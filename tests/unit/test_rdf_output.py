@@ -9,10 +9,10 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.rdf_output import answer_to_trig
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_rdf import answer_to_trig
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
 from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, wrote

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ModelTimeoutError, RateLimitError, ReplayMissError
-from kgsparql.exchanges import Exchanges
-from kgsparql.recording import Recording
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import Exchanges
 
 ASKED = {"text": "ASK {}"}
 EVERY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, KgsparqlError)]

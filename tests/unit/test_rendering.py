@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from kgsparql.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
+from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
+from kgsparql.answering.composing import compose_from_templates
 from kgsparql.cli._rendering import render
-from kgsparql.composing import compose_from_templates
-from kgsparql.decision_tree import decision_tree
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem, SourceQuery
-from kgsparql.paths import Hop, Path
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Triple
-from kgsparql.verbalising import Line, line_text
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
+from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.verbalising import Line, line_text
+from kgsparql.graphs.cut import Cut
+from kgsparql.rdf.paths import Hop, Path
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Triple
 
 KNOWS = IRI("http://e.org/knows")
 ANN = IRI("http://e.org/ann")

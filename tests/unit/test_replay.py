@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.exchanges import Exchanges
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import FIXTURES
 from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
 from tests.scripted import by_call, wrote

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
-from kgsparql.replies import (
+from kgsparql.models.reply_parsing import (
     MAX_CHARACTERS,
     Numbers,
     Step,

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
-from kgsparql.answering import retrieve
-from kgsparql.asking import Asking
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.choosing import OracleChooser
+from kgsparql.answering.pipeline import retrieve
+from kgsparql.answering.reranking import reranked
 from kgsparql.budget import Budget
-from kgsparql.choosing import OracleChooser
 from kgsparql.errors import OptionError
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.reranking import reranked
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.retrievers import load
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Text

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
 from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(

@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 import pytest
 
 import kgsparql
-from kgsparql.answer import AnswerTerm, Retrieval
-from kgsparql.asking import Asking
+from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import (
     AuthenticationError,
     BudgetExceededError,
@@ -30,11 +32,9 @@ from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
 from kgsparql.evaluation.runs.running import UNREACHABLE, Method, Plan, Tally, _model_seconds, run
 from kgsparql.events import ModelCalled
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.query import Query
-from kgsparql.retriever import Cost, Retriever
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Literal, Term, Triple
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.conftest import FIXTURES
 
 DBR = "http://dbpedia.org/resource/"

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
+from kgsparql.answering.choosing import Candidate, OracleChooser
+from kgsparql.answering.parallel_steps import side_by_side
+from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.choosing import Candidate, OracleChooser
 from kgsparql.errors import BudgetExceededError, InputError
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed, ModelCalled
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.language_model import Call, LanguageModel, object_schema
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.prompting import Message
-from kgsparql.ranking import BM25Ranker
-from kgsparql.session import Session
-from kgsparql.side_by_side import side_by_side
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.prompting import Message
+from kgsparql.storage.response_cache import Exchanges
 from tests.model_server import ModelServer, Reply, Slow, Text
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.tuning.splitting import split
-from kgsparql.terms import IRI, Triple
+from kgsparql.rdf.terms import IRI, Triple
 
 
 def question(n: int, *, hops: int | None = 1, type_: str = "", path: str = "", topic: str = "") -> Question:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import EndpointError, StoreError
-from kgsparql.sqlite_file import Contents, SqliteFile
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 NOTES = Contents(
     what="notes", tables="CREATE TABLE note (text TEXT UNIQUE);\nCREATE INDEX by_text ON note (text);", version=3,
@@ -100,7 +100,7 @@ def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(pat
 WRITER = """
 import sys
 from pathlib import Path
-from kgsparql.sqlite_file import SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 from tests.unit.test_sqlite_file import NOTES, added
 file = SqliteFile(Path(sys.argv[1]), NOTES)
 for text in ("one", "two"):
@@ -112,7 +112,7 @@ READER = """
 import json, os, sys
 from pathlib import Path
 from kgsparql.errors import StoreError
-from kgsparql.sqlite_file import SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 from tests.unit.test_sqlite_file import NOTES, notes
 if os.getuid() == 0:
     os.setuid(65534)

@@ -9,12 +9,12 @@ import pytest
 
 import kgsparql
 from kgsparql.exploration import labels, neighbours
-from kgsparql.graph import Solutions
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import IRI, Literal
-from kgsparql.vocabulary import claim_part, is_mediator
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import claim_part, is_mediator
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"

@@ -26,13 +26,13 @@ from kgsparql.errors import (
     StoreError,
     StoreLockedError,
 )
-from kgsparql.evidence import Source
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
-from kgsparql.graphs.locks import lock_path, writer_lock
 from kgsparql.graphs.parse_errors import is_disk_full
-from kgsparql.graphs.swapping import partial_path
-from kgsparql.query import Query
-from kgsparql.terms import IRI
+from kgsparql.graphs.protocols import Source
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
+from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.file_lock import lock_path, writer_lock
 from tests.conftest import ROOT
 
 LOAD = (
@@ -289,7 +289,7 @@ def test_S07_second_writer(tmp_path: Path, store: Path) -> None:
     path = nt(tmp_path, "a.nt", 5)
     load_store(path, store)
     code = (
-        "import sys\nfrom pathlib import Path\nfrom kgsparql.graphs.locks import writer_lock\n"
+        "import sys\nfrom pathlib import Path\nfrom kgsparql.storage.file_lock import writer_lock\n"
         "with writer_lock(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     holder = subprocess.Popen(

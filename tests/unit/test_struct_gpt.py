@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answer import Answer
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.choosing import OracleChooser
 from kgsparql.budget import Budget
-from kgsparql.choosing import OracleChooser
 from kgsparql.errors import IriError, ModelError, OptionError
 from kgsparql.events import Event, QueryRun
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.paths import PropertyPath
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
 from kgsparql.retrievers.struct_gpt import StructGPT
-from kgsparql.terms import IRI
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, NullContent, Refusal, Reply, Status, Text
 from tests.scripted import fences, marked, numbered

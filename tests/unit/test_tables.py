@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.tables import Tables, translated
+from kgsparql.storage.lance_tables import Tables, translated
 
 
 def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import IriError, PrefixError
-from kgsparql.terms import IRI, Literal, PrefixMap, iri, local_name, normalised, printable, validated
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, iri, local_name, normalised, printable, validated
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kgsparql.errors import QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.text_search import label_search, search_words, wikibase_search
-from kgsparql.labels.spellings import MAX_SPELLINGS, Spellings
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal
-from kgsparql.vocabulary import LABELS
+from kgsparql.linking.labels.spellings import MAX_SPELLINGS, Spellings
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from kgsparql.rdf.vocabulary import LABELS
 
 VENDOR = sorted((Path(__file__).parents[2] / "queries" / "text_search").glob("*.rq"))
 BY_WORDS: tuple[TextSearch, ...] = ("bif:contains", "graphdb", "jena", "qlever")

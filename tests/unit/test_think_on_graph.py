@@ -14,22 +14,22 @@ import pytest
 from numpy.typing import NDArray
 
 import kgsparql
-from kgsparql.answer import Answer, Retrieval
+from kgsparql.answering.answer import Answer, Retrieval
+from kgsparql.answering.choosing import OracleChooser, RankerChooser
+from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.choosing import OracleChooser, RankerChooser
 from kgsparql.errors import AuthenticationError, IriError, OptionError
 from kgsparql.events import Event, FallbackUsed, ModelCalled, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.language_model import LanguageModel
-from kgsparql.openai_client import OpenAIClient
-from kgsparql.paths import PropertyPath
-from kgsparql.ranking import BM25Ranker, EmbeddingRanker
+from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from kgsparql.retrievers.think_on_graph import ThinkOnGraph
-from kgsparql.session import Session
-from kgsparql.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.model_server import Length, ModelServer, NullContent, Refusal, Reply, Status, Text
 from tests.scripted import facts_of

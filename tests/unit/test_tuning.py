@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kgsparql
-from kgsparql.asking import Asking
+from kgsparql.answering.ask_options import Asking
 from kgsparql.errors import DataError, InputError, OptionError, StoreLockedError
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
@@ -27,9 +27,9 @@ from kgsparql.evaluation.tuning.splitting import Split, split
 from kgsparql.evaluation.tuning.tables import as_json, as_text
 from kgsparql.evaluation.tuning.trials import Search, Trial, best, setting_text, unseen
 from kgsparql.evaluation.tuning.tuning import Bench, checked_metric, tune
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.presets import Preset
+from kgsparql.retrievers._presets import Preset
+from kgsparql.storage.file_lock import writer_lock
 from tests.conftest import FIXTURES
 
 CONFIG = {

@@ -16,10 +16,10 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import ForbiddenQueryError, InputError, KgsparqlError, LimitError, QuerySyntaxError
-from kgsparql.terms import PrefixMap
-from kgsparql.user_query import Limits, check
-from kgsparql.user_query.property_paths import free_path
-from kgsparql.user_query.tokens import tokenise
+from kgsparql.graphs.user_query import Limits, check
+from kgsparql.graphs.user_query.property_paths import free_path
+from kgsparql.graphs.user_query.tokens import tokenise
+from kgsparql.rdf.terms import PrefixMap
 
 from .user_query_corpus import DATASETS, LEGITIMATE, SECOND_READINGS, forbidden
 

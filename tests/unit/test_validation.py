@@ -16,7 +16,7 @@ from kgsparql.evaluation.validation.gold_queries import hint_for
 from kgsparql.evaluation.validation.validation import Finding, answered, missing_share, validate
 from kgsparql.graphs import load_store
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
 

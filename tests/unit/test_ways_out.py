@@ -6,8 +6,8 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import NotFoundError, OptionError
+from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
-from kgsparql.terms import IRI
 from tests.conftest import FIXTURES
 
 

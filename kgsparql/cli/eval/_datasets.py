@@ -11,7 +11,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset

@@ -14,11 +14,11 @@ from kgsparql.cli._model_options import LimitOptions, ModelOptions
 from kgsparql.errors import OptionError
 
 if TYPE_CHECKING:
-    from kgsparql.asking import Asking
+    from kgsparql.answering.ask_options import Asking
     from kgsparql.evaluation.dataset import Question
     from kgsparql.evaluation.runs.running import Method, Plan
+    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.snapshots import Snapshot
 
 __all__ = ["QuestionOptions"]
 
@@ -65,7 +65,7 @@ class QuestionOptions:
 
         :raises OptionError: for an oracle beside a model.
         """
-        from kgsparql.asking import Asking
+        from kgsparql.answering.ask_options import Asking
 
         if self.oracle and model.is_named:
             raise OptionError("--oracle together with a model", hint="leave out one of them")

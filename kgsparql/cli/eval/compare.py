@@ -9,8 +9,8 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
-from kgsparql.terms import printable
-from kgsparql.words import comma_separated
+from kgsparql.linking.words import comma_separated
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.comparison.comparison import Comparison

@@ -12,11 +12,11 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import ModelOptions
 from kgsparql.cli._option_groups import with_groups
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.making.making import Made, Progress
-    from kgsparql.language_model import LanguageModel
+    from kgsparql.models.language_model import LanguageModel
 
 __all__ = ["make"]
 
@@ -77,7 +77,7 @@ def make(
 
 def _rephrased(graph: GraphOptions, made: Made, model: LanguageModel, progress: Progress) -> Made:
     """The questions in the model's words, and on stderr what could not be used."""
-    from kgsparql.asking import ignore
+    from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
     from kgsparql.evaluation.making.rephrasing import rephrased
 

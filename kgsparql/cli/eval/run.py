@@ -26,8 +26,8 @@ from kgsparql.cli.eval._datasets import (
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import CancelledError, OptionError
-from kgsparql.terms import printable
-from kgsparql.words import counted
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question

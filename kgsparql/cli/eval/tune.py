@@ -24,10 +24,10 @@ from kgsparql.cli.eval._datasets import (
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import CancelledError, InputError, OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.asking import Asking
+    from kgsparql.answering.ask_options import Asking
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.tuning.results import Tuning
     from kgsparql.evaluation.tuning.search_spaces import Space

@@ -14,7 +14,7 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli.eval._datasets import ColumnsOption, DatasetArgument, graph_of, opened_dataset
 from kgsparql.errors import DataError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset

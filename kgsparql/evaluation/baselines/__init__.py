@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgsparql.embedding import INSTALL_HINT
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.baselines._triples import TripleVectors, TripleWords, size
 from kgsparql.evaluation.baselines.closed_book import ClosedBook
 from kgsparql.evaluation.baselines.label_neighbours import LabelNeighbours
 from kgsparql.evaluation.baselines.triple_embedding import TripleEmbedding
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.retriever import Retriever
+from kgsparql.models.embedding import INSTALL_HINT
+from kgsparql.rdf.terms import printable
 from kgsparql.retrievers import with_options
-from kgsparql.terms import printable
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 

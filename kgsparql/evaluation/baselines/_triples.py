@@ -20,16 +20,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.embedding import Embedder
 from kgsparql.evaluation.dataset import triple_of
 from kgsparql.exploration import predicate_counts
-from kgsparql.graph import naming_of
-from kgsparql.graphs.locks import writer_lock
+from kgsparql.graphs.protocols import naming_of
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
-from kgsparql.tables import translated
-from kgsparql.terms import IRI, Triple, normalised, printable
-from kgsparql.words import STOP_WORDS, root, words
+from kgsparql.linking.words import STOP_WORDS, root, words
+from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Triple, normalised, printable
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.lance_tables import translated
 
 __all__ = ["NearestTriples", "TripleVectors", "TripleWords", "predicates_of", "size"]
 

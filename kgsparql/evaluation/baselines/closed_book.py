@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kgsparql.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
-from kgsparql.language_model import Call, object_schema
-from kgsparql.prompting import Message, plain
-from kgsparql.replies import json_value
-from kgsparql.retriever import Cost, Retriever
-from kgsparql.session import Session
-from kgsparql.terms import Literal, normalised, printable
+from kgsparql.models.language_model import Call, object_schema
+from kgsparql.models.prompting import Message, plain
+from kgsparql.models.reply_parsing import json_value
+from kgsparql.rdf.terms import Literal, normalised, printable
 
 __all__ = ["ClosedBook"]
 

@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kgsparql import walk_queries
-from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
-from kgsparql.evidence import CitedTriple, Cut, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.linking import LinkedEntity
-from kgsparql.paths import Hop, Path, PropertyPath
-from kgsparql.retriever import Cost, Retriever
-from kgsparql.session import Session
-from kgsparql.terms import Literal, Term, Triple, as_iri
-from kgsparql.verbalising import Line, line_terms, line_text
-from kgsparql.vocabulary import is_mediator
+from kgsparql.graphs.cut import Cut
+from kgsparql.linking.linker import LinkedEntity
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, Path, PropertyPath
+from kgsparql.rdf.terms import Literal, Term, Triple, as_iri
+from kgsparql.rdf.vocabulary import is_mediator
 
 __all__ = ["LabelNeighbours"]
 
@@ -111,7 +112,7 @@ def _item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
         kind="neighbours",
         text=line_text(line, labels, shown=len(line.ways)),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops),
-        query=walk_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
+        query=path_queries.walk_triples(line.path, [as_iri(line.start)], None if whole else line.ends, limit=1_000),
         score=score,
         cuts=() if whole else (Cut("ends", len(line.ways), known, f"{line.start} {line.path}"),),
         ways=line.ways,

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kgsparql import walk_queries
-from kgsparql.answer import AnswerTerm, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.baselines._triples import NearestTriples
-from kgsparql.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.paths import Hop, Path, PropertyPath, Step
-from kgsparql.retriever import Cost, Retriever
-from kgsparql.session import Session
-from kgsparql.terms import IRI, Term, Triple, normalised
-from kgsparql.verbalising import path_text
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import path_text
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term, Triple, normalised
 
 __all__ = ["TripleEmbedding"]
 
@@ -62,7 +62,7 @@ def _item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceI
         kind="neighbours",
         text=path_text(path, labels),
         triples=(CitedTriple(triple),),
-        query=walk_queries.walk_triples(
+        query=path_queries.walk_triples(
             PropertyPath((Step(triple.predicate),)), [triple.subject], [triple.object], limit=1
         ),
         score=score,

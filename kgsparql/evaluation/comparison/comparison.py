@@ -19,7 +19,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, Scored, chosen_metrics, scored
 from kgsparql.evaluation.statistics import Places, intervals
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["Comparison", "compare"]
 

@@ -17,7 +17,7 @@ from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judged
 from kgsparql.evaluation.record import Item, Record
 from kgsparql.evaluation.scoring import each_record, key
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = [
     "Differing", "Outcome", "differing", "failures_markdown", "failures_text", "outcome_lines", "outcome_title",

@@ -15,7 +15,7 @@ from kgsparql.evaluation.comparison.tables import HOW_SURE, Section, Table, sect
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, VARYING
 from kgsparql.evaluation.statistics import Interval
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["as_csv", "as_json", "as_markdown", "as_text", "escaped", "explained", "wrapped"]
 

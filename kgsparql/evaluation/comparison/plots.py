@@ -18,7 +18,7 @@ from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.standing import Standing
 from kgsparql.evaluation.scoring import VARYING
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["Plot", "drawn", "save_plots"]
 

@@ -22,7 +22,7 @@ from kgsparql.evaluation.comparison.plots import Plot, drawn
 from kgsparql.evaluation.comparison.tables import Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["as_html"]
 

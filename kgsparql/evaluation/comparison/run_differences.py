@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.terms import printable
-from kgsparql.words import counted
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import printable
 
 __all__ = ["dataset_notes", "run_differences"]
 

@@ -12,7 +12,7 @@ from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import Scored, key
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["Row", "Slice", "Standing", "Versus", "named_rows", "standing"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kgsparql.evaluation.comparison.figures import amount, with_interval
 from kgsparql.evaluation.comparison.standing import Row, Standing
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["heading", "listed", "summary"]
 

@@ -12,7 +12,7 @@ from kgsparql.evaluation.comparison.summary import heading, listed, summary
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import FEW, RESAMPLES, Difference, Interval
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["HOW_SURE", "Section", "Table", "amount", "how_tested", "p_text", "sections"]
 

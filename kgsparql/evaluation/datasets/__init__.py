@@ -13,7 +13,7 @@ from kgsparql.evaluation.datasets import csv_tables, json_lines, lcquad, qald, t
 from kgsparql.evaluation.datasets._answers import gold_terms
 from kgsparql.evaluation.datasets._document import LEFT_OUT, Document, Reading, json_value, read_document
 from kgsparql.evaluation.datasets.sampling import sample
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["FORMATS", "LEFT_OUT", "gold_terms", "load", "sample"]
 

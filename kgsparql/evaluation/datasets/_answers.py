@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.evaluation.dataset import GoldAnswer
-from kgsparql.terms import IRI, BlankNode, Literal, Term, iri, local_name, normalised
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iri, local_name, normalised
 
 __all__ = ["gold_of", "gold_terms"]
 

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec
 
 from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["LEFT_OUT", "MAX_BYTES", "Document", "Reading", "check_encoding", "json_value", "read_document"]
 

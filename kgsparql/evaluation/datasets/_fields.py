@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgsparql.answering import checked_question
+from kgsparql.answering.pipeline import checked_question
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Topic
-from kgsparql.terms import IRI, Literal, Term, Triple, iri, local_name, parsed, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parsed, printable
 
 __all__ = [
     "an_id",

@@ -11,7 +11,7 @@ from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding
 from kgsparql.evaluation.datasets._fields import an_id, hops_of, term_of, text_to_ask
-from kgsparql.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 
 __all__ = ["FIELDS", "read"]
 

@@ -27,7 +27,7 @@ from kgsparql.evaluation.datasets._fields import (
     topics_of,
     triples_of,
 )
-from kgsparql.terms import IRI, iri
+from kgsparql.rdf.terms import IRI, iri
 
 __all__ = ["is_ours", "question_of", "read", "read_list"]
 

@@ -14,7 +14,7 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.datasets._answers import gold_terms
 from kgsparql.evaluation.datasets._document import Document, Reading
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
-from kgsparql.terms import IRI, Literal, Term, iri, local_name, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, iri, local_name, printable
 
 __all__ = ["is_qald", "read"]
 

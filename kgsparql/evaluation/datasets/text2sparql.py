@@ -13,7 +13,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._document import Document, Reading
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, texts_of
 from kgsparql.evaluation.datasets.qald import chosen
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["looks_like_it", "read"]
 

@@ -12,7 +12,7 @@ from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.making import Made
 from kgsparql.evaluation.runs.directory import check_room, writing, written
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase

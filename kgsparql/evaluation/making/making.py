@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kgsparql import walk_queries
 from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets.sampling import equal_shares
@@ -21,9 +20,10 @@ from kgsparql.evaluation.making.naming import Namer, topic_names
 from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, drawn, patterns_of, sampled_starts
 from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
-from kgsparql.paths import PropertyPath, Walk
-from kgsparql.query import MAX_ARMS
-from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import PropertyPath, Walk
+from kgsparql.rdf.query import MAX_ARMS
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -222,7 +222,7 @@ class _Maker:
             topics=(Topic(walk.start, topic),),
             hops=len(walk.path),
             path=tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path),
-            sparql=walk_queries.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
+            sparql=path_queries.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
         )
         self.made[cell_of(walk.path)].append(question)
 

@@ -12,10 +12,10 @@ from kgsparql.evaluation.making.patterns import TYPES, Starts
 from kgsparql.evaluation.making.question_wording import can_be_asked
 from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_person, wording
 from kgsparql.exploration import Label, labels, neighbours
-from kgsparql.graph import KnowledgeGraph, naming_of
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, normalised, printable
+from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase

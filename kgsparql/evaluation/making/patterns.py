@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
-from kgsparql.graph import KnowledgeGraph, members_of
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.query import MAX_ARMS, Query
-from kgsparql.terms import IRI, Term, local_name
-from kgsparql.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
+from kgsparql.graphs.protocols import KnowledgeGraph, members_of
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Term, local_name
+from kgsparql.rdf.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
 __all__ = ["Cell", "Patterns", "Starts", "cell_of", "drawn", "patterns_of", "sampled_starts"]
 

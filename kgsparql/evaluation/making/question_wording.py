@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_person, plural, singular, when_asked
-from kgsparql.paths import PropertyPath, Step
-from kgsparql.terms import IRI
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI
 
 __all__ = ["can_be_asked", "question_text"]
 

@@ -10,10 +10,10 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.making import Made, Progress
 from kgsparql.events import Emit
-from kgsparql.language_model import Call, LanguageModel, object_schema
-from kgsparql.prompting import Message, fenced
-from kgsparql.replies import json_value
-from kgsparql.terms import printable
+from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.prompting import Message, fenced
+from kgsparql.models.reply_parsing import json_value
+from kgsparql.rdf.terms import printable
 
 __all__ = ["Rephrased", "rephrased"]
 

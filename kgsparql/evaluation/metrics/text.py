@@ -16,7 +16,7 @@ from kgsparql.evaluation.metrics.judging import in_order, judged
 from kgsparql.evaluation.metrics.lenient import without_markers
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record
-from kgsparql.local_models import DEFAULT_MODEL, find_model
+from kgsparql.models.local_models import DEFAULT_MODEL, find_model
 
 __all__ = ["TEXT_METRICS", "prepare"]
 

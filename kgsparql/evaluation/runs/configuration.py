@@ -11,17 +11,15 @@ from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
-from kgsparql import retrievers
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.runs.running import Plan
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Literal, printable
 from kgsparql.redaction import redacted
-from kgsparql.terms import Literal, printable
 
 __all__ = ["check_same", "configuration", "now", "prompts_hash"]
 
@@ -29,8 +27,20 @@ _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip
 
-_PROMPTS = ("composing", "choosing", "augmenting", "evaluation.baselines.closed_book")
-"""Modules with prompts beside the methods' own."""
+_PROMPTS = {
+    "augmenting": "answering.question_rewriting:PURPOSE RULES",
+    "choosing": "answering.choosing:RULES",
+    "composing": "answering.composing:CLOSED_BOOK NOT_ANSWERED NO_EVIDENCE OWN_KNOWLEDGE REPLY RULES UNGROUNDED",
+    "evaluation.baselines.closed_book": "evaluation.baselines.closed_book:NOT_KNOWN RULES",
+    "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",
+    "retrievers._mindmap_calls": "retrievers._mindmap_calls:MENTIONS REPLY RULES SENTENCES",
+    "retrievers._order": "retrievers._order:INSTALL_HINT",
+    "retrievers._struct_gpt_mediators": "retrievers._struct_gpt_mediators:CONSTRAINTS",
+}
+"""Every prompt: the name it is hashed under, which never changes, so that earlier runs go on; its module and constants.
+
+``_order:INSTALL_HINT`` is no prompt; it stays since the hash of earlier runs has it.
+"""
 
 _MAY_DIFFER = frozenset(
     {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
@@ -140,15 +150,11 @@ def prompts_hash() -> str:
     >>> len(prompts_hash())
     64
     """
-    own = [f"retrievers.{module.name}" for module in iter_modules(retrievers.__path__)]
     found = []
-    for name in sorted({*own, *_PROMPTS}):
-        module = import_module(f"kgsparql.{name}")
-        found += [
-            f"{name}.{constant}\n{text}"
-            for constant, text in sorted(vars(module).items())
-            if constant.isupper() and isinstance(text, str)
-        ]
+    for name, place in sorted(_PROMPTS.items()):
+        module, constants = place.split(":")
+        texts = vars(import_module(f"kgsparql.{module}"))
+        found += [f"{name}.{constant}\n{texts[constant]}" for constant in constants.split()]
     return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 

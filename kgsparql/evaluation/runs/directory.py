@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["Run", "RunDirectory", "appended", "check_room", "is_free", "whole_lines", "written"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from kgsparql import retrievers
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.runs.running import Method
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.retriever import Retriever
-from kgsparql.terms import printable
-from kgsparql.words import comma_separated
+from kgsparql.linking.words import comma_separated
+from kgsparql.rdf.terms import printable
 
 __all__ = ["DEFAULT", "NO_MODEL", "check_options", "checked_names", "load_methods", "options_by_method"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgsparql.asking import ignore
+from kgsparql.answering.ask_options import ignore
 from kgsparql.evaluation.runs import configuration
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
 from kgsparql.evaluation.runs.running import Plan, Tally, run
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["ask_all"]
 

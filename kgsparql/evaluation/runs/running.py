@@ -11,9 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgsparql.answer import Answer
-from kgsparql.asking import Asking, ignore
-from kgsparql.choosing import Chooser, RankerChooser
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import Asking, ignore
+from kgsparql.answering.choosing import Chooser, RankerChooser
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
@@ -22,8 +23,7 @@ from kgsparql.evaluation.runs.directory import RunDirectory
 from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, QueryRun
 from kgsparql.exploration import predicates
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.retriever import Retriever
-from kgsparql.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Method", "Plan", "Tally", "run"]
 

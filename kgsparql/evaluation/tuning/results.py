@@ -16,7 +16,7 @@ from kgsparql.evaluation.statistics import FEW, Difference
 from kgsparql.evaluation.tuning.search_spaces import Space
 from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, alike, unseen, value_text
-from kgsparql.presets import Figures, Preset, Tuned
+from kgsparql.retrievers._presets import Figures, Preset, Tuned
 
 __all__ = ["FEWEST", "SIGNIFICANT", "Effect", "Tuning", "few_held_out"]
 

@@ -12,10 +12,10 @@ from itertools import islice, product
 from typing import Any, cast, get_args, get_type_hints
 
 from kgsparql import retrievers
+from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import LimitError, OptionError
-from kgsparql.presets import is_tuple
-from kgsparql.retriever import Retriever
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
+from kgsparql.retrievers._presets import is_tuple
 
 __all__ = ["MOST_TRIALS", "Bound", "Setting", "Space", "bound", "grid", "one_at_a_time", "sampled", "setting_key"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from kgsparql.evaluation.comparison.tables import amount
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["as_json", "as_text"]
 

@@ -13,7 +13,7 @@ from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import Scored
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, setting_key
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["COSTS", "SEARCHES", "Search", "Trial", "alike", "best", "setting_text", "unseen", "value_text"]
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from kgsparql.asking import ignore
+from kgsparql.answering.ask_options import ignore
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
@@ -37,9 +37,9 @@ from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
 from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, best, setting_text, unseen
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
+from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["Bench", "checked_metric", "tune"]
 

@@ -27,12 +27,12 @@ from kgsparql.evaluation.datasets import gold_terms
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
-from kgsparql.paths import Walk
-from kgsparql.terms import IRI, Literal, Term, printable
+from kgsparql.rdf.paths import Walk
+from kgsparql.rdf.terms import IRI, Literal, Term, printable
 
 if TYPE_CHECKING:
+    from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.user_query import QueryResult
 
 __all__ = ["GoldQueries", "Result", "hint_for"]
 
@@ -147,7 +147,7 @@ class GoldQueries:
 
     def _queried(self, sparql: str) -> Result:
         from kgsparql.evaluation.validation.query_terms import named_iris
-        from kgsparql.user_query import check
+        from kgsparql.graphs.user_query import check
 
         try:
             checked = check(sparql, prefixes=self.knowledge.prefixes)
@@ -171,7 +171,7 @@ class GoldQueries:
     def _runner(self) -> Callable[..., QueryResult]:
         """What runs a query; a worker process is started when the first one is to be run."""
         if self._run is None:
-            from kgsparql.user_query import QueryWorker, run_on_endpoint
+            from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
 
             graph = self.knowledge.graph
             if isinstance(graph, EndpointGraph):
@@ -217,7 +217,7 @@ class GoldQueries:
 
 
 def _is_store(name: str) -> bool:
-    from kgsparql.graphs.swapping import is_store
+    from kgsparql.storage.atomic_replace import is_store
 
     try:
         return is_store(Path(name))

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from kgsparql.errors import IriError
-from kgsparql.terms import IRI, Literal, Term, iri
-from kgsparql.user_query import Limits
-from kgsparql.user_query.tokens import Token, tokenise
+from kgsparql.graphs.user_query import Limits
+from kgsparql.graphs.user_query.tokens import Token, tokenise
+from kgsparql.rdf.terms import IRI, Literal, Term, iri
 
 __all__ = ["named_iris", "says_nothing"]
 
@@ -19,7 +19,7 @@ _NO = frozenset({"false", "0", "0.0", "0.0E0", "0E0"})
 def named_iris(query: str) -> tuple[IRI, ...]:
     """The IRIs that a query matches triples with, each once, in their order; functions and datatypes are none of these.
 
-    :param query: SPARQL that :func:`kgsparql.user_query.check` let pass, with all its prefixes declared.
+    :param query: SPARQL that :func:`kgsparql.graphs.user_query.check` let pass, with all its prefixes declared.
     :raises QueryError: if it is none.
 
     >>> prefix = "PREFIX e: <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "

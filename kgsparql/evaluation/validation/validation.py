@@ -12,9 +12,9 @@ from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result
 from kgsparql.evaluation.validation.query_terms import says_nothing
-from kgsparql.graph import KnowledgeGraph
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Literal, Term, Triple
+from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase

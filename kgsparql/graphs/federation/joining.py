@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kgsparql import walk_queries
-from kgsparql.graph import BOUND, Solution, Solutions
 from kgsparql.graphs.federation.lookups import Lookup, Lookups, Reached
-from kgsparql.paths import Direction
-from kgsparql.patterns import Join, Pattern
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term
+from kgsparql.graphs.protocols import BOUND, Solution, Solutions
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Direction
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql.rdf.triple_patterns import Join, Pattern
 
 __all__ = ["joined"]
 
@@ -210,7 +210,7 @@ class _Search:
         for at in range(0, len(values.get(longest, ())), size):
             chunk = {**values, longest: values[longest][at : at + size]}
             asked = replace(join, values=MappingProxyType(chunk))
-            found = self.lookups.select(walk_queries.through_blank(asked, blank, limit=BOUND + 1))
+            found = self.lookups.select(path_queries.through_blank(asked, blank, limit=BOUND + 1))
             if not self.lookups.is_whole(found):
                 self.complete = False
                 self.lookups.incomplete.append(found)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
-from kgsparql.graph import BOUND, Halving, Solution, Solutions
-from kgsparql.paths import Direction
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.protocols import BOUND, Halving, Solution, Solutions
+from kgsparql.rdf.paths import Direction
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Lookup", "Lookups", "Reached"]
 

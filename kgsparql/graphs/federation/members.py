@@ -16,7 +16,7 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.graph import OpenedGraph
+from kgsparql.graphs.protocols import OpenedGraph
 
 __all__ = ["Call", "Failure", "is_survivable", "left_s"]
 

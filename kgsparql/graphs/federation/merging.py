@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from kgsparql.graph import Solution, Solutions
-from kgsparql.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
+from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
 
 __all__ = ["local_triple", "merged", "of_member"]
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgsparql.graph import Interruptible, OpenedGraph, Solution, Solutions
 from kgsparql.graphs.federation.joining import joined
 from kgsparql.graphs.federation.members import left_s
 from kgsparql.graphs.federation.merging import merged, of_member
-from kgsparql.patterns import Join
-from kgsparql.query import Query
-from kgsparql.terms import IRI, Term
+from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solution, Solutions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.triple_patterns import Join
 
 if TYPE_CHECKING:
     from kgsparql.graphs.federated import FederatedGraph

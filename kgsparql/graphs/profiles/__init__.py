@@ -1,6 +1,7 @@
 """What is known of SPARQL engines and public services: how each is to be asked."""
 
 from kgsparql.graphs.profiles.profile import (
+    ALIAS,
     SHARED,
     UNKNOWN,
     EndpointProfile,
@@ -8,10 +9,12 @@ from kgsparql.graphs.profiles.profile import (
     StatusMeaning,
     TextSearch,
     WithProfile,
+    could_be_alias,
     profile_of,
 )
 
 __all__ = [
+    "ALIAS",
     "SHARED",
     "UNKNOWN",
     "EndpointProfile",
@@ -19,5 +22,6 @@ __all__ = [
     "StatusMeaning",
     "TextSearch",
     "WithProfile",
+    "could_be_alias",
     "profile_of",
 ]

@@ -10,14 +10,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profiles import SHARED, UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles import SHARED, UNKNOWN, EndpointProfile, could_be_alias
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
-from kgsparql.graphs.profiles.values import ALIAS
 from kgsparql.graphs.protocol.hosts import host_of, is_for_all, matches, server_of
 from kgsparql.graphs.protocol.request import Address
 from kgsparql.resources import resource
 
-__all__ = ["PROFILES_VARIABLE", "KnownEndpoints", "could_be_alias", "endpoint_named", "known_endpoints"]
+__all__ = ["PROFILES_VARIABLE", "KnownEndpoints", "endpoint_named", "known_endpoints"]
 
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of the user's; another may be ``endpoints.ttl`` in the user's configuration directory."""
@@ -115,15 +114,6 @@ def endpoint_named(source: object) -> EndpointProfile | None:
             hint=f"-k ./{name} is the one here, -k {profile.urls[0]} the other",
         )
     return replace(profile, aliases=(name.lower(),))
-
-
-def could_be_alias(source: str) -> bool:
-    """Whether a source is written as an alias is, and not as a path or a URL.
-
-    >>> could_be_alias("wikidata"), could_be_alias("./wikidata"), could_be_alias("data.ttl")
-    (True, False, False)
-    """
-    return ALIAS.fullmatch(source.strip().lower()) is not None
 
 
 @cache

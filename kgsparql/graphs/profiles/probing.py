@@ -22,9 +22,9 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
 from kgsparql.graphs.protocol.hosts import host_of, is_loopback
 from kgsparql.graphs.protocol.request import Address, Reply
-from kgsparql.query import Query
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
-from kgsparql.terms import IRI, Literal, Term, printable
 
 __all__ = ["FOLDER", "KEPT_FOR", "Found", "Look", "Probe", "recalled", "remember"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from kgsparql.terms import IRI
+from kgsparql.rdf.terms import IRI
 
 __all__ = [
+    "ALIAS",
     "PUBLIC_PAUSE_S",
     "PUBLIC_TIMEOUT_S",
     "SHARED",
@@ -17,6 +19,7 @@ __all__ = [
     "StatusMeaning",
     "TextSearch",
     "WithProfile",
+    "could_be_alias",
     "profile_of",
 ]
 
@@ -24,6 +27,8 @@ PUBLIC_PAUSE_S = 60.0
 """After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
 PUBLIC_TIMEOUT_S = 60.0
 """That a public endpoint may work on a query, where nobody knows how long it lets one run."""
+
+ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
@@ -181,3 +186,12 @@ class WithProfile(Protocol):
 def profile_of(graph: object) -> EndpointProfile:
     """What is known of the endpoint that a graph is behind; of a graph that is on this machine, as of any unknown."""
     return graph.profile if isinstance(graph, WithProfile) else UNKNOWN
+
+
+def could_be_alias(source: str) -> bool:
+    """Whether a source is written as an alias is, and not as a path or a URL.
+
+    >>> could_be_alias("wikidata"), could_be_alias("./wikidata"), could_be_alias("data.ttl")
+    (True, False, False)
+    """
+    return ALIAS.fullmatch(source.strip().lower()) is not None

@@ -19,8 +19,8 @@ from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.graphs.profiles import SHARED, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.graphs.protocol.hosts import is_for_all
-from kgsparql.query import Query
-from kgsparql.terms import IRI, BlankNode, Literal, Term, printable
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
 __all__ = ["ProfileFile", "read_profiles"]
 

@@ -9,15 +9,14 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profiles import Meaning, TextSearch
+from kgsparql.graphs.profiles import ALIAS, Meaning, TextSearch
 from kgsparql.graphs.protocol.request import Address, is_address
-from kgsparql.terms import IRI, Term
-from kgsparql.terms import Literal as RdfLiteral
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import Literal as RdfLiteral
 
-__all__ = ["ALIAS", "DATA", "ENGINE", "KGS", "PROPERTIES", "SEARCH", "STATUS", "STATUS_PROPERTIES", "Property"]
+__all__ = ["DATA", "ENGINE", "KGS", "PROPERTIES", "SEARCH", "STATUS", "STATUS_PROPERTIES", "Property"]
 
 KGS = "https://w3id.org/kgsparql#"
-ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 ENGINE = KGS + "engine"
 DATA = KGS + "sameDataAs"
 SEARCH = KGS + "textSearch"

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kgsparql.exchanges import Exchanges
-from kgsparql.graph import Solutions
 from kgsparql.graphs.profiles.probing import Probe
 from kgsparql.graphs.protocol.named_graphs import NamedGraphs, Seen
 from kgsparql.graphs.protocol.request import Address, Form, Reply, Sender, SparqlRequest
-from kgsparql.query import Query
-from kgsparql.recording import Recording
+from kgsparql.graphs.protocols import Solutions
+from kgsparql.rdf.query import Query
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import Exchanges
 
 __all__ = ["Channel", "Limits"]
 

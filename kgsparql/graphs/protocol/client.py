@@ -17,8 +17,8 @@ from kgsparql.graphs.protocol.contact import checked_contact, user_agent
 from kgsparql.graphs.protocol.request import Address, Form, Reply, SparqlRequest
 from kgsparql.graphs.protocol.retry_after import retry_after_s
 from kgsparql.graphs.protocol.statuses import meaning_of
+from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
-from kgsparql.terms import printable
 
 __all__ = ["Client"]
 

@@ -7,7 +7,7 @@ import re
 from importlib.metadata import metadata
 
 from kgsparql.errors import OptionError
-from kgsparql.terms import printable
+from kgsparql.rdf.terms import printable
 
 __all__ = ["CONTACT_VARIABLE", "checked_contact", "user_agent"]
 

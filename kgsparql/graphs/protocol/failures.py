@@ -24,8 +24,8 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
-from kgsparql.terms import printable
 
 __all__ = [
     "CONTACT_HINT",

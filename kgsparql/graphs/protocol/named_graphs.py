@@ -19,9 +19,9 @@ from kgsparql.errors import (
     QueryError,
     RateLimitError,
 )
-from kgsparql.graph import Solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.query import Query
+from kgsparql.graphs.protocols import Solutions
+from kgsparql.rdf.query import Query
 
 __all__ = ["NamedGraphs", "Seen", "Select", "is_about_the_query"]
 

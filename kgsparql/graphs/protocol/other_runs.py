@@ -14,9 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from kgsparql.errors import StoreError, StoreLockedError
-from kgsparql.graphs.locks import writer_lock
 from kgsparql.graphs.protocol.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
+from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["FOLDER", "Known", "OtherRuns", "wants_peace"]
 

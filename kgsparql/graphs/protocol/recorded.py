@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
-from kgsparql.exchanges import Exchanges
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions, triples
-from kgsparql.recording import QUERY, Recording
 from kgsparql.redaction import SHORTEST, is_word, without
+from kgsparql.storage.recording import QUERY, Recording
+from kgsparql.storage.response_cache import Exchanges
 
 __all__ = ["CachedSender", "RecordedSender", "keep_s_of", "reply_of"]
 

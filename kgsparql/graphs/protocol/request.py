@@ -12,8 +12,8 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.rdf.terms import printable
 from kgsparql.redaction import is_secret_parameter, spelt, unreadable_url
-from kgsparql.terms import printable
 
 __all__ = ["Address", "Form", "Reply", "Sender", "SparqlRequest", "is_address"]
 

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeVar
 import pyoxigraph as ox
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
-from kgsparql.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.bodies import (
     BOM,
@@ -30,7 +29,8 @@ from kgsparql.graphs.protocol.failures import excerpt, ran_out_of_time, timed_ou
 from kgsparql.graphs.protocol.repair import repaired
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocol.statuses import of_status
-from kgsparql.terms import Triple, printable
+from kgsparql.graphs.protocols import Solution, Solutions
+from kgsparql.rdf.terms import Triple, printable
 
 __all__ = ["boolean", "mended", "read", "solutions", "triples", "why_cut"]
 

@@ -1,0 +1,216 @@
+"""The values a question passes through: what was found, what was written, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from kgsparql.answering.answer_json import answer_json
+from kgsparql.evidence.evidence import CitedTriple, Evidence
+from kgsparql.evidence.evidence_tree import DecisionTree
+from kgsparql.rdf.terms import Term, printable
+
+if TYPE_CHECKING:
+    from kgsparql.errors import KgsparqlError
+    from kgsparql.linking.linker import LinkedEntity
+
+__all__ = [
+    "LISTED",
+    "Answer",
+    "AnswerTerm",
+    "Claim",
+    "Draft",
+    "Fallback",
+    "Grounding",
+    "InferenceStep",
+    "Retrieval",
+    "Status",
+    "candidates_text",
+    "more_text",
+]
+
+LISTED = 60
+"""Candidates that a model is shown, and can choose by their number."""
+
+_NO_TREE = DecisionTree()
+
+Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
+Grounding = OneOf["graph", "model", "mixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTerm:
+    """A term that answers the question, and the markers of the evidence it is in.
+
+    :param score: higher is better; comparable only within one answer.
+    :param description: what tells it from another that is shown under the same label; empty where there is none.
+    """
+
+    term: Term
+    label: str
+    score: float = 0.0
+    markers: tuple[str, ...] = ()
+    description: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The label, and the description after it."""
+        return f"{self.label} ({self.description})" if self.description else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement and the evidence it rests on."""
+
+    text: str
+    markers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceStep:
+    """A triple of the evidence that the answer was inferred from, and the marker of its item."""
+
+    marker: str
+    cited: CitedTriple
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Something that was done in the second-best way: a reply that could not be used, words instead of meaning."""
+
+    purpose: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a method wrote, before anybody checked it.
+
+    :param text: the answer in words; empty if there is none but the ranked candidates.
+    :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
+    :param removed: how many citations, choices and steps the writer made up, which are gone.
+    :param removed_names: some of them, as a reader may be told.
+    :param is_ungrounded: the writer answered, but none of the evidence carries it; ``text`` says so.
+    :param is_ranked: nobody chose among the answers: they are candidates in order.
+    """
+
+    text: str
+    answers: tuple[AnswerTerm, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    grounding: Grounding = "graph"
+    inference: tuple[InferenceStep, ...] = ()
+    tree: DecisionTree = _NO_TREE
+    sufficient: bool | None = None
+    removed: int = 0
+    removed_names: tuple[str, ...] = field(default=(), compare=False)
+    is_ungrounded: bool = False
+    is_ranked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What a method found.
+
+    :param candidates: possible answers, the best first.
+    :param sufficient: whether the method thought it enough; ``None`` if it does not judge.
+    :param draft: what the method's own sufficiency call already wrote.
+    :param notes: what a limit cut off, and whatever else the reader should know.
+    """
+
+    evidence: Evidence = field(default_factory=Evidence)
+    candidates: tuple[AnswerTerm, ...] = ()
+    sufficient: bool | None = None
+    draft: Draft | None = None
+    tree: DecisionTree = _NO_TREE
+    notes: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[tuple[str, tuple[AnswerTerm, ...]], ...]:
+        """What a model may name as the answer by its number: all ends of an item of several, or one candidate.
+
+        Each with the words it is shown in; at most :data:`LISTED` candidates.
+        """
+        groups = [
+            (
+                f"all {len(item.ends):,} at the end of {item.marker} [{item.marker}]",
+                tuple(c for c in self.candidates if c.term in ends),
+            )
+            for item in self.evidence
+            if len(ends := frozenset(item.ends)) > 1
+        ]
+        single = [(f"{c.shown} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
+        return (*(group for group in groups if group[1]), *single)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The verified draft with its evidence, and what it cost.
+
+    :param model: who was asked to choose and to write; empty if nobody was.
+    :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
+    :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
+    :param fallbacks: what was done in the second-best way, in order.
+    :param removed: citations and steps that a model made up; none of them is shown.
+    :param is_ranked: nobody chose among the answers: they are candidates in order.
+    :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
+    """
+
+    question: str
+    status: Status
+    text: str
+    answers: tuple[AnswerTerm, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    linked: tuple[LinkedEntity, ...] = ()
+    grounding: Grounding = "graph"
+    inference: tuple[InferenceStep, ...] = ()
+    tree: DecisionTree = _NO_TREE
+    retriever: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    labels: Mapping[Term, str] = field(default_factory=dict)
+    fallbacks: tuple[Fallback, ...] = ()
+    removed: int = 0
+    is_ranked: bool = False
+    error: KgsparqlError | None = None
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """The markers of what the answer rests on, in the order of the evidence; the rest was only found on the way."""
+        used = {
+            *(marker for claim in self.claims for marker in claim.markers),
+            *(marker for term in self.answers for marker in term.markers),
+            *(step.marker for step in self.inference),
+        }
+        return tuple(item.marker for item in self.evidence if item.marker in used)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as one JSON object; terms in N-Triples syntax with a label beside each."""
+        return answer_json(self)
+
+
+def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
+    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+
+    :param more: a last line, for those that are not listed.
+
+    >>> from kgsparql.rdf.terms import Literal
+    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
+    Ranked candidates
+     1. 1965  [P1, N2]
+    """
+    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+
+
+def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
+    """How many answers are not listed, and how all are found; empty if none is left."""
+    if not left:
+        return ""
+    shared = set(left[0].markers).intersection(*(term.markers for term in left))
+    terms = {term.term for term in left}
+    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
+    return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")

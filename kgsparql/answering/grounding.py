@@ -1,0 +1,254 @@
+"""What a model wrote, held against the evidence: what is not there is removed and counted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import CitedTriple, Evidence
+from kgsparql.evidence.verbalising import arrow
+from kgsparql.evidence.wikibase_statements import with_names
+from kgsparql.models.reply_parsing import Cited, Step, Written, cited, like_markers
+from kgsparql.rdf.terms import Term, normalised, printable
+
+__all__ = ["evidence_labels", "grounded", "plain_lines"]
+
+_LONGEST_ANSWER = 4_000
+_LONGEST_CLAIM = 1_000
+_LONGEST_LIST = 2_000
+"""Characters of an answer that may be a list of names."""
+_NAMED = 5
+"""Removed things that are named."""
+
+_SAID = 60
+"""Names that stand for an answer in words."""
+
+_CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
+_LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
+
+
+def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
+    """The draft that this evidence carries; without text and answers if it carries nothing, or is said not to suffice.
+
+    It carries what is cited by the text, by a claim, by the list of what was used, or by a step of inference that is in
+    it. A candidate that was chosen by its number cites the items it was shown with, where the text cites none and no
+    marker was made up; if then nothing else is cited, a text that names no such candidate is not shown, but their names
+    are. Removed and counted are markers that are not in the evidence, wherever they stand; steps that no triple of
+    their item says; claims that cite nothing; and numbers that are not on the list.
+    """
+    evidence = retrieval.evidence
+    labels = evidence_labels(evidence, session)
+    known = {item.marker: None for item in evidence}
+    shown = (session.own_words, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
+    quoted = like_markers(shown)
+    answer = cited(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
+    said = [cited(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
+    claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
+    steps = [_step(s, evidence, labels) for s in written.steps]
+    inference = tuple(step for step in steps if step is not None)
+    carrying = {
+        *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
+    }  # fmt: skip
+    names = _removed(written, [answer, *said], len(retrieval.choices), known)
+    by_itself = not carrying & known.keys()
+    made_up = by_itself and any(name.startswith("[") for name in names)
+    if not answer.known and not made_up:
+        carrying |= _chosen_markers(written, retrieval, carrying) & known.keys()
+    ordered = tuple(marker for marker in known if marker in carrying)
+    lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
+    names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
+    names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
+    empty = Draft(
+        "", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=tuple(names[:_NAMED])
+    )
+    if written.sufficient is False or not ordered:
+        return empty
+    answers = _answers(written, answer.text, retrieval, ordered)
+    text = answer.text
+    if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
+        text = _names(answers)
+    if text and (text is not answer.text or not answer.known):
+        text = f"{text} [{', '.join(ordered)}]"
+    _tell(answers, ordered if answer.known else known, text, session)
+    _tell_corrections(written.steps, steps, labels, session)
+    kept = [c for c in claims if c.markers and c.text] or [Claim(_said(s, labels), (s.marker,)) for s in inference]
+    told = {marker for claim in kept for marker in claim.markers}
+    kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in told]
+    return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
+
+
+def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
+    """A label for every term of the evidence."""
+    terms = (term for t in evidence.triples for term in (t.subject, t.predicate, t.object))
+    return with_names(evidence, session.labels(terms, owed=True))
+
+
+def _claim(said: Cited, listed: Sequence[str], known: Collection[str]) -> Claim:
+    return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
+
+
+def _removed(written: Written, texts: Iterable[Cited], listed: int, known: Collection[str]) -> list[str]:
+    """Markers that are not known, each once, and numbers that are not on the list."""
+    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
+    cited_too = (m for text in texts for m in text.unknown)
+    made_up = dict.fromkeys(m for m in (*cited_too, *named) if m and m not in known)
+    numbers = [f"candidate {number}" for number in written.entities if number > listed]
+    return [f"[{marker}]" for marker in made_up] + numbers
+
+
+def _step_name(step: Step) -> str:
+    return f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
+
+
+def _step(step: Step, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
+    """The triple that a step of its item says: the same three labels, else the only triple between its two terms.
+
+    Whatever a step calls the predicate between two terms that one triple joins, and in whatever direction: what is
+    shown is that triple. Of several, none is taken.
+    """
+    if step.marker not in evidence:
+        return None
+    labels = with_names([evidence[step.marker]], labels)  # as the item says it
+    said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
+    joins: list[CitedTriple] = []
+    for triple in evidence[step.marker].triples:
+        subject, predicate, object_ = (
+            normalised(labels[term]) for term in (triple.triple.subject, triple.triple.predicate, triple.triple.object)
+        )
+        if said == [subject, predicate, object_]:
+            return InferenceStep(step.marker, triple)
+        if {said[0], said[2]} == {subject, object_}:
+            joins.append(triple)
+    return InferenceStep(step.marker, joins[0]) if len(joins) == 1 else None
+
+
+def _said(step: InferenceStep, labels: Mapping[Term, str]) -> str:
+    triple = step.cited.triple
+    forward = replace(step.cited.hop.step, direction="forward")
+    return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
+
+
+def _answers(written: Written, text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
+    """The candidates whose numbers were given; without a list of numbers, those that are all the text names.
+
+    Each with the markers that were cited for it, where there are any.
+    """
+    choices = retrieval.choices
+    chosen: Iterable[AnswerTerm] = dict.fromkeys(
+        c for number in written.entities if number <= len(choices) for c in choices[number - 1][1]
+    )
+    if not written.names_entities:
+        bare = _CITATION.sub(" ", text).strip()
+        possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
+        chosen = _listed(bare, possible) or _listed(_LEAD_IN.sub("", bare), possible)
+    return tuple(replace(a, markers=tuple(m for m in a.markers if m in cited) or a.markers) for a in chosen)
+
+
+def _chosen_markers(written: Written, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
+    """The markers of each choice that was made by its number, unless some of them are cited already.
+
+    Of all at the end of an item, the markers that they have in common.
+    """
+    found: set[str] = set()
+    choices = retrieval.choices
+    for number in written.entities:
+        terms = choices[number - 1][1] if number <= len(choices) else ()
+        own = set.intersection(*(set(term.markers) for term in terms)) if terms else set()
+        if not own & set(cited):
+            found |= own
+    return found
+
+
+def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
+    """Whether a text has the name of one of these, as words of their own where the script has spaces."""
+    said = f" {normalised(text)} "
+    names = (normalised(term.label) for term in answers)
+    return any((f" {name} " if name.isascii() else name) in said for name in names if name)
+
+
+def _names(answers: Sequence[AnswerTerm]) -> str:
+    more = len(answers) - _SAID
+    return ", ".join(term.label for term in answers[:_SAID]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _listed(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
+    """The candidates of a text that is a list of their names and nothing else.
+
+    A sentence names others, too, and may deny what it names. A name that two candidates have is nobody's.
+    """
+    named: dict[str, list[AnswerTerm]] = {}
+    for candidate in candidates:
+        named.setdefault(normalised(candidate.label), []).append(candidate)
+    longest = max((len(name.split()) for name in named), default=0)
+    words = normalised(text).split() if len(text) <= _LONGEST_LIST else []
+    found: dict[AnswerTerm, None] = {}
+    at = 0
+    while at < len(words):
+        ends = range(min(len(words), at + longest), at, -1)  # the longest first: `New York` is not `York`
+        end = next((end for end in ends if len(named.get(" ".join(words[at:end]), ())) == 1), at)
+        if end > at:
+            found[named[" ".join(words[at:end])][0]] = None
+        elif not found or words[at] not in _JOINING:
+            return ()
+        at = max(end, at + 1)
+    return tuple(found)
+
+
+def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
+    """What the reader should know of an answer that is not wrong in form."""
+    aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
+    if aside:
+        session.notes.append(f"the evidence that was cited does not mention {'; '.join(aside[:5])}")
+    asked, used = _script(session.own_words), _script(text)
+    if asked and used and asked != used:
+        session.notes.append(f"the answer is in another script than the question ({used.lower()})")
+
+
+def _tell_corrections(
+    steps: Iterable[Step], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
+) -> None:
+    """Steps whose terms are joined by another predicate, or the other way round, than the model said."""
+    for step, shown in zip(steps, found, strict=True):
+        if shown is None:
+            continue
+        triple = shown.cited.triple
+        said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
+        if said != [normalised(labels[term]) for term in (triple.subject, triple.predicate, triple.object)]:
+            meant = printable(_said(shown, labels), 160)
+            session.notes.append(f"corrected: the {_step_name(step)} of the model is {meant} in the graph")
+
+
+def plain_lines(text: str, limit: int) -> str:
+    r"""What a model wrote as safe lines without marks for emphasis; empty lines are left out.
+
+    :param limit: of characters in all.
+
+    >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
+    'Two:\n- Ann [P1]\n- Ben[2J'
+    """
+    kept: list[str] = []
+    left = limit
+    for line in text[: 4 * limit].splitlines():
+        shown = printable(_EMPHASIS.sub(r"\1", line), max(left, 2))
+        if shown:
+            kept.append(shown)
+            left -= len(shown) + 1
+        if left <= 0:
+            break
+    return "\n".join(kept)
+
+
+def _script(text: str) -> str:
+    """The script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
+    letters = [char for char in text if char.isalpha()]
+    if len(letters) < 3:
+        return ""
+    counts = Counter(unicodedata.name(char, "").split(" ")[0] for char in letters)
+    return min(counts, key=lambda script: (-counts[script], script))

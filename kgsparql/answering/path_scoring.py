@@ -1,0 +1,273 @@
+"""How well predicate paths fit a question: wordings, words covered, their order, the kind of answer, the length.
+
+Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/path_weights.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
+from kgsparql.linking.answer_type import asks_for_others, expected_kind
+from kgsparql.linking.ranking import Ranker
+from kgsparql.linking.words import Token, stop_words, tokens
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import Term
+
+__all__ = ["Asked", "Weights", "WordedPath", "path_features", "path_scores"]
+
+_LONGEST = 3
+"""Words of a run of the question that one predicate is compared with."""
+
+_REPEATS = 0.45
+"""How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
+
+_OUT_OF_ORDER = -1.0
+"""What a path with more steps than the question has places counts for in the order of its steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What each part of a score counts for; the last two are taken off.
+
+    :param nested: the wording as a noun phrase, inside out.
+    :param arrow: the wording as a chain from the start.
+    :param reversed: the wording from the end back.
+    :param coverage: how well each word of the question is like some predicate of the path.
+    :param order: how well the steps follow the words of the question, outwards from the mention.
+    :param kind: how well the ends are of the kind that is asked for.
+    :param sharing: a step straight back along the predicate before it, where the question asks for others with the
+        same, or else no such step.
+    :param words: for each step more than there are words.
+    :param runs: for each step more than there are runs of words.
+    """
+
+    nested: float = 1.0
+    arrow: float = 0.5
+    reversed: float = 0.5
+    coverage: float = 0.5
+    order: float = 0.5
+    kind: float = 0.5
+    sharing: float = 0.2
+    words: float = 0.1
+    runs: float = 0.1
+
+    @property
+    def signed(self) -> NDArray[np.float64]:
+        """The weights in the order of :func:`path_features`, what is taken off negative; shape ``(9,)``."""
+        values = np.array(astuple(self), dtype=np.float64)
+        values[-2:] *= -1
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPath:
+    """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
+
+    path: PropertyPath
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about one of the things it mentions.
+
+    :param mentions: places of everything that was linked, as ``(start, end)`` in characters.
+    :param about: the place of what the paths start from; ``None`` where the question does not say its name.
+    """
+
+    question: str
+    mentions: tuple[tuple[int, int], ...] = ()
+    about: tuple[int, int] | None = None
+
+    @cached_property
+    def masked(self) -> str:
+        """The question without the mentions: what is asked weighs more than about whom."""
+        text = self.question
+        for start, end in sorted(self.mentions, reverse=True):
+            text = f"{text[:start]} {text[end:]}"
+        return " ".join(text.split()) or self.question
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The words of the question, those of mentions too."""
+        return tokens(self.question)
+
+    @cached_property
+    def free(self) -> list[int]:
+        """The places of the words that are in no mention."""
+        return [
+            i
+            for i, token in enumerate(self.tokens)
+            if not any(start < token.end and token.start < end for start, end in self.mentions)
+        ]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """The places of the words that ask for something."""
+        stops = stop_words(("en",))
+        return [i for i in self.free if self.tokens[i].text not in stops]
+
+    @cached_property
+    def _own(self) -> range | None:
+        """The words of what the paths start from."""
+        if self.about is None:
+            return None
+        start, end = self.about
+        own = [i for i, token in enumerate(self.tokens) if start < token.end and token.start < end]
+        return range(own[0], own[-1] + 1) if own else None
+
+    @cached_property
+    def ranks(self) -> list[int] | None:
+        """The order in which words are read outwards from what the paths start from; ``None`` where that is not named.
+
+        After `X's`, what follows belongs to X first, then what stands before; else the other way round:
+        `the gender of X's parents` leads to the parents and then to their gender.
+        """
+        if self._own is None:
+            return None
+        first, last, count = self._own.start, self._own.stop - 1, len(self.tokens)
+        is_owner = last + 1 < count and self.tokens[last + 1].text == "s"
+        before, after = (count, 0) if is_owner else (0, count)
+        return [before + first - i if i < first else after + i - last for i in range(count)]
+
+    def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
+        """The content words but for one beside the mention that only says what the mentioned thing is."""
+        own = self._own
+        beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
+        if not beside or not kind:
+            return self.content
+        alike = ranker.similarities([self.tokens[i].text for i in beside], [kind])[:, 0]
+        dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS}
+        return [i for i in self.content if i not in dropped]
+
+    def runs(self, places: Iterable[int]) -> int:
+        """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
+        count, last = 0, None
+        for i in places:
+            joined = last is not None and i == last + 1 and not self._gap(last).strip()
+            count += not joined
+            last = i
+        return count
+
+    def _gap(self, i: int) -> str:
+        return self.question[self.tokens[i].end : self.tokens[i + 1].start]
+
+    def phrases(self) -> list[tuple[str, int]]:
+        """Runs of up to three free words that begin with a content word, and the rank of the first that is read."""
+        free, content = set(self.free), set(self.content)
+        found = []
+        for i in self.content:
+            for length in range(1, _LONGEST + 1):
+                places = range(i, i + length)
+                if not all(place in free for place in places):
+                    break
+                if length > 1 and not any(place in content for place in places[1:]):
+                    continue
+                rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
+                found.append((" ".join(self.tokens[place].text for place in places), rank))
+        return found
+
+
+def path_scores(
+    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
+) -> NDArray[np.float64]:
+    """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question.
+
+    Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
+    """
+    in_words = bool(weights.nested or weights.arrow or weights.reversed)
+    return path_features(asked, paths, labels, ranker, in_words=in_words) @ weights.signed
+
+
+def path_features(
+    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, *, in_words: bool = True
+) -> NDArray[np.float64]:
+    """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
+
+    :param labels: of every predicate.
+    :param in_words: look at the wordings of whole paths, too; else they count for nothing.
+    """
+    if not paths:
+        return np.zeros((0, 9))
+    says = (nested_text, arrow_text, reversed_text) if in_words else ()
+    wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
+    ranked = ranker.rank(asked.masked, wordings) if in_words else np.zeros(3 * len(paths))
+    words = asked.asking_words(paths[0].kinds[0], ranker)
+    lengths = np.array([len(p.path) for p in paths])
+    steps = _Steps(paths, labels)
+    return np.column_stack(
+        [
+            *ranked.reshape(3, len(paths)),
+            _coverage(asked, words, steps, ranker),
+            _order(asked, steps, ranker),
+            _kind(asked, paths, labels, ranker),
+            np.array([p.path.goes_back for p in paths]) * (1.0 if asks_for_others(asked.masked) else -1.0),
+            np.maximum(0, lengths - max(1, len(words))),
+            np.maximum(0, lengths - max(1, asked.runs(words))),
+        ]
+    )
+
+
+class _Steps:
+    """The distinct names of predicates, and which of them each step of each path has; -1 after the last step."""
+
+    def __init__(self, paths: Sequence[WordedPath], labels: Mapping[Term, str]) -> None:
+        numbers: dict[str, int] = {}
+        self.longest = max(len(p.path) for p in paths)
+        self.of = np.full((len(paths), self.longest), -1)
+        for i, worded in enumerate(paths):
+            for j, step in enumerate(worded.path):
+                self.of[i, j] = numbers.setdefault(labels[step.predicate], len(numbers))
+        self.names = list(numbers)
+
+
+def _coverage(asked: Asked, words: Sequence[int], steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+    """The mean over the words of how alike the most alike step is."""
+    if not words:
+        return np.zeros(len(steps.of))
+    alike = ranker.similarities([asked.tokens[i].text for i in words], steps.names)
+    padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
+    best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
+    return best
+
+
+def _order(asked: Asked, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+    """The mean likeness of steps and phrases, each step at a phrase that is read after that of the step before it."""
+    phrases = asked.phrases()
+    if not phrases:
+        return np.full(len(steps.of), _OUT_OF_ORDER)
+    alike = ranker.similarities([text for text, _ in phrases], steps.names)
+    ranks = sorted({rank for _, rank in phrases})
+    at = np.array([ranks.index(rank) for _, rank in phrases])
+    by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
+    if asked.ranks is None:
+        best = np.append(by_rank.max(axis=1), 0.0)  # the last is for -1: no step
+        return np.asarray(best[steps.of].sum(axis=1) / (steps.of >= 0).sum(axis=1))
+    scores = np.zeros(len(steps.of))
+    before = np.zeros((len(steps.of), len(ranks)))  # the best sum with all earlier steps before each rank
+    for j in range(steps.longest):
+        here = before + by_rank[steps.of[:, j]]
+        ends = steps.of[:, j] >= 0
+        best = here.max(axis=1) / (j + 1)
+        scores = np.where(ends, np.where(np.isfinite(best), best, _OUT_OF_ORDER), scores)
+        reached = np.maximum.accumulate(here, axis=1)
+        before = np.column_stack([np.full(len(here), -np.inf), reached[:, :-1]])
+    return scores
+
+
+def _kind(asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker) -> NDArray[np.float64]:
+    """How alike the kind that is asked for and the ends are: by their kind, or by what the last step calls them."""
+    expected = expected_kind(asked.masked)
+    kinds = [p.kinds[-1] for p in paths]
+    last = [labels[p.path.steps[-1].predicate] if p.path.steps[-1].direction == "forward" else "" for p in paths]
+    names = list(dict.fromkeys(name for name in (*kinds, *last) if name))
+    if not expected or not names:
+        return np.zeros(len(paths))
+    alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
+    return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in zip(kinds, last, strict=True)])

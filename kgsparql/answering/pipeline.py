@@ -1,0 +1,255 @@
+"""The way of a question: link, retrieve, verify, compose. The only module that knows all of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+
+from kgsparql.answering import question_rewriting, reranking
+from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval, Status
+from kgsparql.answering.composing import closed_book, compose_from_templates
+from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.session import Session
+from kgsparql.errors import InputError, KgsparqlError, LimitError, UnreachableError
+from kgsparql.events import EvidenceFound, Finished, Verified
+from kgsparql.evidence.disambiguation import links_told_apart, told_apart
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
+from kgsparql.evidence.same_as import resting_on, same_items
+from kgsparql.evidence.verification import Verification, verify
+from kgsparql.linking.words import counted
+
+__all__ = ["MAX_QUESTION_CHARACTERS", "answer", "checked_question", "retrieve"]
+
+MAX_QUESTION_CHARACTERS = 4_000
+
+_NOTHING: dict[Status, str] = {
+    "no_entity": "Nothing in the question was found in the graph.",
+    "not_in_graph": "The graph holds no evidence for this question.",
+    "partial": "A limit was reached before anything was found.",
+    "answered": "There is evidence, but nothing in it that the question did not name already.",
+}
+
+_WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
+"""What to do where no entity was found."""
+
+_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
+"""What is asked of a statement, not of a thing: on Wikidata every thing has statements."""
+_STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
+
+
+def checked_question(text: str) -> str:
+    """The question without control characters and surrounding space.
+
+    :raises InputError: if no letter or digit is left.
+    :raises LimitError: if it is longer than 4,000 characters.
+
+    >>> checked_question(" Who? ")
+    'Who?'
+    """
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise LimitError(
+            f"the question has {len(text):,} characters; at most {MAX_QUESTION_CHARACTERS:,}",
+            hint="ask a shorter question",
+        )
+    kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
+    question = " ".join("".join(kept).split())
+    if not any(c.isalnum() for c in question):
+        raise InputError("the question is empty", hint='write it in quotes: kgsparql ask "Who …?" -k data.ttl')
+    return question
+
+
+def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
+    """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
+    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    return replace(found, notes=session.told)
+
+
+def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
+    """The whole way of one question.
+
+    A model, or an endpoint, that fails when there is evidence does not take it away: the answer is then ranked
+    candidates, or what rests on the evidence so far, and ``error`` says what happened. Of several graphs one that
+    fails takes nothing away that the others say, or do not: the answer is then partial all the same.
+
+    :param augment: what is ranked and chosen is so by the question as a model says it more precisely.
+    :param rerank: so many pieces of evidence are chosen to come first, after all.
+    :raises ModelError: if a model fails before there is any evidence.
+    :raises EndpointError: if an endpoint does that is asked alone.
+    :raises CancelledError: if the session was stopped.
+    """
+    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    draft, error = _composed(retriever, found, session)
+    draft = _resting(draft, found.evidence, session)
+    if draft.removed:
+        session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
+    said = _status(session, found.evidence, draft, failed=error is not None)
+    status = "partial" if session.graph.failures else said
+    if said == "no_entity":
+        session.notes.append(_WAY_OUT)
+    made = Answer(
+        question=session.own_words,
+        status=status,
+        text=draft.text or _NOTHING[said],
+        answers=draft.answers,
+        claims=draft.claims,
+        evidence=found.evidence,
+        linked=links_told_apart(session),
+        grounding=draft.grounding,
+        inference=draft.inference,
+        tree=draft.tree or _tree(found.evidence, draft, session),
+        retriever=retriever.name,
+        model="" if session.model is None else session.model.name,
+        labels=evidence_labels(found.evidence, session),
+        notes=session.told,
+        fallbacks=tuple(session.fallbacks),
+        removed=draft.removed,
+        is_ranked=draft.is_ranked,
+        error=error or _lost(session),
+        usage={**session.usage.to_json(), "rounds": session.rounds},
+    )
+    session.emit(Finished(status=status, answer=made))
+    return made
+
+
+def _removed(draft: Draft) -> str:
+    """What a model made up, as a reader may be told.
+
+    >>> _removed(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
+    '[P77], candidate 99 and 1 more'
+    """
+    more = draft.removed - len(draft.removed_names)
+    named = ", ".join(draft.removed_names)
+    return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
+
+
+def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
+    """What the method found, without what is not in the graph any more."""
+    retrieval = Retrieval()
+    with (
+        session.within_budget(),
+        session.worded(question_rewriting.augmented(session) if augment else session.question),
+    ):
+        retrieval = retriever.retrieve(session)
+    if not len(retrieval.evidence) and session.lost is not None:
+        raise session.lost
+    hidden = session.graph.noise.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
+    if hidden and any(link.term in hidden for link in session.link()):
+        session.notes.append(_STATEMENTS)
+    retrieval = _with_equivalents(retrieval, session)
+    session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
+    found = _verified(retrieval, session)
+    if rerank is not None:
+        with session.within_budget():
+            return reranking.reranked(found, session, first=rerank)
+    return found
+
+
+def _lost(session: Session) -> KgsparqlError | None:
+    """What was wrong with the graph, or the first of several that failed; ``None`` if all said what they hold."""
+    return session.lost or next(iter(session.graph.errors), None)
+
+
+def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
+    """The retrieval with what says that an entity of another graph is one of the question, where anything was found."""
+    if not session.same or not len(retrieval.evidence):
+        return retrieval
+    terms = [term for same in session.same for term in same.terms]
+    items = same_items(session.same, session.labels(terms, owed=True))
+    evidence = Evidence([*retrieval.evidence, *items])
+    candidates = tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in retrieval.candidates)
+    return replace(retrieval, evidence=evidence, candidates=candidates)
+
+
+def _resting(draft: Draft, evidence: Evidence, session: Session) -> Draft:
+    """The draft, in which what rests on an entity of another graph also cites what says that it is the same."""
+    if not session.same:
+        return draft
+    return replace(
+        draft,
+        answers=tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in draft.answers),
+        claims=tuple(replace(c, markers=resting_on(c.markers, evidence, session.same)) for c in draft.claims),
+    )
+
+
+def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
+    """The draft, and the error that kept anybody from writing it."""
+    try:
+        with session.within_budget():
+            if len(found.evidence) or found.draft is not None:
+                return retriever.compose(found, session), None
+            return (closed_book(session) if session.allow_model_knowledge else None) or Draft(""), None
+    except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
+        session.notes.append(f"no answer was written: {error.message}")
+        return compose_from_templates(found), error
+    return compose_from_templates(found), None
+
+
+def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
+    """The retrieval without what is not in the graph, and without what rested on that."""
+    found = verify(retrieval.evidence, session.graph.unlimited())
+    if found.removed:
+        are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
+        session.notes.append(
+            f"{_cited_triples(len(found.removed))} {are} not in the graph any more: what rested on {them} is gone"
+        )
+    if (nameless := found.unknown - found.unanswered) > 0:
+        have = "has" if nameless == 1 else "have"
+        session.notes.append(f"{_cited_triples(nameless)} {have} blank nodes and could not be looked up again")
+    if found.unanswered:
+        why = _why_unanswered(found, session)
+        session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}")
+    if found.failure is not None:
+        session.lose(found.failure)
+    if found.ended is not None:
+        session.end(found.ended)
+    session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
+    lost = frozenset(found.lost)
+    return replace(
+        retrieval,
+        evidence=found.evidence,
+        candidates=_cited(retrieval.candidates, lost),
+        draft=None if lost else retrieval.draft,
+        tree=DecisionTree() if lost else retrieval.tree,
+    )
+
+
+def _cited_triples(number: int) -> str:
+    return counted(number, "cited triple")
+
+
+def _why_unanswered(found: Verification, session: Session) -> str:
+    """Why triples could not be looked up again, as far as no other note says it."""
+    if found.ended is not None:
+        return ": no time was left"
+    return "" if found.failure is not None or session.graph.failures else ": the endpoint cut the results"
+
+
+def _tree(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
+    """What is drawn where nobody made a tree: what the draft cites, or everything."""
+    cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
+    drawn = cited if len(cited) else evidence
+    return decision_tree(drawn, evidence_labels(drawn, session))
+
+
+def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
+    """The answers that still rest on something, without the markers that went."""
+    kept = (replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in answers)
+    return tuple(a for a in kept if a.markers)
+
+
+def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
+    """What came of the question, as far as the graphs that could be asked say it."""
+    if session.partial or failed:
+        return "partial"
+    if draft.grounding != "graph" and draft.text:
+        return "answered" if draft.sufficient is not False else "not_in_graph"
+    if draft.is_ungrounded:
+        return "partial"
+    if not session.link():
+        return "no_entity"
+    if len(evidence) and draft.sufficient is not False:
+        return "answered"
+    return "not_in_graph"

@@ -1,0 +1,215 @@
+"""Makes the session of a question, after finding out, once, what must be known of the graph that is asked."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.choosing import RankerChooser
+from kgsparql.answering.pipeline import checked_question
+from kgsparql.answering.session import Session
+from kgsparql.budget import Usage
+from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
+from kgsparql.events import Numbering
+from kgsparql.exploration.lookups import entity_named
+from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
+from kgsparql.linking.label_indexes import GraphLabels
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap
+
+if TYPE_CHECKING:
+    from kgsparql.linking.linker import Linker
+
+__all__ = ["SessionMaker"]
+
+_POLL_S = 0.1
+
+
+class SessionMaker:
+    """Makes the session of each question that a graph is asked.
+
+    :param labels: its own, by which entities are found.
+    """
+
+    def __init__(
+        self, graph: OpenedGraph, labels: GraphLabels, *, prefixes: PrefixMap, languages: tuple[str, ...]
+    ) -> None:
+        self.graph = graph
+        self._labels = labels
+        self._prefixes = prefixes
+        self._languages = languages
+        self._preparing = threading.Lock()
+        self._is_empty: bool | None = None
+        self._noise: dict[str, Noise] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the graph holds no triple at all."""
+        return self._is_empty_of(self.graph)
+
+    @property
+    def noise(self) -> Noise:
+        """What no method walks in this graph."""
+        return self._noise_of(self.graph)
+
+    def made(self, question: str, asking: Asking, usage: Usage | None = None) -> Session:
+        """A session for one question.
+
+        :param usage: what is counted and limited; all of it, from now on, if ``None``.
+        :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
+        """
+        text = checked_question(question)
+        usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        asked = self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph
+        graph = within(asked, usage)
+        with _said_what_on(graph):
+            noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
+            ranker = self._labels.ranker
+            if graph is self.graph:
+                usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
+            given = self._given(asking, graph)
+            notes = [*graph.notes, *missing]
+        usage.is_prepared = True
+        emit = Numbering(asking.emit, lambda: usage.seconds)
+        metered = MeteredGraph(asked, usage, emit, noise=replace(noise, qualifiers=asking.qualifiers))
+        session = Session(
+            question=text,
+            graph=metered,
+            linker=None if linker is None else linker.asking(metered.unfiltered()),
+            ranker=ranker,
+            model=asking.model,
+            allow_model_knowledge=asking.allow_model_knowledge,
+            complete=asking.complete,
+            chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
+            usage=usage,
+            emit=emit,
+            given=given,
+            passages=self._labels.passages,
+            languages=self._languages,
+            direction=asking.direction,
+            seed=asking.seed,
+            notes=notes,
+            remember=self._labels.remember,
+        )
+        if self._labels.embedder is None:
+            session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
+        return session
+
+    def _given(self, asking: Asking, graph: OpenedGraph) -> tuple[IRI, ...]:
+        """The entities that the question is about, by who asks; each is in the graph."""
+        given = tuple(
+            entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e
+            for e in asking.entities
+        )
+        for term in given:
+            _check_mentioned(graph, term)
+        return given
+
+    def _prepared(
+        self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
+    ) -> tuple[Noise, Linker | None, tuple[str, ...]]:
+        """What a question needs beside its own queries, and what of it is missing; stopped with the question.
+
+        It is read once; what a graph failed to say is asked again for the next question.
+
+        :param graph: our own, or an endpoint within the question's time, which then ends this too.
+        :raises NotFoundError: for a graph without triples.
+        """
+        while not self._preparing.acquire(timeout=_POLL_S):
+            if graph is not self.graph:
+                usage.check()
+            elif usage.cancel.is_set():
+                raise CancelledError("stopped")
+        try:
+            if graph.is_remote:
+                usage.check()  # a replay ends where the recording did, which asked for nothing more then
+            noise = self._noise_of(graph)
+            if self._is_empty_of(graph):
+                raise NotFoundError(
+                    f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+                )
+            if not with_labels:
+                return noise, None, ()
+            linker = self._labels.prepare(graph, usage.cancel)
+            return noise, linker, self._labels.missing
+        finally:
+            self._preparing.release()
+
+    def _is_empty_of(self, graph: OpenedGraph) -> bool:
+        if self._is_empty is not None:
+            return self._is_empty
+        is_empty = _is_none(graph.select(Query.load("any")), "count")
+        if not isinstance(graph, FederatedGraph) or not graph.errors:
+            self._is_empty = is_empty
+        return is_empty
+
+    def _noise_of(self, graph: OpenedGraph) -> Noise:
+        """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
+
+        A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
+        nobody described is asked as a file is: the same graph has the same answers wherever it is.
+        """
+        if not isinstance(graph, FederatedGraph):
+            return self._noise_by_itself(graph)
+        if any(member.name not in self._noise for member in graph.members):
+            graph.each(lambda member, _: self._noise_by_itself(member))
+        named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
+        own = [self._noise[member.name] for member in graph.members if member.name in self._noise]
+        return Noise.together([Noise(frozenset(named)), *own])
+
+    def _noise_by_itself(self, graph: OpenedGraph) -> Noise:
+        if graph.name not in self._noise:
+            self._noise[graph.name] = _own_noise(graph)
+        return self._noise[graph.name]
+
+
+def _own_noise(graph: OpenedGraph) -> Noise:
+    if not isinstance(graph, EndpointGraph):
+        return Noise.of_dump(graph)
+    profile = graph.profile
+    if not profile.may_be_searched_for_noise:
+        return Noise(frozenset(profile.noise))
+    return Noise.of(graph, profile.noise) if profile.noise else Noise.of_dump(graph)
+
+
+@contextmanager
+def _said_what_on(graph: OpenedGraph) -> Iterator[None]:
+    """If the time of the question ends in here, the error says what it was spent on.
+
+    In one way whatever that was: a replay sends nothing, so that it cannot tell.
+
+    :raises BudgetExceededError: if it does.
+    """
+    try:
+        yield
+    except BudgetExceededError as error:
+        endpoints = [member.name for member in members_of(graph) if member.is_remote]
+        message = f"{error.message} before the question was asked, while {' and '.join(endpoints)} said what there is"
+        command = f"kgsparql index -k {' -k '.join(map(shlex.quote, endpoints))}"
+        hint = f"{error.hint}; if the labels there were never read, `{command}` does that once"
+        raise BudgetExceededError(message, hint=hint, **error.detail) from error
+
+
+def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
+    """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
+    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
+    if _is_none(found, "places"):
+        elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
+        others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
+        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
+        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
+
+
+def _is_none(found: Solutions, name: str) -> bool:
+    """Whether what was counted is nothing; of a result that was cut that cannot be told."""
+    counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
+    return found.complete and counts == ["0"]

@@ -1,0 +1,257 @@
+"""What the cache directory holds, kind by kind, and how to be rid of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgsparql.errors import OptionError, StoreError, StoreLockedError
+from kgsparql.graphs.protocol.other_runs import FOLDER, wants_peace
+from kgsparql.models.embedding_cache import VECTORS, VectorStore
+from kgsparql.models.language_model import ABILITIES, KIND
+from kgsparql.rdf.terms import printable
+from kgsparql.resources import cache_directory
+from kgsparql.storage.disk_usage import bytes_of, changed, link_trouble, remove, remove_database, size_of
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.recording import QUERY
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+
+__all__ = ["ALL", "CacheContents", "Cleared", "Kept"]
+
+ALL = "all"
+"""Stands for every kind."""
+WHOLE_FILE = "exchanges"
+"""Stands for every kind of exchange; the one name for a file of them that cannot be read."""
+
+_VECTORS = "vectors"
+"""The kind that vectors of texts are."""
+
+_FOLDERS = {
+    "graphs": "files kept as stores",
+    "labels": "label indexes",
+    "endpoints": "what endpoints are",
+    FOLDER: "when public endpoints were asked last, and whether they want peace",
+}
+_EXCHANGES = {
+    KIND: "replies of language models",
+    QUERY: "replies of public endpoints",
+    ABILITIES: "which JSON modes each model server takes",
+    WHOLE_FILE: "exchanges",
+}
+
+_OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
+"""How stores and indexes are named, and what belongs to one: nothing else in their folders is ever touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much there is of one kind.
+
+    :param what: the kind in words.
+    :param bytes: on the disk; of exchanges, of the requests and replies alone.
+    :param oldest: when the oldest was made or last written, ISO 8601, UTC; ``newest`` likewise; empty if unknown.
+    :param trouble: why it cannot be used or is not looked at; empty if all is well.
+    """
+
+    kind: str
+    what: str
+    count: int
+    bytes: int
+    oldest: str = ""
+    newest: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What became of one kind.
+
+    :param count: how many were removed.
+    :param bytes: that were freed on the disk.
+    :param failures: for each store, index or file that could not be removed, why: it may be in use.
+    :param note: what a person should know of how it was done.
+    """
+
+    kind: str
+    count: int
+    bytes: int
+    failures: tuple[StoreError, ...] = ()
+    note: str = ""
+
+
+class CacheContents:
+    """The cache directory, which any number of processes may be using meanwhile.
+
+    No symbolic link in it is followed: one is not looked into, and clearing removes at most the link.
+
+    :param directory: that of :func:`kgsparql.resources.cache_directory`, if ``None``; it need not be there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     CacheContents(Path(directory, "none yet")).kept()
+    []
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory = (cache_directory() if directory is None else directory).absolute()
+        self._file = self.directory / EXCHANGES
+        self._vectors = self.directory / VECTORS
+
+    @property
+    def bytes(self) -> int:
+        """What all kinds together take on the disk.
+
+        :raises StoreError: if the directory cannot be read.
+        """
+        folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
+        return folders + bytes_of(self._file) + bytes_of(self._vectors)
+
+    def kept(self) -> list[Kept]:
+        """What there is, kind by kind; nothing of a kind of which there is none.
+
+        :raises StoreError: if the directory cannot be read.
+        """
+        found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
+        return found + self._kept_vectors() + self._exchanges()
+
+    def kinds(self) -> list[str]:
+        """What may be cleared, by name."""
+        found = [kept.kind for kept in self._exchanges()]
+        return list(dict.fromkeys([*_FOLDERS, _VECTORS, *_EXCHANGES, *found, ALL]))
+
+    def clear(self, kinds: Iterable[str]) -> Iterator[Cleared]:
+        """Remove kinds, one after the other; nothing is removed if a name is not one of :meth:`kinds`.
+
+        :raises OptionError: for such a name.
+        :raises StoreError: if the directory cannot be read.
+        """
+        named = list(dict.fromkeys(kinds))
+        known = self.kinds()
+        for kind in named:
+            if kind not in known:
+                raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
+        if ALL in named:
+            named = [*_FOLDERS, _VECTORS, WHOLE_FILE]
+        return (self._clear(kind) for kind in named)
+
+    def _clear(self, kind: str) -> Cleared:
+        if kind in _FOLDERS:
+            return self._clear_folder(kind)
+        return self._clear_vectors() if kind == _VECTORS else self._clear_exchanges(kind)
+
+    def _entries(self, folder: str) -> list[Path]:
+        """The stores or indexes in a folder, their locks, and what stopped writers left of them."""
+        place = self.directory / folder
+        try:
+            if place.is_symlink() or not place.is_dir():
+                return []
+            return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name))
+        except OSError as error:
+            hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
+            raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
+
+    def _folder(self, folder: str) -> Kept | None:
+        if trouble := link_trouble(self.directory / folder):
+            return Kept(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
+        entries = [entry for entry in self._entries(folder) if not _is_lock(entry)]
+        if not entries:
+            return None
+        whole = [entry for entry in entries if entry.name == _key(entry)]
+        times = sorted(changed(entry) for entry in whole) or [""]
+        size = sum(size_of(entry) for entry in entries)
+        return Kept(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
+
+    def _clear_folder(self, folder: str) -> Cleared:
+        if trouble := link_trouble(self.directory / folder):
+            return Cleared(folder, 0, 0, note=trouble)
+        count = size = 0
+        failures = []
+        keys = sorted({_key(entry) for entry in self._entries(folder)})
+        waiting = [key for key in keys if folder == FOLDER and wants_peace(self.directory / folder / key)]
+        for key in (key for key in keys if key not in waiting):
+            target = self.directory / folder / key
+            try:
+                with writer_lock(target):
+                    # Looked up with the lock held: a writer may have put it in place in the meantime.
+                    for entry in self._entries(folder):
+                        if _key(entry) == key and not _is_lock(entry):
+                            removed = size_of(entry)
+                            remove(entry, target)
+                            count, size = count + (entry == target), size + removed
+            except StoreError as error:
+                failures.append(error)
+        note = f"kept of {len(waiting)}: they must not be asked yet, and nobody else would know" if waiting else ""
+        return Cleared(folder, count, size, tuple(failures), note)
+
+    def _kept_vectors(self) -> list[Kept]:
+        what = "vectors of texts"
+        if trouble := link_trouble(self._vectors):
+            return [Kept(_VECTORS, what, 0, 0, trouble=trouble)]
+        size = bytes_of(self._vectors)
+        try:
+            with closing(VectorStore(self._vectors)) as store:
+                found = store.summary()
+        except StoreError as error:
+            return [Kept(_VECTORS, what, 0, size, trouble=error.message)]
+        return [Kept(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
+
+    def _clear_vectors(self) -> Cleared:
+        """Remove the vectors, or, where the file cannot be read, the file."""
+        if trouble := link_trouble(self._vectors):
+            return Cleared(_VECTORS, 0, 0, note=trouble)
+        before, count, note = bytes_of(self._vectors), 0, ""
+        try:
+            with closing(VectorStore(self._vectors)) as store:
+                count = store.clear()
+        except StoreLockedError as error:
+            return Cleared(_VECTORS, 0, 0, (error,))
+        except StoreError as error:
+            try:
+                remove_database(self._vectors)
+            except StoreError as failure:
+                return Cleared(_VECTORS, 0, 0, (failure,))
+            note = f"removed the file, because it could not be used: {error.message}"
+        return Cleared(_VECTORS, count, max(0, before - bytes_of(self._vectors)), note=note)
+
+    def _exchanges(self) -> list[Kept]:
+        what = _EXCHANGES[WHOLE_FILE]
+        if trouble := link_trouble(self._file):
+            return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
+        try:
+            with Exchanges(self._file) as exchanges:
+                found = exchanges.summary()
+        except StoreError as error:
+            return [Kept(WHOLE_FILE, what, 0, bytes_of(self._file), trouble=error.message)]
+        return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
+
+    def _clear_exchanges(self, kind: str) -> Cleared:
+        """Remove a kind, or, where the file cannot be read, the file: nothing else can be done with it."""
+        if trouble := link_trouble(self._file):
+            return Cleared(kind, 0, 0, note=trouble)
+        before, count, note = bytes_of(self._file), 0, ""
+        try:
+            with Exchanges(self._file) as exchanges:
+                count = exchanges.clear(None if kind == WHOLE_FILE else kind)
+        except StoreLockedError as error:
+            return Cleared(kind, 0, 0, (error,))
+        except StoreError as error:
+            if kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
+                return Cleared(kind, 0, 0, (error,))
+            try:
+                remove_database(self._file)
+            except StoreError as failure:
+                return Cleared(kind, 0, 0, (failure,))
+            note = f"removed the file, with every kind of exchange, because it could not be used: {error.message}"
+        return Cleared(kind, count, max(0, before - bytes_of(self._file)), note=note)
+
+
+def _key(entry: Path) -> str:
+    """The name of the store or index that an entry belongs to."""
+    return entry.name.partition(".")[0]
+
+
+def _is_lock(entry: Path) -> bool:
+    return entry.suffix == ".lock"

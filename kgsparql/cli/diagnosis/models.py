@@ -1,0 +1,167 @@
+"""The model server: reachable, what it lists, and what it takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from kgsparql.budget import Budget, Usage
+from kgsparql.cli.diagnosis.checks import Check, failed
+from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
+from kgsparql.events import Event
+from kgsparql.models.language_model import EXCHANGES, Call, LanguageModel, object_schema
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.prompting import Message
+from kgsparql.models.reply_parsing import json_value
+from kgsparql.models.server_capabilities import Abilities
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.resources import cache_directory
+from kgsparql.storage.response_cache import Exchanges
+
+__all__ = ["model_checks"]
+
+_SERVER, _MODEL = "model server", "model"
+_HOW_TO_ADD = (
+    f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
+    "OpenAI-compatible server, such as http://localhost:11434/v1"
+)
+_LISTED = 5
+_NO_LIST = {404, 405, 501}
+"""Statuses of a server that works and lists nothing."""
+
+_QUESTION = (
+    Message("system", 'Reply with JSON only, in the form {"answer": number}.'),
+    Message("user", "What is two plus two?"),
+)
+
+
+def model_checks(
+    name: str | None, base_url: str | None, *, timeout_s: float, note: Callable[[str], None]
+) -> Iterator[Check]:
+    """Two checks if a server or a model is named: what the server lists, and what one small call finds out."""
+    has_key = bool(os.environ.get(KEY_VARIABLE))
+    key = f"{KEY_VARIABLE} is {'set' if has_key else 'not set'}"
+    used = key if has_key else f"{key} (not needed here)"
+    if not name and not base_url:
+        yield Check(_SERVER, "absent", f"none is named; {key}", _HOW_TO_ADD)
+        return
+    try:
+        import_module("openai")  # here, so that it is not in the time of the server
+    except ImportError as error:
+        message = f"the package openai cannot be imported: {error}"
+        yield Check(_SERVER, "fail", message, "pip install --force-reinstall openai", KgsparqlError.exit_code)
+        return
+    try:
+        client = OpenAIClient(base_url, timeout_s=timeout_s)
+    except KgsparqlError as error:
+        yield failed(_SERVER, error)
+        return
+    with client:
+        note(f"asking {client.base_url} for its models …")
+        listed: list[str] | None = None
+        began = time.perf_counter()
+        try:
+            listed = client.models(timeout_s=timeout_s)
+        except CancelledError:
+            raise
+        except KgsparqlError as error:
+            if not name or error.detail.get("status") not in _NO_LIST:
+                yield failed(_SERVER, error, hint=_patience(error))
+                return
+            yield Check(_SERVER, "absent", f"{client.base_url}: it does not list its models; {key}")
+        else:
+            took = time.perf_counter() - began
+            yield Check(_SERVER, "ok", f"{client.base_url}: {_models(listed)}, {took:.2f} s; {used}")
+        yield _model(name, listed, client, note)
+
+
+def _patience(error: KgsparqlError) -> str:
+    """Advice for a server that took too long; empty for other trouble, which brings its own."""
+    return "a model that is being loaded needs longer: --timeout 60" if isinstance(error, ModelTimeoutError) else ""
+
+
+def _models(names: Sequence[str]) -> str:
+    if not names:
+        return "no models"
+    more = f" … ({len(names):,})" if len(names) > _LISTED else ""
+    return f"it has {', '.join(printable(name, 60) for name in names[:_LISTED])}{more}"
+
+
+def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient, note: Callable[[str], None]) -> Check:
+    if not name:
+        if not listed or len(listed) != 1:
+            return Check(_MODEL, "absent", "none is named", f"name one with -m: {_models(listed or ())}")
+        name = listed[0]
+    shown, is_listed = printable(name, 100), listed is None or name in listed
+    note(f"asking {shown} one small question …")
+    try:
+        checked = _asked(LanguageModel(name, client))
+    except CancelledError:
+        raise
+    except KgsparqlError as error:
+        checked = failed(_MODEL, error, hint=_patience(error))
+    found = checked.found if is_listed else f"not in the server's list; {checked.found}"
+    hint = checked.hint
+    if checked.state == "fail" and not is_listed:
+        near = get_close_matches(name, listed or (), n=3, cutoff=0.3) or list(listed or ())[:3]
+        hint = f"name another with -m: {', '.join(printable(one, 60) for one in near)}" if near else hint
+    return Check(_MODEL, checked.state, f"{shown}: {found}", hint, checked.exit_code)
+
+
+def _asked(model: LanguageModel) -> Check:
+    """What a model takes, found by one call, which is neither answered from the cache nor kept there."""
+    replies: list[str] = []
+
+    def read(text: str) -> Any:
+        replies.append(text)
+        value = json_value(text)
+        if not isinstance(value, dict) or "answer" not in value:
+            message = f'it was asked for {{"answer": number}} and replied {printable(text, 200)!r}'
+            raise ModelReplyError(message, hint="its choices would be made by ranking; another model may do better")
+        return value
+
+    call = Call("check", _QUESTION, object_schema(answer={"type": "integer"}), read)
+    began = time.perf_counter()
+    model.ask(call, Usage(Budget()), _ignore)
+    took = time.perf_counter() - began
+    found, remembered = model.abilities, _remembered(model)
+    said = [f"takes {found.rung}", *_refusals(found)]
+    if found.rung != "text" and not _is_json(replies[-1]):
+        said.append("but does not hold the model to it: what is around the JSON is skipped")
+    hint = ""
+    if remembered is not None and remembered != found:
+        hint = f"asking still uses {remembered.rung}, found earlier: kgsparql cache --clear abilities has it look again"
+    return Check(_MODEL, "ok", f"{', '.join(said)}; replied in {took:.2f} s", hint)
+
+
+def _refusals(found: Abilities) -> list[str]:
+    refused = [*found.without]
+    refused += [] if found.limit == "max_tokens" else ["max_tokens"]
+    refused += [] if found.limit else ["any limit of tokens"]
+    refused += [] if found.system else ["system messages"]
+    return [f"refuses {' and '.join(refused)}"] if refused else []
+
+
+def _remembered(model: LanguageModel) -> Abilities | None:
+    """What questions go by: what was found earlier, and is kept; ``None`` if nothing is."""
+    with Exchanges(cache_directory() / EXCHANGES) as exchanges:
+        known = LanguageModel(model.name, model.client, exchanges=exchanges).abilities
+    return None if known == Abilities() else known
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _ignore(event: Event) -> None:
+    """Nobody listens."""

@@ -1,0 +1,4 @@
+"""What an answer rests on: cited triples, their texts and names, looked up again in the graph.
+
+May use: ``linking`` and what is below it. Open first: ``evidence.py``, then ``verification.py``.
+"""

@@ -1,0 +1,141 @@
+"""What an answer rests on: triples with their sources, grouped in items that carry markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.protocols import Source
+from kgsparql.linking.passages.documents import Excerpt
+from kgsparql.rdf.paths import Direction, Hop, Path
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Term, Triple
+
+__all__ = [
+    "NO_QUERY",
+    "CitedTriple",
+    "Evidence",
+    "EvidenceItem",
+    "ItemKind",
+    "SourceQuery",
+]
+
+ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
+_LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
+
+NO_QUERY = Query("document", "", empty=True)
+"""The query of what is in no graph: there is none that would find it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQuery:
+    """What finds the triples of an item that one of several graphs holds, by that graph's name."""
+
+    source: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class CitedTriple:
+    """A triple that evidence rests on.
+
+    :param direction: how it was walked; the triple itself keeps its own direction.
+    :param verified: looked up again and found; ``None`` while nobody looked, or where nobody can.
+    """
+
+    triple: Triple
+    direction: Direction = "forward"
+    sources: tuple[Source, ...] = ()
+    verified: bool | None = None
+
+    @property
+    def hop(self) -> Hop:
+        """The triple as it was walked."""
+        return Hop(self.triple, self.direction)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One numbered piece of evidence.
+
+    :param text: the item as a sentence or an arrow line.
+    :param score: higher is better; comparable only within one answer.
+    :param query: the smallest query that finds this item again; for an item with ``ends``, just these;
+        :data:`NO_QUERY` for what no graph holds.
+    :param queries: one for each graph, where its triples are in several and none holds them all: ``query`` is then for
+        a graph of them all together.
+    :param ways: the paths it is made of, where it is made of several.
+    :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
+    :param excerpt: where in a document it stands, for a passage that is from one.
+    :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
+    """
+
+    kind: ItemKind
+    text: str
+    triples: tuple[CitedTriple, ...]
+    query: Query
+    path: Path | None = None
+    score: float = 0.0
+    cuts: tuple[Cut, ...] = ()
+    ways: tuple[Path, ...] = ()
+    ends: tuple[Term, ...] = ()
+    excerpt: Excerpt | None = None
+    marker: str = ""
+    queries: tuple[SourceQuery, ...] = ()
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """The graphs that its triples were found in, as the user named them."""
+        return tuple(dict.fromkeys(source.graph for cited in self.triples for source in cited.sources))
+
+    @property
+    def sourced_text(self) -> str:
+        """The text, after the document it is from."""
+        return self.text if self.excerpt is None else f"{self.excerpt}: {self.text}"
+
+
+class Evidence:
+    """Items in order, with markers that never change; those that have none yet get the next ones.
+
+    >>> q = Query("q", "")
+    >>> evidence = Evidence([EvidenceItem("path", "a", (), q), EvidenceItem("neighbours", "b", (), q)])
+    >>> [item.marker for item in evidence], [item.marker for item in evidence.keep(["N1"])]
+    (['P1', 'N1'], ['N1'])
+    """
+
+    def __init__(self, items: Iterable[EvidenceItem] = ()) -> None:
+        counts: dict[ItemKind, int] = {}
+        marked = []
+        for item in items:
+            if not item.marker:
+                counts[item.kind] = counts.get(item.kind, 0) + 1
+                item = replace(item, marker=f"{_LETTERS[item.kind]}{counts[item.kind]}")  # noqa: PLW2901
+            elif (number := item.marker[1:]).isdecimal():
+                counts[item.kind] = max(counts.get(item.kind, 0), int(number))
+            marked.append(item)
+        self._items = {item.marker: item for item in marked}
+
+    def __iter__(self) -> Iterator[EvidenceItem]:
+        return iter(self._items.values())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, marker: str) -> EvidenceItem:
+        return self._items[marker]
+
+    def __contains__(self, marker: object) -> bool:
+        return marker in self._items
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """Every cited triple once, in order."""
+        return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
+
+    def keep(self, markers: Iterable[str]) -> Evidence:
+        """Only these items, in their order, with the markers they had."""
+        wanted = set(markers)
+        return Evidence(item for item in self if item.marker in wanted)

@@ -1,0 +1,182 @@
+"""The decision tree that MindMap is named after: evidence merged into one tree for each entity it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.evidence.verbalising import with_statements
+from kgsparql.rdf.paths import Direction, Hop, Path, Step
+from kgsparql.rdf.terms import Term, Triple, printable
+
+__all__ = ["DecisionTree", "Node", "decision_tree"]
+
+_SHOWN = 6
+"""Leaves of one node that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A term of the evidence as it was reached.
+
+    :param step: the predicate that leads here from the node above, in words; empty for a root.
+    :param direction: of the walk: ``inverse`` if the triple points from here to the node above.
+    :param markers: of the evidence that ends here.
+    :param hidden: leaves that are left out.
+    """
+
+    label: str
+    step: str = ""
+    direction: Direction = "forward"
+    markers: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTree:
+    """Trees whose branches are evidence; false where there is none."""
+
+    roots: tuple[Node, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.roots)
+
+    def text(self) -> str:
+        """As lines, drawn with box characters.
+
+        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).text())
+        Ann
+        └─ —born in→ Bonn  [N1]
+        """
+        return "\n".join(line for root in self.roots for line in (root.label, *_branches(root, "")))
+
+    def mermaid(self, *, nothing: str = "") -> str:
+        """As a Mermaid flow chart, in which every arrow points the way of its triple.
+
+        :param nothing: what the only box says where there is no tree.
+
+        >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
+        flowchart LR
+          n1["Ann"]
+          n2["Bonn [N1]"]
+          n1 -- "born in" --> n2
+        """
+        lines = ["flowchart LR"]
+        count = 0
+
+        def draw(node: Node) -> int:
+            nonlocal count
+            count += 1
+            number = count
+            marks = f" [{', '.join(node.markers)}]" if node.markers else ""
+            lines.append(f'  n{number}["{_mermaid(node.label + marks)}"]')
+            for child, below in [(child, draw(child)) for child in node.children]:
+                ends = (number, below) if child.direction == "forward" else (below, number)
+                lines.append(f'  n{ends[0]} -- "{_mermaid(child.step)}" --> n{ends[1]}')
+            if node.hidden:
+                lines.append(f"  n{number} --> n{draw(Node(f'… {node.hidden:,} more'))}")
+            return number
+
+        for root in self.roots or ([Node(nothing)] if nothing else []):
+            draw(root)
+        return "\n".join(lines)
+
+
+def decision_tree(
+    evidence: Iterable[EvidenceItem], labels: Mapping[Term, str], *, only: Collection[Triple] = ()
+) -> DecisionTree:
+    """Every item as a way from its start; ways that begin alike share their beginning, and leaves carry markers.
+
+    :param only: the triples that count, where not all do: a way is drawn as far as the last of them.
+    """
+    roots: dict[Term, _Growing] = {}
+    for item in evidence:
+        above: dict[int, _Growing] = {}
+        ways = list(_ways(item))
+        paths = [Path(way[0].start, tuple(way)) for way in ways if way]
+        named = with_statements(labels, paths, [cited.triple for cited in item.triples])
+        for way in ways:
+            if only:
+                way = _until(way, only)  # noqa: PLW2901
+            if not way:
+                continue
+            node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, named)))
+            for hop in way:
+                before = node
+                new = _Growing(_name(hop.end, named), _name(hop.step.predicate, named), hop.step.direction)
+                node = node.children.setdefault((hop.step, hop.end), new)
+            above[id(before)] = before
+            if item.marker not in node.markers:
+                node.markers.append(item.marker)
+        if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
+            (last,) = above.values()
+            last.unseen += max(0, len(item.ends) - len(item.ways))
+    return DecisionTree(tuple(root.grown() for root in roots.values()))
+
+
+@dataclass(slots=True)
+class _Growing:
+    label: str
+    step: str = ""
+    direction: Direction = "forward"
+    markers: list[str] = field(default_factory=list)
+    children: dict[tuple[Step, Term], _Growing] = field(default_factory=dict)
+    unseen: int = 0
+
+    def grown(self) -> Node:
+        """The node as it stays: leaves beyond the first few say nothing new about the shape; evidence lists them."""
+        children = list(self.children.values())
+        hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
+        shown = tuple(child.grown() for child in children if id(child) not in hidden)
+        return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
+
+
+def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
+    """The item as ways from its start: a path is one, a line of neighbours one for each end."""
+    if item.ways:
+        yield from (list(way.hops) for way in item.ways)
+        return
+    if item.path is not None:
+        yield list(item.path.hops)
+        return
+    hops = [cited.hop for cited in item.triples]
+    if not hops:
+        return
+    start = hops[0].start
+    leads = {hop.end: hop for hop in hops if hop.start == start}
+    onward = {hop.start for hop in hops if hop.start != start}
+    for hop in hops:
+        if hop.start != start:
+            yield [leads[hop.start], hop] if hop.start in leads else [hop]
+        elif hop.end not in onward:
+            yield [hop]
+
+
+def _until(way: list[Hop], triples: Collection[Triple]) -> list[Hop]:
+    """The way as far as the last of these triples; nothing if none is on it."""
+    last = max((i for i, hop in enumerate(way) if hop.triple in triples), default=-1)
+    return way[: last + 1]
+
+
+def _branches(node: Node, indent: str) -> Iterator[str]:
+    for i, child in enumerate(node.children):
+        last = i == len(node.children) - 1 and not node.hidden
+        marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
+        arrow = f"—{child.step}→" if child.direction == "forward" else f"←{child.step}—"
+        yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
+        yield from _branches(child, indent + ("   " if last else "│  "))
+    if node.hidden:
+        yield f"{indent}└─ … {node.hidden:,} more"
+
+
+def _mermaid(text: str) -> str:
+    """Text inside Mermaid's quotes: what has a meaning there becomes an entity."""
+    for char, entity in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
+        text = text.replace(char, entity)
+    return text
+
+
+def _name(term: Term, labels: Mapping[Term, str]) -> str:
+    return printable(labels.get(term) or str(term), 80)

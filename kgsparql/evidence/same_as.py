@@ -1,0 +1,268 @@
+"""What several graphs call by different names: pairs that they say are the same, shown and never merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from kgsparql.errors import IriError
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import path_text
+from kgsparql.exploration import Found, predicates
+from kgsparql.exploration.asking import ask_all, far_end, order_key, union_of
+from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.triples import lookup
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.identifiers import MAX_FORMATTERS, Formatter, Identifier, Identifiers
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.protocols import KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Direction, Hop, Path
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
+from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
+
+__all__ = ["Same", "resting_on", "same_as", "same_items"]
+
+MAX_SAME = 20
+"""Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
+
+MAX_LOOKED_AT = 10 * MAX_SAME
+"""Terms that may be equivalents, of which it is asked whether anything else is said."""
+
+MAX_PAIRS = 2_000
+"""Pairs of an entity and an identifying predicate that are asked for."""
+
+MAX_IDENTIFIERS = 1_000
+"""Identifiers of the entities of a question that are looked up; a well-known person has some 250 on Wikidata."""
+
+_PREDICATES = (SAME_AS, EXACT_MATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """That graphs say a term is the same as another.
+
+    :param term: the one that was known.
+    :param other: the one that it is the same as.
+    :param path: what says so: one hop between the two, or two by way of an identifier that they share; or, with a
+        ``formatter``, the hop from one of them to its identifier, of which that makes the other.
+    """
+
+    term: IRI
+    other: IRI
+    path: Path
+    formatter: Formatter | None = None
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """The triples that say it."""
+        return (*self.path.triples, *([] if self.formatter is None else [self.formatter.stated]))
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The two, and every term of these triples."""
+        return (self.term, self.other, *(term for triple in self.triples for term in _terms(triple)))
+
+
+@dataclass(slots=True)
+class _Beside:
+    """What is said beside the terms that are known.
+
+    :param said: that they are the same as others.
+    :param held: the identifiers of each.
+    """
+
+    said: list[Same] = field(default_factory=list)
+    held: dict[IRI, dict[Identifier, Hop]] = field(default_factory=dict)
+    cuts: list[Cut] = field(default_factory=list)
+
+
+def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
+    """The terms that graphs say are the same as some, and of which they say something else too.
+
+    By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions; and by what the graphs declare to be
+    identifiers, where things of two graphs have the same one, or one graph says that it makes an IRI of the other.
+    What several things of one graph have identifies none of them. Three queries, and more where there is very much to
+    be asked. In lexical order.
+    """
+    known = list(dict.fromkeys(terms))
+    if not known:
+        return Found()
+    identifiers = graph.noise.identifiers
+    beside = _beside(graph.unfiltered(), known, identifiers)
+    met: dict[tuple[IRI, IRI], Same] = {}
+    for same in (*beside.said, *_identified(graph.unfiltered(), known, beside, identifiers)):
+        if same.other not in known:
+            met.setdefault((same.term, same.other), same)
+    places = {term: place for place, term in enumerate(known)}
+    ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
+    others = list(dict.fromkeys(same.other for same in sorted(ordered, key=_is_made)))
+    if len(others) > MAX_LOOKED_AT:
+        beside.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
+        others = others[:MAX_LOOKED_AT]
+    counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
+    told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
+    others = sorted((other for other in others if other in told), key=order_key)
+    if len(others) > MAX_SAME:
+        beside.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
+    taken = set(others[:MAX_SAME])
+    return Found(tuple(same for same in ordered if same.other in taken), tuple(beside.cuts))
+
+
+def _is_made(same: Same) -> bool:
+    """Whether the other one is an IRI that an identifier makes, which no graph need know."""
+    return same.formatter is not None and same.path.start == same.term
+
+
+def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Beside:
+    """What graphs say is the same as the terms that are known, and their identifiers: one query.
+
+    Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
+    """
+    declared = sorted(identifiers.predicates, key=str)
+    named = declared
+    is_read = len(declared) * len(known) > graph.chunk_size and any(claim_part(p) is not None for p in declared)
+    if is_read:
+        named = [predicate for predicate in declared if claim_part(predicate) is None]
+    beside = _Beside()
+    most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * graph.chunk_size - len(_PREDICATES))
+    if len(named) > most:
+        beside.cuts.append(Cut("identifying predicates", most, len(named)))
+        named = named[:most]
+
+    def query_of(terms: Sequence[IRI], bound: int) -> Query:
+        pairs = [(term, predicate) for term in terms for predicate in (*_PREDICATES, *named)]
+        said = [(term, predicate) for term in terms for predicate in _PREDICATES]
+        arms = [_group("forward", pairs[at : at + graph.chunk_size]) for at in range(0, len(pairs), graph.chunk_size)]
+        arms.append(_group("inverse", said))
+        arms += [Query.load("plain_values").bind(entity=terms)] if is_read else []
+        return union_of([arm.limit(bound + 1) for arm in arms])
+
+    size = max(1, (MAX_ARMS - 2) * graph.chunk_size // (len(named) + len(_PREDICATES)))
+    asked = ask_all(graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2))
+    beside.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
+    for solution in asked.seen:
+        way, far = far_end(solution)
+        term, predicate = solution["entity"], solution["predicate"]
+        if not isinstance(term, IRI) or not isinstance(predicate, IRI) or not isinstance(far, IRI | Literal):
+            continue
+        hop = hop_of(term, predicate, far, way)
+        if predicate in _PREDICATES and isinstance(far, IRI):
+            beside.said.append(Same(term, far, Path(term, (hop,))))
+        elif predicate in identifiers.predicates and way == "forward":
+            beside.held.setdefault(term, {})[predicate, far] = hop
+    return beside
+
+
+def _group(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
+    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+
+
+def _identified(
+    graph: KnowledgeGraph, known: Sequence[IRI], beside: _Beside, identifiers: Identifiers
+) -> Iterator[Same]:
+    """The pairs that identifiers make; one query, where there are any."""
+    made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
+    for term in known:
+        for identifier, formatter in identifiers.read_back(term):
+            made.setdefault(identifier, []).append((term, formatter))
+    used = {predicate for term in known for predicate, _ in (*beside.held.get(term, ()), *made)}
+    beside.cuts += [
+        Cut("formatters", MAX_FORMATTERS, count, str(predicate))
+        for predicate, count in identifiers.crowded.items() if predicate in used
+    ]  # fmt: skip
+    each = [sorted(beside.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
+    wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
+    if len(wanted) > MAX_IDENTIFIERS:
+        beside.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
+        wanted = wanted[:MAX_IDENTIFIERS]
+    holders = _holders(graph, wanted)
+    for identifier in (one for one in wanted if one in holders):
+        theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
+        for term in (term for term in known if identifier in beside.held.get(term, {})):
+            own = beside.held[term][identifier]
+            yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
+            yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.made(identifier))
+        for term, formatter in made.get(identifier, ()):
+            yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
+
+
+def _holders(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
+    """Who has each identifier, those left out that several things of one graph have."""
+    query, size = Query.load("identified"), graph.chunk_size
+
+    def query_of(chunk: Sequence[Identifier], _: int) -> Query:
+        parts = [chunk[at : at + size] for at in range(0, len(chunk), size)]
+        return union_of([query.bind_rows(("predicate", "object"), part) for part in parts])
+
+    asked = ask_all(
+        graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_text(s, "entities")),
+        chunk_size=MAX_IDENTIFIERS,
+    )  # fmt: skip
+    shared = {*asked.over, *(_identifier_of(s) for s in asked.solutions if _text(s, "entities") != "1")}
+    holders: dict[Identifier, set[IRI]] = {}
+    for solution in asked.solutions:
+        identifier = _identifier_of(solution)
+        if identifier not in shared:
+            try:
+                holders.setdefault(identifier, set()).add(iri(_text(solution, "iri")))
+            except IriError:
+                continue  # a server may hold what is none; no triple with it could be cited
+    return holders
+
+
+def _identifier_of(solution: Solution) -> Identifier:
+    return solution["predicate"], solution["object"]  # type: ignore[return-value]
+
+
+def _text(solution: Solution, name: str) -> str:
+    term = solution.get(name)
+    return term.value if isinstance(term, Literal) else ""
+
+
+def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[EvidenceItem]:
+    """An item of evidence for each pair: the triples that say it."""
+    items = []
+    for same in pairs:
+        ways = {hop.triple: hop.direction for hop in same.path.hops}
+        items.append(
+            EvidenceItem(
+                kind="path",
+                text=_said(same, labels),
+                triples=tuple(CitedTriple(triple, ways.get(triple, "forward")) for triple in same.triples),
+                query=lookup(same.triples),
+                path=same.path,
+                ways=() if same.formatter is None else (same.path,),
+            )
+        )
+    return items
+
+
+def _said(same: Same, labels: Mapping[Term, str]) -> str:
+    text = path_text(same.path, labels)
+    if same.formatter is None:
+        return text
+    other = same.other if same.path.start == same.term else same.term
+    pattern, name = same.formatter.stated.object, labels.get(other) or str(other)
+    return f"{text}, by {printable(labels.get(pattern) or str(pattern), 120)} the same as {printable(name, 120)}"
+
+
+def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
+    """The markers, and those of the items that say why facts about an equivalent are facts about what was asked."""
+    said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
+    of = {marker: _terms_of(evidence[marker]) for marker in markers if marker in evidence}
+    more = [
+        marker
+        for same in pairs
+        if (marker := said.get(frozenset(same.triples))) and any(same.other in terms for terms in of.values())
+    ]
+    return tuple(dict.fromkeys((*markers, *more)))
+
+
+def _terms_of(item: EvidenceItem) -> set[Term]:
+    return {term for cited in item.triples for term in (cited.triple.subject, cited.triple.object)}
+
+
+def _terms(triple: Triple) -> tuple[Term, ...]:
+    return triple.subject, triple.predicate, triple.object

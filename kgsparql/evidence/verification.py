@@ -1,0 +1,208 @@
+"""Looks every cited triple up again: the only place that decides what a citation may claim."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeVar
+
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
+from kgsparql.evidence.evidence import Evidence, EvidenceItem, SourceQuery
+from kgsparql.exploration.triples import lookup
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.protocols import Halving, Solution, Source
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
+
+__all__ = ["Verification", "verify"]
+
+BATCH = 200
+"""Triples looked up by one query."""
+
+_Key = tuple[Term, Term, Term]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Evidence whose triples are all marked, and what could not be kept.
+
+    :param removed: triples that the graph does not hold, or no longer.
+    :param unknown: triples of which that cannot be told.
+    :param unanswered: those of them that have a name to be asked for by.
+    :param failure: why the graph, or all of several, could not be asked any more; ``None`` if it could.
+    :param ended: where there was no time to ask.
+    :param lost: markers of items that rested on them and are gone.
+    """
+
+    evidence: Evidence
+    found: int
+    removed: tuple[Triple, ...]
+    unknown: int
+    lost: tuple[str, ...]
+    unanswered: int = 0
+    failure: EndpointError | QueryError | None = None
+    ended: BudgetExceededError | None = None
+
+
+def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
+    """Mark each triple as found, with the named graphs it is in, and drop what rests on a triple that is not there.
+
+    An item falls with any of its triples: its text says them all. A triple with a blank node is looked up where blank
+    nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``. So does one that an endpoint
+    that cuts its results, or has gone, did not say to be there.
+
+    Of several graphs each is asked, and what is only found in more than one of them gets a query for each. What just
+    one of them did not say, and no other holds, came from that one, and is cited so.
+    """
+    triples = evidence.triples
+    parts = [(part.name, _looked_up(triples, part.unfiltered())) for part in graph.members]
+    looked_up = _together([part for _, part in parts])
+    sources = _sources(triples, graph, looked_up)
+    kept: list[EvidenceItem] = []
+    lost: list[str] = []
+    for item in evidence:
+        cited = tuple(
+            replace(c, sources=found or looked_up.likely.get(_key(c.triple), ()), verified=True if found else None)
+            for c in item.triples
+            if (found := sources[c.triple]) is None or found
+        )
+        if len(cited) < len(item.triples):
+            lost.append(item.marker)
+        else:
+            kept.append(replace(item, triples=cited, queries=_queries(item, parts)))
+    return Verification(
+        evidence=Evidence(kept),
+        found=sum(1 for found in sources.values() if found),
+        removed=tuple(triple for triple, found in sources.items() if found == ()),
+        unknown=sum(1 for found in sources.values() if found is None),
+        lost=tuple(lost),
+        unanswered=len(looked_up.open_),
+        failure=looked_up.failure,
+        ended=looked_up.ended,
+    )
+
+
+@dataclass(slots=True)
+class _LookedUp:
+    """What a graph said of triples without blank nodes.
+
+    :param source: the graph, as it is cited.
+    :param open_: those of which it did not say whether they are there.
+    :param likely: where some of those came from, of several graphs.
+    :param failure: why the graph could not be asked any more.
+    :param ended: that there was no time to ask.
+    """
+
+    source: Source
+    held: set[_Key] = field(default_factory=set)
+    open_: set[_Key] = field(default_factory=set)
+    named: dict[_Key, list[Source]] = field(default_factory=dict)
+    likely: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
+    failure: EndpointError | QueryError | None = None
+    ended: BudgetExceededError | None = None
+
+    def may_hold(self, key: _Key) -> bool:
+        """Whether the triple was found there, or came from there."""
+        return key in self.held or key in self.likely
+
+
+def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
+    plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in _key(triple))]
+    found = _LookedUp(graph.source(None), open_=set(map(_key, plain)))
+    try:
+        _look_up(plain, graph, found)
+        for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
+            for solution in graph.select(lookup(batch, named_graphs=True)):
+                found.named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
+    except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
+        found.failure = error
+    except BudgetExceededError as error:
+        found.ended = error
+    for key in found.held:
+        found.named.setdefault(key, [found.source])
+    return found
+
+
+def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
+    """What several graphs said, each of all triples."""
+    if len(parts) == 1:
+        return parts[0]
+    failures = [part.failure for part in parts if part.failure is not None]
+    whole = _LookedUp(parts[0].source, failure=failures[0] if len(failures) == len(parts) else None)
+    for part in parts:
+        whole.ended = whole.ended or part.ended
+        whole.held |= part.held
+        whole.open_ |= part.open_
+        for key, sources in part.named.items():
+            whole.named.setdefault(key, []).extend(sources)
+    whole.open_ -= whole.held
+    for key in whole.open_:
+        silent = [part for part in parts if key in part.open_]
+        if len(silent) == 1:
+            silent[0].likely[key] = whole.likely[key] = (silent[0].source,)
+    return whole
+
+
+def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _LookedUp]]) -> tuple[SourceQuery, ...]:
+    """A query for each graph that holds triples of an item, where none holds them all."""
+    plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
+    own = [(name, [triple for triple in plain if part.may_hold(_key(triple))]) for name, part in parts]
+    if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
+        return ()
+    return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
+
+
+def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -> None:
+    """Find which of these triples are there; what a result that was cut does not show is asked for in parts."""
+    halving = Halving()
+    todo = deque(_batches(triples))
+    while todo:
+        batch = todo.popleft()
+        solutions = graph.select(lookup(batch))
+        is_enough = halving.is_vain(solutions)
+        found.held.update(map(_found, solutions))
+        missing = [triple for triple in batch if _key(triple) not in found.held]
+        if solutions.complete or not missing:
+            found.open_.difference_update(map(_key, batch))
+            continue
+        found.open_.difference_update(found.held)
+        if len(batch) > 1 and solutions.cut and not is_enough:
+            graph.will_ask_again(solutions)
+            half = -(-len(missing) // 2)
+            todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
+
+
+def _sources(
+    triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp
+) -> dict[Triple, tuple[Source, ...] | None]:
+    """Where each triple is found: nowhere is ``()``, and ``None`` is a triple of which that cannot be told."""
+    sources: dict[Triple, tuple[Source, ...] | None] = {}
+    for triple in triples:
+        key = _key(triple)
+        if any(isinstance(term, BlankNode | Triple) for term in key):
+            sources[triple] = graph.sources_of(triple)
+        elif key in found.held:
+            sources[triple] = tuple(sorted(set(found.named[key])))
+        else:
+            sources[triple] = None if key in found.open_ else ()
+    return sources
+
+
+def _key(triple: Triple) -> _Key:
+    return triple.subject, triple.predicate, triple.object
+
+
+def _found(solution: Solution) -> _Key:
+    return solution["subject"], solution["predicate"], solution["object"]
+
+
+def _text(term: Term) -> str:
+    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
+
+
+def _batches(items: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(items)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch

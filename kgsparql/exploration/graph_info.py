@@ -1,0 +1,129 @@
+"""What a graph holds: counts of its triples, classes and predicates, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.profiles import profile_of
+from kgsparql.graphs.profiles.wording import endpoint_json
+from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solutions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number
+
+__all__ = ["graph_info"]
+
+Labels = Callable[[Iterable[Term]], dict[Term, str]]
+
+_COUNT_S = 20.0
+"""For what a public endpoint is asked to count."""
+
+
+def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
+    """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
+
+    A triple that is in several named graphs counts once. What an endpoint cannot count is left out, and ``missing``
+    says why; ``endpoint`` says what is known of it.
+
+    :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
+    :raises UnreachableError: for an endpoint that does not reply at all.
+    """
+    asked = _Asked(graph, labels)
+    if graph.is_remote:
+        graph.select(Query.load("any"))  # one that is not there is an error, and none of the counts to be missed
+    kind = "_distinct" if asked.may_repeat_triples else ""
+    triples = asked.number("triples", Query.load(f"info_triples{kind}"))
+    named = asked.named_graphs(shown + 1)
+    counted = {
+        what: asked.counts(what, Query.load(query).limit(shown + 1), prefixes)
+        for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
+    }
+    cuts = []
+    if len(named) > shown:
+        cuts.append(Cut("named graphs", shown, asked.number("named graphs", Query.load("info_graph_count"))))
+    cuts += [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
+    return {
+        "name": graph.name,
+        "triples": triples,
+        "sources": [asdict(source) for source in graph.stored],
+        "named_graphs": named[:shown],
+        **{what: rows[:shown] for what, rows in counted.items()},
+        "cuts": [str(cut) for cut in cuts],
+        "missing": asked.missing,
+        **({"endpoint": endpoint_json(graph)} if isinstance(graph, EndpointGraph) else {}),
+    }
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A graph that is asked to count, and what it could not.
+
+    :param missing: what, and why.
+    """
+
+    graph: OpenedGraph
+    labels: Labels
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        try:
+            return self.graph.may_repeat_triples
+        except GRAPH_FAILED as error:
+            self._miss("named graphs", error)
+            return False
+
+    def number(self, what: str, query: Query) -> int | None:
+        """The number that a query counts."""
+        solutions = self._select(what, query)
+        return whole_number(solutions[0]["count"]) if solutions else None
+
+    def named_graphs(self, limit: int) -> list[str]:
+        """Their names; of a graph that has none, none is asked for."""
+        if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
+            return []
+        if "named graphs" in self.missing:
+            return []
+        return [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(limit))]
+
+    def counts(self, what: str, query: Query, prefixes: PrefixMap) -> list[dict[str, Any]]:
+        """Terms with their labels, and how often each is there."""
+        solutions = self._select(what, query)
+        try:
+            named = self.labels([solution["term"] for solution in solutions])
+        except GRAPH_FAILED as error:
+            self._miss(f"labels of {what}", error, "read")
+            named = {}
+        return [
+            {
+                "term": str(term := solution["term"]),
+                "curie": prefixes.compress(term) if isinstance(term, IRI) else str(term),
+                "label": named.get(term, ""),
+                "count": whole_number(solution["count"]),
+            }
+            for solution in solutions
+        ]
+
+    def _select(self, what: str, query: Query) -> Solutions:
+        try:
+            if profile_of(self.graph).is_counted_briefly and isinstance(self.graph, Interruptible):
+                found = self.graph.select_within(query, timeout_s=_COUNT_S)
+            else:
+                found = self.graph.select(query)
+        except GRAPH_FAILED as error:
+            self._miss(what, error)
+            return Solutions()
+        if not found.complete:  # of a count that was cut short, the number is wrong
+            self.missing[what] = "not counted: the endpoint cut the result"
+            return Solutions()
+        return found
+
+    def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
+        """Note what an endpoint could not do; what is held here must be able to do it."""
+        if not self.graph.is_remote:
+            raise error
+        self.missing[what] = f"not {done}: the endpoint gave up ({error.message})"

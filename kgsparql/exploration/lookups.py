@@ -1,0 +1,156 @@
+"""A graph as a person looks things up in it: by name, and around or between what was found."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kgsparql.errors import (
+    AmbiguousLabelError,
+    InputError,
+    NotFoundError,
+    PrefixError,
+    QueryError,
+    UnreachableError,
+)
+from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
+from kgsparql.graphs.protocols import Interruptible, OpenedGraph
+from kgsparql.rdf.paths import Directions, Path
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, iri, local_name, normalised, printable
+
+__all__ = ["GraphLookups", "entity_named"]
+
+_CLASSES = 500
+"""The commonest classes, among which one without a label is looked for."""
+_CLASSES_S = 30.0
+"""For an endpoint to count them."""
+
+
+class GraphLookups:
+    """A graph with the languages and prefixes of who looks things up in it.
+
+    :param languages: language tags of labels, the preferred first.
+    :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
+    """
+
+    def __init__(
+        self, graph: OpenedGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
+    ) -> None:
+        self.graph: Final = graph
+        self.languages: Final = languages
+        self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
+
+    def resolve(self, name: str) -> IRI:
+        """The entity a person means: an IRI, a CURIE, or an exact label.
+
+        :raises NotFoundError: if no entity has this label.
+        :raises AmbiguousLabelError: if several have it.
+        :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
+        """
+        return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
+
+    def resolve_class(self, name: str) -> IRI:
+        """The class a person means: as :meth:`resolve`, and what :meth:`info` calls it where it has no label.
+
+        :raises NotFoundError: if there is no such class among the commonest.
+        :raises AmbiguousLabelError: if several are called so.
+        :raises PrefixError: as :meth:`resolve`.
+        """
+        try:
+            return self.resolve(name)
+        except AmbiguousLabelError:
+            raise
+        except NotFoundError as error:
+            found = self._classes_called(name, error)
+        if len(found) > 1:
+            raise AmbiguousLabelError(
+                f"{len(found)} classes are called {printable(name, 80)!r}", hint="name one by its IRI:",
+                candidates=[self.prefixes.compress(term) for term in found],
+            )  # fmt: skip
+        return found[0]
+
+    def _classes_called(self, name: str, unknown: NotFoundError) -> list[IRI]:
+        """The commonest classes whose IRIs end in a name, of which there is at least one."""
+        query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
+        hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
+        try:
+            by_count = (
+                graph.select_within(query, timeout_s=_CLASSES_S)
+                if isinstance(graph, Interruptible)
+                else graph.select(query)
+            )
+        except (QueryError, UnreachableError) as error:
+            about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
+            raise NotFoundError(about, hint="name it by its IRI") from error
+        classes = [term for solution in by_count if isinstance(term := solution["term"], IRI)]
+        found = [term for term in classes if _joined(local_name(term)) == _joined(name)]
+        if not found:
+            raise NotFoundError(f"no class is called {printable(name, 80)!r}", hint=hint) from unknown
+        return found
+
+    def show(self, entity: IRI | str, *, direction: Directions = "both", limit: int = 10) -> Found[NeighbourGroup]:
+        """What is around an entity, at most ``limit`` neighbours by each predicate and direction.
+
+        :raises NotFoundError: if the graph does not mention it.
+        """
+        term = self.resolve(entity) if isinstance(entity, str) else entity
+        found = neighbours(self.graph, [term], direction=direction, limit=limit, skip=frozenset())
+        if not found.items and not found.cuts:
+            raise NotFoundError(f"{term} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+        return found
+
+    def paths(
+        self, start: IRI | str, end: IRI | str, *, max_hops: int = 5, direction: Directions = "both"
+    ) -> Found[Path]:
+        """The shortest paths between two entities."""
+        ends = [self.resolve(e) if isinstance(e, str) else e for e in (start, end)]
+        return shortest_paths(self.graph, *ends, max_hops=max_hops, direction=direction)
+
+    def labels(self, terms: Iterable[Term]) -> dict[Term, str]:
+        """A label for each term, its local name where the graph has none."""
+        return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
+
+
+def _joined(name: str) -> str:
+    """A name as it is compared with the end of an IRI, whose words may be written as one."""
+    return normalised(name).replace(" ", "")
+
+
+def entity_named(name: str, graph: OpenedGraph, *, prefixes: PrefixMap, languages: tuple[str, ...]) -> IRI:
+    """The entity of a graph that a person means: an IRI, a CURIE, or an exact label.
+
+    :raises InputError: for the name of a blank node.
+    :raises NotFoundError: if no entity has this label.
+    :raises AmbiguousLabelError: if several have it.
+    :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
+    """
+    text = name.strip()
+    if text.startswith("_:"):
+        raise InputError(
+            f"{printable(text, 40)}: a blank node has no name outside its graph", hint="name an IRI beside it"
+        )
+    if re.match(r"<.*>$|[A-Za-z][\w+.-]*://|urn:", text):
+        return iri(text)
+    unknown: PrefixError | None = None
+    if re.fullmatch(r"[\w.-]*:\S+", text):
+        try:
+            return prefixes.expand(text)
+        except PrefixError as error:
+            unknown = error
+    found = by_label(graph, text, languages=languages)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AmbiguousLabelError(
+            f"{len(found)} entities are labelled {printable(text, 80)!r}",
+            hint="name one by its IRI:",
+            candidates=[prefixes.compress(term) for term in found],
+        )
+    if unknown is not None:
+        raise unknown
+    raise NotFoundError(
+        f"nothing is labelled {printable(text, 80)!r}", hint=f"search for it: kgsparql find {printable(text, 80)!r}"
+    )

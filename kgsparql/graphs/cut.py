@@ -1,0 +1,60 @@
+"""What a limit left out, said and never silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgsparql.rdf.terms import IRI, Term, local_name, printable
+
+__all__ = ["Cut"]
+
+_PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Za-z][\w+.-]*:[^\s<>\"{}|\\^`]*)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Something a limit left out, never silently.
+
+    :param what: what was being listed (``neighbours``, ``paths``, ``ends`` …).
+    :param limit: how many were kept at most.
+    :param known: how many there are; ``None`` when that itself was not counted to the end.
+    :param where: the term, and the predicate and direction where they apply, as a person reads them.
+    :param told: the whole line, where one made of the others would not read well.
+    """
+
+    what: str
+    limit: int
+    known: int | None = None
+    where: str = ""
+    told: str = ""
+
+    def __str__(self) -> str:
+        return self.said({})
+
+    def said(self, labels: Mapping[Term, str]) -> str:
+        """The cut as a line for a person: terms by their labels, or by the end of their IRIs, predicates as arrows.
+
+        >>> Cut("ends", 9, where="<http://e.org/Ann> ^<http://e.org/worksAt>/<http://e.org/knows>").said({})
+        'ends of Ann ←works at— —knows→: at most 9 taken, there are more'
+        """
+        if self.told:
+            return self.told
+        whose = f" of {_readable(self.where, labels)}" if self.where else ""
+        if self.known is None:
+            return f"{self.what}{whose}: at most {self.limit:,} taken, there are more"
+        return f"{self.what}{whose}: at most {self.limit:,} of {self.known:,} taken"
+
+
+def _readable(where: str, labels: Mapping[Term, str]) -> str:
+    """The place of a cut without IRIs: what stands before or after a dash is a term, what follows one is a step."""
+
+    def name(found: re.Match[str]) -> str:
+        term = IRI(found["iri"])
+        said = printable(labels.get(term) or local_name(term), 80)
+        if found["before"] is None or found["before"] == "– ":
+            return (found["before"] or "") + said
+        return f" ←{said}—" if found["inverse"] else f" —{said}→"
+
+    return _PLACE.sub(name, where)

@@ -1,0 +1,291 @@
+"""What kgsparql asks of a graph, wherever the graph is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload, runtime_checkable
+
+from kgsparql.budget import Usage
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Term, Triple
+from kgsparql.rdf.vocabulary import Naming
+
+__all__ = [
+    "BOUND",
+    "BlankNodeLookup",
+    "CutShort",
+    "Halving",
+    "InTime",
+    "Interruptible",
+    "KnowledgeGraph",
+    "OpenedGraph",
+    "Solution",
+    "Solutions",
+    "Source",
+    "WithMembers",
+    "WithNaming",
+    "members_of",
+    "naming_of",
+    "within",
+]
+
+BOUND = 10_000
+"""Solutions of one query that are worth fetching; of what has more, a part is asked about, or some are looked at."""
+MOST_CUT = 4
+"""Results that an endpoint cuts one after the other, while smaller and smaller parts are asked for."""
+
+Solution: TypeAlias = Mapping[str, Term]
+"""Variable name to term; an unbound variable is absent."""
+
+_Graph = TypeVar("_Graph", bound="KnowledgeGraph")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where a triple was found: the graph as the user named it, and the named graph inside it, if any."""
+
+    graph: str
+    named_graph: str | None = None
+
+    def __str__(self) -> str:
+        return self.graph if self.named_graph is None else f"{self.graph} · {self.named_graph}"
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions(Sequence[Solution]):
+    """The solutions of a SELECT.
+
+    :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
+        and still say 200.
+    :param invalid: solutions that are missing because a term in them is none; asking for less does not bring them.
+    :param failed: of several graphs asked at once, those that did not reply; asking for less does not bring theirs.
+    :param left_out: how many solutions came and were not wanted: what led nowhere.
+    """
+
+    variables: tuple[str, ...] = ()
+    solutions: tuple[Solution, ...] = ()
+    cut: str = ""
+    invalid: int = 0
+    failed: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @classmethod
+    def together(
+        cls, parts: Sequence[Solutions], *, variables: tuple[str, ...], solutions: tuple[Solution, ...]
+    ) -> Solutions:
+        """Solutions that were made of those of several replies; what any of these lacks is lacking."""
+        return cls(
+            variables,
+            solutions,
+            cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
+            invalid=sum(part.invalid for part in parts),
+            failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+            left_out=sum(part.left_out for part in parts),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing, whatever the cause."""
+        return not (self.cut or self.invalid or self.failed)
+
+    @property
+    def missing(self) -> str:
+        """Why some are missing that a graph which replied would have, in a clause; empty if none are.
+
+        >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
+        'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
+        """
+        number = f"{self.invalid:,} solution{'s' * (self.invalid > 1)}"
+        broken = f"{number} with invalid terms left out" if self.invalid else ""
+        return ", and ".join(filter(None, (self.cut, broken)))
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Solution]: ...
+    def __getitem__(self, index: int | slice) -> Solution | Sequence[Solution]:
+        return self.solutions[index]
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+
+@dataclass(slots=True)
+class Halving:
+    """Tells when to stop asking for ever smaller parts of what an endpoint cuts: they are then no help to either side.
+
+    >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
+    >>> [halving.is_vain(cut) for _ in range(5)], halving.is_vain(Solutions())
+    ([False, False, False, False, True], False)
+    """
+
+    cut: int = 0
+
+    def is_vain(self, found: Solutions) -> bool:
+        """Whether this result is one of too many, one after the other, that were cut."""
+        self.cut = self.cut + 1 if found.cut else 0
+        return self.cut > MOST_CUT
+
+
+@runtime_checkable
+class KnowledgeGraph(Protocol):
+    """A graph that answers SPARQL. Its default graph is the union of everything it holds.
+
+    ``name`` is what the user called it and what citations say.
+    """
+
+    name: str
+
+    @property
+    def chunk_size(self) -> int:
+        """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
+        ...
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        """Whether one triple may be in more than one graph, so that counts must be of distinct triples.
+
+        True where nobody knows: to count distinct ones is never wrong, and takes twice as long.
+        """
+        ...
+
+    def select(self, query: Query) -> Solutions:
+        """The solutions of a SELECT; none at all, and no query sent, when a parameter was bound to no term.
+
+        :raises QuerySyntaxError: if the text is not SPARQL.
+        :raises QueryError: if it is not a SELECT, or the engine fails.
+        """
+        ...
+
+    def ask(self, query: Query) -> bool:
+        """The answer to an ASK.
+
+        :raises QueryError: as :meth:`select`.
+        """
+        ...
+
+    def source(self, named_graph: str | None) -> Source:
+        """How to cite a named graph of this graph, or its default graph (``None``)."""
+        ...
+
+
+@runtime_checkable
+class BlankNodeLookup(Protocol):
+    """A graph whose blank nodes keep their names between queries, as in an embedded store."""
+
+    def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
+        """Where a triple is found; empty if it is not there, ``None`` if that cannot be asked."""
+        ...
+
+
+@runtime_checkable
+class CutShort(Protocol):
+    """A graph that keeps in mind which results an endpoint cut, to tell the reader."""
+
+    def will_ask_again(self, solutions: Solutions) -> None:
+        """The reader need not be told of this result: what is missing is asked for in parts."""
+        ...
+
+
+class OpenedGraph(KnowledgeGraph, Protocol):
+    """A graph that a user opened, with what must be known of it beside its answers."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that changes with what the graph holds, as far as that can be told."""
+        ...
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """The prefixes that its files declare; none if it has no files."""
+        ...
+
+    @property
+    def stored(self) -> tuple[Any, ...]:
+        """The files that it was filled from, a dataclass each; none if it has none."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of any answer should know."""
+        ...
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether every query goes over a network."""
+        ...
+
+
+@runtime_checkable
+class WithNaming(Protocol):
+    """A graph that says by which predicates it names things."""
+
+    @property
+    def naming(self) -> Naming:
+        """The predicates that labels are read from and looked up by."""
+        ...
+
+
+def naming_of(graph: KnowledgeGraph) -> Naming:
+    """By which predicates a graph names things: those that kgsparql knows, where it does not say."""
+    return graph.naming if isinstance(graph, WithNaming) else Naming()
+
+
+@runtime_checkable
+class WithMembers(Protocol):
+    """A graph that is made of others."""
+
+    @property
+    def members(self) -> tuple[KnowledgeGraph, ...]:
+        """These, in the order in which they were named; itself alone if it is a single one."""
+        ...
+
+
+def members_of(graph: _Graph) -> tuple[_Graph, ...]:
+    """The graphs that a graph is made of, each asked by itself; the graph alone if it is a single one."""
+    return cast("tuple[_Graph, ...]", graph.members) if isinstance(graph, WithMembers) else (graph,)
+
+
+@runtime_checkable
+class Interruptible(Protocol):
+    """A graph whose queries can be given up while they run."""
+
+    def select_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> Solutions:
+        """As :meth:`KnowledgeGraph.select`, over after ``timeout_s`` or at ``cancel``.
+
+        :raises EndpointTimeoutError: if it took longer.
+        :raises CancelledError: if ``cancel`` was set.
+        """
+        ...
+
+    def ask_within(
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
+    ) -> bool:
+        """As :meth:`KnowledgeGraph.ask`, with the limits of :meth:`select_within`."""
+        ...
+
+
+@runtime_checkable
+class InTime(Protocol):
+    """A graph that can be asked within the time of a question."""
+
+    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> KnowledgeGraph:
+        """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
+
+        :param owed: it is asked when that time is over, too: an answer owes its reader some things even then. A query
+            has then as long as :attr:`Usage.owed_s` says.
+        :param most_s: for each query.
+        """
+        ...
+
+
+def within(graph: _Graph, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> _Graph:
+    """A graph for one question, as :meth:`InTime.within`; as it is, where it cannot be interrupted."""
+    return cast("_Graph", graph.within(usage, owed=owed, most_s=most_s)) if isinstance(graph, InTime) else graph

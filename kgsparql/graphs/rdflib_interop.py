@@ -1,0 +1,104 @@
+"""rdflib terms and graphs, in and out: the only place where they are met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph
+
+from kgsparql.errors import GraphLoadError, InputError
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri
+
+if TYPE_CHECKING:
+    import rdflib
+    from rdflib.term import Node
+
+__all__ = ["from_rdflib", "quads_from_rdflib", "store_from_rdflib", "to_rdflib", "triples_to_rdflib"]
+
+
+def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
+    """The same term as kgsparql's.
+
+    :raises IriError: for an IRI that rdflib accepts and RDF does not.
+    :raises InputError: for anything that is not an RDF 1.1 term.
+
+    >>> import rdflib
+    >>> from_rdflib(rdflib.Literal("Bonn", lang="de"))
+    <Literal value=Bonn language=de>
+    """
+    import rdflib
+
+    if isinstance(node, rdflib.URIRef):
+        return iri(str(node))
+    if isinstance(node, rdflib.BNode):
+        return BlankNode(str(node))
+    if isinstance(node, rdflib.Literal):
+        if node.language:
+            return Literal(str(node), language=node.language)
+        return Literal(str(node), datatype=iri(str(node.datatype))) if node.datatype else Literal(str(node))
+    raise InputError(f"not an RDF term: {type(node).__name__}")
+
+
+def to_rdflib(term: Term) -> Node:
+    """The same term as rdflib's.
+
+    :raises InputError: for a triple term, which rdflib does not have.
+
+    >>> to_rdflib(IRI("http://example.org/a"))
+    rdflib.term.URIRef('http://example.org/a')
+    """
+    import rdflib
+
+    if isinstance(term, IRI):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, BlankNode):
+        return rdflib.BNode(term.value)
+    if isinstance(term, Literal):
+        if term.language is not None:
+            return rdflib.Literal(term.value, lang=term.language)
+        string = "http://www.w3.org/2001/XMLSchema#string"
+        datatype = None if term.datatype.value == string else rdflib.URIRef(term.datatype.value)
+        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
+    raise InputError("rdflib has no triple terms")
+
+
+def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
+    """The quads of an rdflib ``Graph`` or ``Dataset``.
+
+    :raises GraphLoadError: for a statement that is not RDF, which rdflib allows.
+    """
+    import rdflib
+
+    rows: Iterable[tuple[Any, ...]]
+    rows = graph.quads() if isinstance(graph, rdflib.Dataset) else ((s, p, o, None) for s, p, o in graph)
+    for subject, predicate, object_, context in rows:
+        try:
+            terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
+        except InputError as error:
+            raise GraphLoadError(f"rdflib graph: {error.message}", hint="mend or remove that statement") from error
+        if isinstance(terms[0], Literal) or not isinstance(terms[1], IRI):
+            raise GraphLoadError(f"rdflib graph: not an RDF statement: {subject!r} {predicate!r} {object_!r}")
+        named = None if context is None else from_rdflib(context)
+        yield pyoxigraph.Quad(terms[0], terms[1], terms[2], named if isinstance(named, IRI | BlankNode) else None)
+
+
+def store_from_rdflib(graph: rdflib.Graph) -> pyoxigraph.Store:
+    """A store in memory with the same quads."""
+    store = pyoxigraph.Store()
+    store.bulk_extend(quads_from_rdflib(graph))
+    return store
+
+
+def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:
+    """An rdflib graph of these triples.
+
+    >>> len(triples_to_rdflib([Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal("x"))]))
+    1
+    """
+    import rdflib
+
+    graph = rdflib.Graph()
+    for triple in triples:
+        graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+    return graph

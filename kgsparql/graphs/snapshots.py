@@ -1,0 +1,218 @@
+"""Snapshots: everything a run was told by endpoints and models, so that it can be run again when nobody is there.
+
+::
+
+    DIR/
+      manifest.json        what was recorded, when, with which versions; hashes of the local graphs
+      exchanges.sqlite     every query and its reply, every call of a model, every vector of a server; failures too
+      triples.nq           the triples seen in replies, as far as they can be told: kgsparql ask … -k DIR/triples.nq
+      cache/               the label indexes and vectors that the run used, and nothing that it did not
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from kgsparql.budget import Elapsed, Usage
+from kgsparql.errors import InputError, SnapshotError, StoreError
+from kgsparql.graphs.protocols import OpenedGraph, members_of
+from kgsparql.storage.file_lock import writer_lock
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import EXCHANGES
+
+__all__ = ["Snapshot"]
+
+_FORMAT = 1
+_MANIFEST = "manifest.json"
+_TRIPLES = "triples.nq"
+_WAIT_S = 60.0
+_QUESTION = "question"
+"""The kind of exchange that tells what a question took."""
+_MEASURED = "measured"
+"""The kind of whatever else was measured by a clock."""
+
+
+class Snapshot:
+    """A directory that a run is recorded into, or replayed from.
+
+    A replay asks nobody. What the clock, the machine or an earlier run would make another is as it was recorded.
+    What is recorded into a snapshot that is there is added to it; of the same request the later replies are kept.
+
+    :param mode: ``write`` to record, ``only`` to replay.
+    :param about: what to say in the manifest of the run that is recorded; without secrets.
+    :param note: called with each line that a person should read.
+    :raises InputError: if there is no snapshot to be replayed.
+    :raises SnapshotError: if it is of a version that this kgsparql does not know.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        mode: Literal["write", "only"],
+        *,
+        about: Mapping[str, Any] | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        self.directory = Path(directory)
+        self.is_replay = mode == "only"
+        self.exchanges = Recording(self.directory / EXCHANGES, mode=mode)
+        self._about = dict(about or {})
+        self._runs = self._read()
+        if self.is_replay and not self._runs:
+            raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
+        self.exchanges.recorded = self.commands
+        recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
+        if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
+            note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, Exception):
+            with suppress(StoreError) if error is not None else nullcontext():
+                self.close()  # what was wrong first is what is said
+        else:
+            self.exchanges.close()  # who stops a run does not wait for the triples; the next recording writes them
+
+    @property
+    def cache(self) -> Path:
+        """The snapshot's own cache directory: what others cached must not show in what is recorded."""
+        return self.directory / "cache"
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What was recorded, each as it was typed after ``kgsparql``; of runs that were no command, nothing."""
+        return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
+
+    def about_graph(self, graph: OpenedGraph) -> None:
+        """Note a graph that is recorded; of one that is replayed see to it that it is the one that was recorded.
+
+        Local graphs are not part of a snapshot, their hashes are.
+
+        :raises SnapshotError: if a local graph has changed.
+        """
+        prints = {member.name: "" if member.is_remote else member.fingerprint for member in members_of(graph)}
+        if not self.is_replay:
+            self._add_run(prints)
+            return
+        recorded = {(name, own) for run in self._runs for name, own in run["graphs"].items()}
+        for name, own in prints.items():
+            if own and own not in {known for _, known in recorded}:
+                is_there = any(name == known for known, _ in recorded)
+                what = "has changed since it was recorded" if is_there else "was not there when it was recorded"
+                raise SnapshotError(
+                    f"{name} {what} in {self.directory}",
+                    hint="a replay needs the same files; or record again into another directory", path=name,
+                )  # fmt: skip
+
+    def adopted(self, kept: Path, cache: Path) -> Path:
+        """The place in this snapshot of what is kept in the cache directory; recorded with what is there now.
+
+        So what was made with care, such as an index with vectors, is used in a recording and in each replay.
+
+        :raises StoreError: if it cannot be copied.
+        """
+        own = self.cache / kept.relative_to(cache)
+        if self.is_replay or own.exists():
+            return own
+        if not kept.is_dir():
+            own.mkdir(parents=True, exist_ok=True)  # what comes there later is not what was used
+            return own
+        made = own.with_name(f"{own.name}.partial.{os.getpid()}")
+        try:
+            with writer_lock(kept, wait_s=_WAIT_S), writer_lock(own, wait_s=_WAIT_S):
+                if not own.exists():
+                    shutil.copytree(kept, made)
+                    made.rename(own)
+        except OSError as error:
+            shutil.rmtree(made, ignore_errors=True)
+            raise StoreError(f"{kept}: cannot be copied to {own}: {error.strerror}", path=str(kept)) from error
+        return own
+
+    def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
+        """What a question took that is replayed; ``None`` for one that is recorded, or did not get so far."""
+        kept = self.exchanges.told(_QUESTION, question) if self.is_replay else None
+        if kept is None:
+            return None
+        return Elapsed(**{**kept, "over_at": _pair(kept["over_at"]), "owed_over_at": _pair(kept.get("owed_over_at"))})
+
+    def keep(self, question: Mapping[str, Any], usage: Usage, told: Mapping[str, Any]) -> None:
+        """Keep what a question took, if it is recorded.
+
+        :param told: what its answer says of that.
+        """
+        if not self.is_replay:
+            taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
+            elapsed = Elapsed(**taken, over_at=usage.over_at, owed_over_at=usage.owed_over_at)
+            self.exchanges.settled(_QUESTION, question, asdict(elapsed))
+
+    def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+        """What was measured when it was recorded: the value itself, if that is now."""
+        return self.exchanges.settled(_MEASURED, what, value)
+
+    def close(self) -> None:
+        """Write the triples that were seen, and close the file of exchanges."""
+        from kgsparql.graphs.seen_triples import write_triples
+
+        try:
+            if not self.is_replay and self.exchanges.path.exists():
+                with writer_lock(self.directory / _TRIPLES, wait_s=_WAIT_S):
+                    write_triples(self.exchanges, self.directory / _TRIPLES)
+        finally:
+            self.exchanges.close()
+
+    def _add_run(self, graphs: Mapping[str, str]) -> None:
+        packages = ("kgsparql", "pyoxigraph", "lancedb", "numpy")
+        run = {
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": {**{package: version(package) for package in packages}, "python": platform.python_version()},
+            "graphs": dict(graphs),
+            **self._about,
+        }
+        path = self.directory / _MANIFEST
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
+                self._runs = [*self._read(), run]
+                made = path.with_name(f"{path.name}.partial")
+                text = json.dumps({"format": _FORMAT, "runs": self._runs}, ensure_ascii=False, indent=1)
+                made.write_text(f"{text}\n", encoding="utf-8")
+                made.replace(path)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot be written: {error.strerror}", hint="name a directory you may write to", path=str(path)
+            ) from error
+
+    def _read(self) -> list[dict[str, Any]]:
+        path = self.directory / _MANIFEST
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            form, runs = found["format"], list(found["runs"])
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SnapshotError(f"{path}: not the manifest of a snapshot: {error}", path=str(path)) from error
+        if form != _FORMAT:
+            raise SnapshotError(
+                f"{path}: a snapshot of format {form}, where this kgsparql knows {_FORMAT}",
+                hint="use the kgsparql that wrote it", path=str(path),
+            )  # fmt: skip
+        return runs
+
+
+def _pair(kept: Sequence[int] | None) -> tuple[int, int] | None:
+    return None if kept is None else (int(kept[0]), int(kept[1]))

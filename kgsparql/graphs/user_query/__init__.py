@@ -1,0 +1,26 @@
+"""SPARQL typed by a user or written by a model: checked as text, then run in a process that can be killed.
+
+An endpoint runs it in its own process.
+"""
+
+from __future__ import annotations
+
+from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
+from kgsparql.graphs.user_query.remote import run_on_endpoint
+from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
+from kgsparql.graphs.user_query.tokens import Limits
+from kgsparql.graphs.user_query.worker import QueryWorker, Target, run
+
+__all__ = [
+    "FORMATS",
+    "CheckedQuery",
+    "Form",
+    "Limits",
+    "QueryResult",
+    "QueryWorker",
+    "Target",
+    "check",
+    "run",
+    "run_on_endpoint",
+    "serialise",
+]

@@ -1,0 +1,283 @@
+"""The side of the session: starts the process that runs queries, waits for it until a deadline, and kills it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, TypeAlias, cast
+
+import pyoxigraph as ox
+
+from kgsparql import errors
+from kgsparql.errors import (
+    CancelledError,
+    KgsparqlError,
+    LimitError,
+    OptionError,
+    QueryCrashError,
+    QueryError,
+    QuerySyntaxError,
+    QueryTimeoutError,
+)
+from kgsparql.graphs.user_query.checking import CheckedQuery
+from kgsparql.graphs.user_query.frames import ChunkWriter, read_frame, write_frame
+from kgsparql.graphs.user_query.results import QueryResult
+from kgsparql.rdf.terms import printable
+
+__all__ = ["QueryWorker", "Target", "run", "syntax_error"]
+
+Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
+"""A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+_POLL_S = 0.1
+_Frame: TypeAlias = tuple[dict[str, Any], bytes]
+
+
+class QueryWorker:
+    """Runs checked queries in a process of its own, kept between queries and started again after it was killed.
+
+    :param target: opened in the worker as :func:`kgsparql.graphs.open_graph` opens it; a ``pyoxigraph.Store`` is sent
+        as it is when the worker starts, blank nodes with their names.
+    :param options: keyword options of ``open_graph`` (``format``, ``base``, ``encoding``, ``skip_bad``, ``cache``).
+    :param memory_bytes: what queries may take beside what the graph takes; only Linux enforces it.
+    :param progress: called with phase, done and total while the worker loads files; loading is no part of any deadline.
+    :param notes: called with one line for each thing about the loading that the user may want to know.
+    :raises OptionError: for standard input, which the worker cannot read.
+
+    The worker makes no connections: :func:`check` stops SERVICE. Over a graph held in memory it could not either, on
+    Linux, for want of a file descriptor; over a store on disk, which opens files as it goes, the check is all there is.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        options: Mapping[str, Any] | None = None,
+        memory_bytes: int = 4 * 2**30,
+        progress: Progress | None = None,
+        notes: Callable[[str], None] | None = None,
+    ) -> None:
+        self._store = target if isinstance(target, ox.Store) else None
+        given = [] if isinstance(target, ox.Store) else [target] if isinstance(target, str | Path) else list(target)
+        self._sources = [str(source) for source in given]
+        if "-" in self._sources:
+            raise OptionError("the worker cannot read standard input", hint="open the graph, and give its store")
+        self._options = dict(options or {})
+        self._memory_bytes = memory_bytes
+        self._progress = progress
+        self._notes = notes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._frames: queue.Queue[_Frame | None] = queue.Queue()
+        self._reader = threading.Thread()
+        self._said: BinaryIO | None = None
+        self._busy = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while there is one."""
+        return None if self._process is None else self._process.pid
+
+    def close(self) -> None:
+        """End the process; a later query would start another."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        self._reader.join()
+        for pipe in (process.stdin, process.stdout, self._said):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:  # what it never read is not needed any more
+                    continue
+
+    def start(self, *, cancel: threading.Event | None = None) -> None:
+        """Start the process and have it load its graph, if that is not done yet; ``run`` does it too.
+
+        :raises GraphLoadError: or whatever else is wrong with the sources.
+        :raises CancelledError: if ``cancel`` was set meanwhile.
+        """
+        with self._busy:
+            self._ensure_started(cancel)
+
+    def run(
+        self,
+        query: CheckedQuery,
+        *,
+        timeout_s: float = 30.0,
+        max_rows: int = 100_000,
+        max_bytes: int = 2**28,
+        cancel: threading.Event | None = None,
+    ) -> QueryResult:
+        """Run one query over the union of all graphs. Several threads take turns.
+
+        :param timeout_s: from the moment the worker has the query; it is killed then.
+        :param max_rows: solutions or triples that are kept; ``complete`` is ``False`` when there were more.
+        :param cancel: looked at ten times a second; the worker is killed when it is set.
+        :raises QuerySyntaxError: if the engine cannot parse it, with line and column of what the user wrote.
+        :raises QueryTimeoutError: at the deadline.
+        :raises LimitError: if it takes more memory than it may.
+        :raises QueryCrashError: if it ended the worker.
+        :raises QueryError: for any other failure of the engine.
+        :raises CancelledError: if ``cancel`` was set.
+        """
+        request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
+        with self._busy:
+            self._ensure_started(cancel)
+            self._send(lambda pipe: write_frame(pipe, request))
+            header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
+        if "error" in header:
+            raise _query_error(header, query)
+        return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
+
+    def _ensure_started(self, cancel: threading.Event | None) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.close()
+        self._said = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the process
+        paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
+        command = [sys.executable, "-P", "-m", "kgsparql.graphs.user_query.process"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=environment
+        )
+        self._frames = queue.Queue()
+        self._reader = threading.Thread(target=_receive, args=(self._process.stdout, self._frames), daemon=True)
+        self._reader.start()
+        target = {"kind": "quads" if self._store is not None else "sources", "memory_bytes": self._memory_bytes}
+        self._send(lambda pipe: write_frame(pipe, {**target, "sources": self._sources, "options": self._options}))
+        if self._store is not None:
+            self._send(self._send_quads)
+        header, _ = self._reply(None, None, cancel)
+        if "error" in header:
+            self.close()
+            raise _error(header)
+
+    def _send_quads(self, pipe: BinaryIO) -> None:
+        chunks = ChunkWriter(pipe)
+        cast("ox.Store", self._store).dump(chunks, ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
+        chunks.close()
+
+    def _send(self, write: Callable[[BinaryIO], None]) -> None:
+        try:
+            write(cast("BinaryIO", cast("subprocess.Popen[bytes]", self._process).stdin))
+        except OSError as error:
+            raise self._crashed() from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _reply(self, deadline: float | None, timeout_s: float | None, cancel: threading.Event | None) -> _Frame:
+        """The next frame that is no progress; the worker is killed when there is none in time."""
+        try:
+            while True:
+                frame = self._next_frame(deadline, timeout_s, cancel)
+                header, _ = frame
+                if "progress" in header and self._progress is not None:
+                    self._progress(*header["progress"])
+                elif "note" in header and self._notes is not None:
+                    self._notes(header["note"])
+                if "progress" not in header and "note" not in header:
+                    return frame
+        except BaseException:  # Ctrl-C too: what it was doing is not wanted any more
+            self.close()
+            raise
+
+    def _next_frame(self, deadline: float | None, timeout_s: float | None, cancel: threading.Event | None) -> _Frame:
+        while True:
+            left = _POLL_S if deadline is None else deadline - time.monotonic()
+            try:
+                frame = self._frames.get(timeout=max(0.0, min(left, _POLL_S)))
+            except queue.Empty:
+                pass
+            else:
+                if frame is None:
+                    raise self._crashed()
+                return frame
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("the query was stopped")
+            if deadline is not None and time.monotonic() >= deadline:
+                hint = "start from an IRI, or give it longer (--max-seconds)"
+                raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
+
+    def _crashed(self) -> KgsparqlError:
+        """What to say of a worker that is gone."""
+        process, said = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._said)
+        code = process.wait()
+        said.seek(max(0, said.seek(0, os.SEEK_END) - 4000))
+        last = said.read().decode(errors="replace")
+        self.close()
+        if "memory allocation of" in last or "MemoryError" in last:
+            most = f"{self._memory_bytes / 2**30:.3g} GiB"
+            return LimitError(f"the query needs more memory than {most}", hint="ask for less at once", limit="memory")
+        try:
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        except ValueError:
+            how = f"signal {-code}"
+        return QueryCrashError(
+            f"the query ended the process that ran it ({how})",
+            hint="nothing else was harmed; write the query with less nesting",
+            said=printable(last[-600:]),
+        )
+
+
+def run(
+    target: Target, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, **options: Any
+) -> QueryResult:
+    """Run one query in a worker of its own; :class:`QueryWorker` says what the options are and what is raised."""
+    with QueryWorker(target, **options) as worker:
+        return worker.run(query, timeout_s=timeout_s, max_rows=max_rows)
+
+
+def _receive(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
+    """Put frames in a queue until the pipe ends, then ``None``."""
+    while (frame := read_frame(pipe)) is not None:
+        frames.put(frame)
+    frames.put(None)
+
+
+def _error(header: dict[str, Any]) -> KgsparqlError:
+    """The error that a worker reported, of the class it had there."""
+    kind = getattr(errors, header["error"], QueryError)
+    error: KgsparqlError = kind(printable(header["message"]), hint=header.get("hint", ""), **header.get("detail", {}))
+    error.code = header.get("code", error.code)
+    return error
+
+
+def _query_error(header: dict[str, Any], query: CheckedQuery) -> KgsparqlError:
+    return syntax_error(header["message"], query) if header["error"] == "QuerySyntaxError" else _error(header)
+
+
+def syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
+    """The engine's error, at the line of what the user wrote."""
+    head, _, rest = message.removeprefix("error at ").partition(": ")
+    line, colon, column = head.partition(":")
+    if not (colon and line.isdecimal() and column.isdecimal()):
+        return QuerySyntaxError(printable(message, 200), query=query.text)
+    at = max(1, int(line) - query.added)
+    return QuerySyntaxError(
+        f"line {at}:{column}: {printable(rest, 200)}",
+        hint="see SPARQL 1.1",
+        line=at,
+        column=int(column),
+        query=query.text,
+    )

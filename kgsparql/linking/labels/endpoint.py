@@ -1,0 +1,283 @@
+"""The labels of an endpoint that are too many to be read: looked up for each question, in a few queries."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.errors import GRAPH_FAILED
+from kgsparql.graphs.profiles import TextSearch
+from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
+from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
+from kgsparql.linking.labels.found import FoundLabels
+from kgsparql.linking.labels.kept import SeenLabels
+from kgsparql.linking.labels.names import Name, entities_named, language_tags, names_in, names_of
+from kgsparql.linking.labels.rows import Kind, LabelRow
+from kgsparql.linking.labels.search import Vocabulary
+from kgsparql.linking.labels.spellings import Spellings
+from kgsparql.linking.words import words
+from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Literal, normalised
+
+__all__ = ["EndpointLabels"]
+
+FOUND_EACH = 50
+"""Labels of one text search: of a word that more have, some other word has to tell which is meant."""
+MAX_ENTITIES = 300
+"""Entities of which more is asked, for one text."""
+MAX_NAMES = 10
+"""Names that the search of a Wikibase is asked for: each is a request that it sends on."""
+MAX_TEXTS = 2_000
+"""Texts whose labels are remembered, in a process that lives long."""
+_Search: TypeAlias = tuple[str, ...]
+
+
+class EndpointLabels:
+    """Labels that stay where they are; those that a text may name are asked for when it is read.
+
+    Every way a name may be written is looked up exactly, which any engine answers from its index, and searched for
+    where the engine has a text search. Nothing is asked twice.
+
+    :param text_search: the engine's own; ``none`` for exact labels only.
+    :param search_host: the Wikibase whose own search is asked.
+    :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
+    :param embedder: compares what was found with the question by meaning.
+    :param known: labels of earlier answers.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        *,
+        text_search: TextSearch = "none",
+        search_host: str = "",
+        degree_predicate: IRI | None = None,
+        embedder: Embedder | None = None,
+        known: SeenLabels | None = None,
+    ) -> None:
+        self._graph = graph
+        self._known = known
+        self._text_search, self._search_host = text_search, search_host
+        self._degree_predicate = degree_predicate
+        self._naming = naming_of(graph)
+        self._embedder = embedder
+        self._memory = _Memory()
+
+    @property
+    def has_vectors(self) -> bool:
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    def asking(self, graph: KnowledgeGraph) -> EndpointLabels:
+        """The same for one question, which is asked the same whatever was asked before it."""
+        return EndpointLabels(
+            graph,
+            text_search=self._text_search,
+            search_host=self._search_host,
+            degree_predicate=self._degree_predicate,
+            embedder=self._embedder,
+            known=self._known,
+        )
+
+    def at_hand(self) -> FoundLabels:
+        """As :meth:`LabelSearch.at_hand`: nothing is."""
+        return FoundLabels((), self._memory.vectors, self._embedder)
+
+    def about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+        """The labels that a text may name."""
+        with self._memory.lock:
+            return self._about(text, languages)
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """What failed, and which links rest on an earlier answer."""
+        told = self._known.notes(linked) if self._known else ()
+        return (*told, self._memory.trouble) if self._memory.trouble else told
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """As :meth:`LabelSearch.vocabulary`."""
+        return self._for(wanted).vocabulary(wanted)
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
+        return [row for key in sorted(set(keys)) for row in self.about(key, ()).exact([key])]
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
+        return self._for(wanted).with_words(wanted, limit=limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
+        return self.about(key, ()).like(key, limit=limit)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`, for what was never asked about: there is nothing to compare with."""
+        return self.at_hand().nearest(vectors, limit=limit)
+
+    def _for(self, wanted: Iterable[str]) -> FoundLabels:
+        return self.about(" ".join(wanted), ())
+
+    def _about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+        asked = (text, languages)
+        if asked not in self._memory.texts:
+            self._memory.make_room()
+            spellings = Spellings(text, languages)
+            tags = language_tags(languages)
+            names = self._exact(spellings.exact, tags)
+            common: set[str] = set()
+            searched = self._searched(spellings, tags, common)
+            names += [name for name in searched if name not in names]
+            if not names:
+                names = self._by_own_predicates(spellings.exact, tags)
+            names += self._known_before(spellings.exact, names)
+            rows = self._rows(names)
+            names_too = {normalised(name) for name in spellings.names}
+            small = spellings.small_words if any(row.key in names_too for row in rows) else ()
+            self._memory.texts[asked] = FoundLabels(rows, self._memory.vectors, self._embedder, common, small)
+        return self._memory.texts[asked]
+
+    def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        missing = [text for text in spellings if (text, tuple(tags)) not in self._memory.exact]
+        query = Query.load("search_exact").bind(predicate=self._naming.names)
+        found = self._looked_up(query, missing, tags)
+        for text in missing:
+            self._memory.exact[text, tuple(tags)] = found.get(text, [])
+        return [name for text in spellings for name in self._memory.exact[text, tuple(tags)]]
+
+    def _by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        """What predicates of the graph's own call so, as in :func:`kgsparql.exploration.by_label`."""
+        found = self._looked_up(Query.load("by_name"), spellings, tags)
+        return [name for text in spellings for name in found.get(text, ())]
+
+    def _known_before(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
+        """What earlier answers called exactly so, and the endpoint did not find."""
+        if self._known is None:
+            return []
+        rows = self._known.beside({name.iri for name in names}, {normalised(text) for text in spellings})
+        return [Name(row.iri, row.text, row.role, row.language) for row in rows]
+
+    def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[Name]]:
+        found: dict[str, list[Name]] = defaultdict(list)
+        for name in entities_named(self._graph, query, texts, tags):
+            found[name.text].append(name)
+        return found
+
+    def _searched(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[Name]:
+        """What the text search of the endpoint finds; one that fails is said once, and not tried again."""
+        if self._text_search == "none" or self._memory.trouble:
+            return []
+        try:
+            if self._text_search == "wikibase:mwapi":
+                return self._on_wikibase(spellings.names[:MAX_NAMES], tags)
+            return self._by_words(spellings.searches[:MAX_SEARCHES], tags, common)
+        except GRAPH_FAILED as error:
+            self._memory.trouble = (
+                f"the text search of {self._graph.name} failed, so labels are found only if they are \
+written as in the question: {error.message}"
+            )
+            return []
+
+    def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[Name]:
+        missing = [search for search in searches if search not in self._memory.searched]
+        if missing:
+            predicates = self._naming.names
+            query = label_search(self._text_search, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
+            names = names_in(self._graph.select(query)) if not query.empty else []
+            for search in missing:
+                wanted = {word for text in search for word in words(normalised(text))}
+                self._memory.searched[search] = [name for name in names if wanted <= set(words(normalised(name.text)))]
+        for search in searches:
+            if len(search) == 1 and len(self._memory.searched[search]) >= FOUND_EACH:
+                common.update(words(normalised(search[0])))
+        return [name for search in searches for name in self._memory.searched[search]]
+
+    def _on_wikibase(self, names: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        missing = [name for name in names if (name,) not in self._memory.searched]
+        languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
+        search = wikibase_search(missing, host=self._search_host, languages=languages)
+        found = self._graph.select(search) if missing else ()
+        entities: dict[str, list[IRI]] = defaultdict(list)
+        for solution in found:
+            searched, entity = solution.get("words"), solution.get("entity")
+            if isinstance(searched, Literal) and isinstance(entity, IRI):
+                entities[searched.value].append(entity)
+        named: dict[str, list[Name]] = defaultdict(list)
+        for known in names_of(self._graph, [entity for some in entities.values() for entity in some], tags):
+            named[known.iri].append(known)
+        for name in missing:
+            self._memory.searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
+        return [row for name in names for row in self._memory.searched[name,]]
+
+    def _rows(self, names: Sequence[Name]) -> list[LabelRow]:
+        """The names with what their entities are and how well they are connected."""
+        entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
+        self._learn_kinds([iri for iri in entities if iri not in self._memory.kinds])
+        self._learn_degrees(_rivals_first(names, entities))
+        known = set(entities)
+        kinds, degrees = self._memory.kinds, self._memory.degrees
+        made = (name.rows(kind=kinds[name.iri], degree=degrees.get(name.iri, 1)) for name in names if name.iri in known)
+        return sorted(set(chain.from_iterable(made)))
+
+    def _learn_kinds(self, entities: Sequence[str]) -> None:
+        size = max(1, self._graph.chunk_size)
+        for at in range(0, len(entities), size):
+            chunk = entities[at : at + size]
+            query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._naming.links)
+            found: dict[str, Kind] = {}
+            for solution in self._graph.select(query):
+                iri = getattr(solution["entity"], "value", "")
+                if "predicate" in solution or iri not in found:
+                    found[iri] = "predicate" if "predicate" in solution else "class"
+            self._memory.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
+
+    def _learn_degrees(self, entities: Sequence[str]) -> None:
+        said = self._degree_predicate
+        missing = [iri for iri in entities if iri not in self._memory.degrees][: MAX_ARMS if said is None else None]
+        if not missing:
+            return
+        if said is not None:
+            query = Query.load("search_known").bind(predicate=[said], entity=list(map(IRI, missing)))
+            query = query.limit(2 * len(missing))
+        else:
+            query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
+        self._memory.degrees.update(dict.fromkeys(missing, 1))
+        for solution in self._graph.select(query):
+            count = solution.get("triples")
+            if isinstance(count, Literal) and count.value.isdecimal():
+                self._memory.degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What was asked and found, for all questions: an endpoint is asked for nothing twice."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = field(default_factory=dict)
+    exact: dict[tuple[str, tuple[str, ...]], list[Name]] = field(default_factory=dict)
+    searched: dict[_Search, list[Name]] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    degrees: dict[str, int] = field(default_factory=dict)
+    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    trouble: str = ""
+
+    def make_room(self) -> None:
+        """Forget everything, when it is much."""
+        if len(self.texts) >= MAX_TEXTS:
+            for kept in (self.texts, self.exact, self.searched, self.kinds, self.degrees, self.vectors):
+                kept.clear()
+
+
+def _rivals_first(names: Sequence[Name], entities: Sequence[str]) -> list[str]:
+    """The entities, those first that have a name which others have, too."""
+    having: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        having[normalised(name.text)].add(name.iri)
+    rivals = {iri for some in having.values() if len(some) > 1 for iri in some}
+    return sorted(entities, key=lambda iri: iri not in rivals)

@@ -1,0 +1,151 @@
+"""Labels of an endpoint kept in one SQLite file: those that answers showed, and pages of those of some classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgsparql.errors import StoreError
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.rdf.terms import printable
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
+
+__all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "Page", "SeenLabels"]
+
+KEPT = "labels.sqlite"
+"""The file in the directory of an endpoint."""
+MOST_SEEN = 200_000
+"""Labels of answers that are kept; of more the oldest go."""
+_AT_ONCE = 500
+_SEEN = ""
+"""The class of labels that belong to no page."""
+
+_CONTENTS = Contents(
+    "labels",
+    """
+CREATE TABLE label (
+    id INTEGER PRIMARY KEY, class TEXT NOT NULL, iri TEXT NOT NULL, text TEXT NOT NULL, key TEXT NOT NULL,
+    role TEXT NOT NULL, language TEXT NOT NULL, kind TEXT NOT NULL, degree INTEGER NOT NULL,
+    UNIQUE (class, iri, key, text, language, role)
+);
+CREATE INDEX label_key ON label (class, key);
+CREATE TABLE page (class TEXT PRIMARY KEY, last TEXT NOT NULL, entities INTEGER NOT NULL, whole INTEGER NOT NULL);
+""",
+    version=1,
+    again="what was in it is asked for again",
+)
+_COLUMNS = ", ".join(LabelRow._fields)
+_ADD = f"INSERT OR IGNORE INTO label (class, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_DROP_OLDEST = "DELETE FROM label WHERE id IN (SELECT id FROM label WHERE class = ? ORDER BY id LIMIT ?)"
+_PUT_PAGE = "INSERT OR REPLACE INTO page (class, last, entities, whole) VALUES (?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How far the labels of a class were read.
+
+    :param last: the IRI of the last entity; empty before the first.
+    :param entities: how many were read.
+    :param whole: there are no more.
+    """
+
+    last: str = ""
+    entities: int = 0
+    whole: bool = False
+
+
+class KeptLabels:
+    """The labels of one endpoint in a file, which several threads and processes may use at once.
+
+    Only writing makes the file.
+
+    :param most_seen: labels of answers that are kept.
+    :raises StoreError: from any method, if the file cannot be read or written, or is none of ours.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     kept = KeptLabels(Path(directory, "labels.sqlite"))
+    ...     kept.remember([LabelRow("http://e.org/a", "Ann", "ann")])
+    ...     [row.text for row in kept.seen(["ann"], up_to=kept.newest())]
+    ['Ann']
+    """
+
+    def __init__(self, path: Path, *, most_seen: int = MOST_SEEN) -> None:
+        self.path = Path(path)
+        self.most_seen = most_seen
+        self._file = SqliteFile(self.path, _CONTENTS)
+
+    def remember(self, rows: Iterable[LabelRow]) -> None:
+        """Keep labels that answers showed."""
+        told = [(_SEEN, *row) for row in rows]
+        if not told:
+            return
+        with self._file.writing() as connection:
+            connection.executemany(_ADD, told)
+            (count,) = connection.execute("SELECT count(*) FROM label WHERE class = ?", (_SEEN,)).fetchone()
+            if count > self.most_seen:
+                connection.execute(_DROP_OLDEST, (_SEEN, count - self.most_seen))
+
+    def newest(self) -> int:
+        """The number of the newest label that an answer showed; 0 without any."""
+        found = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))
+        return int(found[0][0] or 0) if found else 0
+
+    def seen(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
+        """The labels of answers that have one of these keys, up to a number."""
+        found: list[LabelRow] = []
+        wanted = sorted(set(keys))
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = wanted[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
+            found += [LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *some))]
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def pages(self) -> dict[str, Page]:
+        """How far each class was read."""
+        rows = self._file.rows("SELECT class, last, entities, whole FROM page ORDER BY class")
+        return {name: Page(last, entities, bool(whole)) for name, last, entities, whole in rows}
+
+    def add_page(self, name: str, rows: Sequence[LabelRow], page: Page) -> None:
+        """Keep the labels of some more entities of a class, and how far it was read with them, in one step."""
+        with self._file.writing() as connection:
+            connection.executemany(_ADD, [(name, *row) for row in rows])
+            connection.execute(_PUT_PAGE, (name, page.last, page.entities, int(page.whole)))
+
+    def paged(self) -> list[LabelRow]:
+        """The labels of all classes, each once, sorted."""
+        query = f"SELECT DISTINCT {_COLUMNS} FROM label WHERE class <> ?"  # noqa: S608
+        return sorted(LabelRow(*row) for row in self._file.rows(query, (_SEEN,)))
+
+
+class SeenLabels:
+    """Labels that answers showed before this was made: they only add what has exactly a name of the question.
+
+    Those of later answers are left for the next time, so that the order of questions changes no link.
+
+    :param note: called with a line if they cannot be read.
+    """
+
+    def __init__(self, kept: KeptLabels, note: Callable[[str], None] = lambda _: None) -> None:
+        self._kept = kept
+        self._told: dict[str, str] = {}
+        try:
+            self._newest = kept.newest()
+        except StoreError as error:
+            self._newest = 0
+            note(f"labels of earlier answers are not used: {error.message}")
+
+    def beside(self, known: Collection[str], keys: Collection[str]) -> list[LabelRow]:
+        """The labels with one of these keys, of other things than those that are known."""
+        if not self._newest:
+            return []
+        added = [row for row in self._kept.seen(keys, up_to=self._newest) if row.iri not in known]
+        self._told.update((row.iri, row.text) for row in added)
+        return added
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """Which links rest on an earlier answer."""
+        names = sorted(self._told[iri] for iri in linked if iri in self._told)
+        return tuple(f"{printable(name, 60)!r} was found among the labels of earlier answers" for name in names)

@@ -1,0 +1,169 @@
+"""What in a question may be the name of something, and how a graph may write it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from kgsparql.linking.words import Token, stop_words, tokens
+
+__all__ = ["MAX_SPELLINGS", "Spellings"]
+
+MAX_SPELLINGS = 160
+"""Spellings of one text that are looked up: all of them in a question of some twenty words."""
+LONGEST = 8
+"""Words of a name."""
+SHORT = 3
+"""Words up to which a name with capitals may have none in the graph: `Penicillin`, `High School`."""
+_IN_NAMES = frozenset("of the in on at for to a de la le les du des von van der den zu da di del do dos".split())
+_BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))
+"""In the middle of one name, as in `Pride and Prejudice`, or between two."""
+_ARTICLES = frozenset(("the", "a", "an"))
+
+
+class Spellings:
+    """The parts of a text that may be names, for graphs that find a label only if it is spelled as they do.
+
+    >>> found = Spellings("Which films did Jane Campion write?", ("en",))
+    >>> found.names
+    ('Jane Campion',)
+    >>> [text for text in found.exact if text.lower() in ("film", "films")]
+    ['films', 'Films', 'film', 'Film']
+    """
+
+    def __init__(self, text: str, languages: tuple[str, ...]) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self._stops = stop_words((*languages, "en"))
+        self._capitals = [self._written(i)[:1].isupper() for i in range(len(self.tokens))]
+        marked = [i for i, is_capital in enumerate(self._capitals) if is_capital and i]
+        self._is_shouted = text == text.upper()
+        self.is_cased = bool(marked) and not self._is_shouted
+
+    def _written(self, i: int) -> str:
+        return self.text[self.tokens[i].start : self.tokens[i].end]
+
+    def _is_content(self, i: int) -> bool:
+        token = self.tokens[i]
+        is_acronym = self.is_cased and len(token.text) > 1 and self._written(i).isupper()
+        return token.text not in self._stops or is_acronym
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Texts that may be a label as they are, the likeliest first: as written, and with other capitals."""
+        found: dict[str, None] = {}
+        for start, end in sorted(self._spans(), key=self._likelihood):
+            for form in self._forms(start, end):
+                found[form] = None
+        return tuple(found)[:MAX_SPELLINGS]
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        count = len(self.tokens)
+        for start in range(count):
+            for end in range(start + 1, min(count, start + LONGEST) + 1):
+                is_whole = end - start == count
+                if is_whole or (any(map(self._is_content, range(start, end))) and self._is_closed(start, end)):
+                    yield start, end
+
+    def _is_closed(self, start: int, end: int) -> bool:
+        """Whether a name may begin and end here: not with `of`, but with `The`, and with `Who` after a capital."""
+        first, last = start, end - 1
+        begins = self._is_content(first) or self.tokens[first].text in _ARTICLES or (self._capitals[first] and first)
+        ends = self._is_content(last) or (self.is_cased and self._capitals[last] and last > first)
+        return bool(begins and ends)
+
+    def _likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
+        """First what is written like a name from its first word to its last, then a few words, then the rest."""
+        start, end = span
+        is_long = end - start > SHORT
+        if not self.is_cased:
+            return int(is_long), start
+        if self._capitals[start] and self._capitals[end - 1] and self._is_content(start):
+            return 0, start
+        has_name = any(self._capitals[i] and i for i in range(start, end))
+        return (3 if is_long else 2) if has_name or is_long else 1, start
+
+    def _forms(self, start: int, end: int) -> Iterator[str]:
+        written = self.text[self.tokens[start].start : self.tokens[end - 1].end]
+        for form in (written, *self._singular(written, start, end)):
+            yield form
+            yield form[:1].upper() + form[1:]
+            if end - start > 1:
+                yield self._titled(start, end)
+            if not self.is_cased or start == 0 or end - start <= SHORT:
+                yield form.lower()
+                yield form.capitalize()
+
+    def _singular(self, written: str, start: int, end: int) -> Iterator[str]:
+        """`city` for `cities`: what a question asks for is often the plural of a class."""
+        if end - start > 2 or self._capitals[end - 1] or len(self.tokens[end - 1].text) < 4:
+            return
+        if written.endswith("ies"):
+            yield written[:-3] + "y"
+        elif written.endswith("s") and not written.endswith(("ss", "us", "is")):
+            yield written[:-1]
+
+    def _titled(self, start: int, end: int) -> str:
+        parts, at = [], self.tokens[start].start
+        for i in range(start, end):
+            token = self.tokens[i]
+            word = self.text[token.start : token.end]
+            rest = word[1:].lower() if self._is_shouted else word[1:]
+            is_small = i > start and token.text in self._stops
+            parts += [self.text[at : token.start], word.lower() if is_small else word[:1].upper() + rest]
+            at = token.end
+        return "".join(parts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is written like a name; where nothing is, the words that say something, side by side."""
+        return tuple(dict.fromkeys(self.text[run[0].start : run[-1].end] for run in self._named_runs()))
+
+    @property
+    def small_words(self) -> frozenset[str]:
+        """Words without a capital in a text that gives names one: they are likelier to say what kind is asked for."""
+        if not self.is_cased:
+            return frozenset()
+        return frozenset(t.text for i, t in enumerate(self.tokens) if self._is_content(i) and not self._capitals[i])
+
+    @property
+    def searches(self) -> tuple[tuple[str, ...], ...]:
+        """Words to be searched for together: of each name, and of words side by side; then of names, each word."""
+        together = [self._telling(run) for run in (*self._named_runs(), *self._runs())]
+        alone = [(word,) for run in self._named_runs() for word in self._telling(run)]
+        return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
+
+    def _telling(self, run: Sequence[Token]) -> tuple[str, ...]:
+        places = {token.start: i for i, token in enumerate(self.tokens)}
+        return tuple(self.text[t.start : t.end] for t in run if self._is_content(places[t.start]))
+
+    def _named_runs(self) -> list[list[Token]]:
+        """What is written like names, with the small words that may be in the middle of one, and without."""
+        if not self.is_cased:
+            return self._runs()
+        found: list[list[int]] = []
+        for small in (_IN_NAMES | _BETWEEN_NAMES, _IN_NAMES, frozenset[str]()):
+            runs: list[list[int]] = []
+            for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._is_content(i)):
+                if runs and i - runs[-1][-1] <= 3 and self._is_one(runs[-1][-1], i, small):
+                    runs[-1] = list(range(runs[-1][0], i + 1))
+                else:
+                    runs.append([i])
+            found += [run for run in runs if run not in found]
+        return [[self.tokens[i] for i in run] for run in found]
+
+    def _is_one(self, last: int, i: int, small: Collection[str]) -> bool:
+        """Whether two words may be of one name: nothing but words such as `of the` is between them."""
+        between = self.text[self.tokens[last].end : self.tokens[i].start]
+        words = (self.tokens[j].text for j in range(last + 1, i))
+        return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
+
+    def _runs(self) -> list[list[Token]]:
+        """Words that say something, side by side."""
+        runs: list[list[Token]] = []
+        last = -2
+        for i, token in enumerate(self.tokens):
+            if self._is_content(i):
+                runs = runs if last == i - 1 else [*runs, []]
+                runs[-1].append(token)
+                last = i
+        return runs

@@ -1,0 +1,206 @@
+"""Labels in LanceDB: the rows, the words they are made of, and the vectors of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.errors import StoreError
+from kgsparql.linking.labels.rows import Description, LabelRow
+from kgsparql.linking.labels.search import LocalLabels, Vocabulary
+from kgsparql.linking.labels.vectors import EXACT_VECTORS
+from kgsparql.rdf.terms import normalised
+from kgsparql.storage.lance_tables import Tables, lancedb, one_of, translated
+
+__all__ = ["LanceLabels", "write_descriptions", "write_labels"]
+
+_KEYS_AT_ONCE = 5_000
+_COLUMNS = list(LabelRow._fields)
+
+
+class LanceLabels(LocalLabels):
+    """Labels in the tables of a directory.
+
+    :param manifest: what the directory says about itself.
+    :param embedder: the name of the embedder whose vectors are to be used, if they are there.
+    """
+
+    def __init__(self, tables: Tables, manifest: dict[str, Any], embedder: str | None = None) -> None:
+        self._tables = tables
+        self._manifest = manifest
+        self._vectors_entry = manifest["vectors"].get(embedder)
+
+    @property
+    def has_vectors(self) -> bool:
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._vectors_entry is not None
+
+    @cached_property
+    def _labels(self) -> Any:
+        return self._opened(self._manifest["labels"])
+
+    @cached_property
+    def _words(self) -> Any:
+        return self._opened(self._manifest["words"])
+
+    def _opened(self, name: str) -> Any:
+        table = self._tables.open(name)
+        if table is None:
+            gone = not self._tables.directory.exists()
+            raise StoreError(
+                f"{self._tables.directory}: the table {name} is {'gone' if gone else 'damaged'}",
+                hint="it was removed meanwhile; ask again" if gone else "delete that directory; it is made again",
+            )
+        return table
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+        """As :meth:`LabelSearch.vocabulary`."""
+        counts: dict[str, int] = {}
+        for some in _chunks(sorted(set(wanted))):
+            found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
+            counts.update((row["word"], row["labels"]) for row in found)
+        known = self._manifest
+        return Vocabulary(counts, known["keys"], known["type_stems"], capitals_tell=known["capitals_tell"])
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
+        found: list[LabelRow] = []
+        for some in _chunks(sorted(set(keys))):
+            found += self._label_rows(self._labels.search().where(one_of("key", some)))
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
+        return self._matching(" ".join(wanted), "key", limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
+        return self._matching(key, "text", limit)
+
+    def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
+        if not text.strip():
+            return []
+        # No fuzziness: the parts of words are already what forgives typing errors.
+        match = lancedb("query").MatchQuery(text, column)
+        query = self._labels.search(match, query_type="fts").limit(2 * limit)
+        with translated(self._tables.directory):
+            found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
+        # More than are wanted, so that among equals the same ones are kept every time.
+        found.sort(key=lambda row: (-round(row["_score"], 4), row["iri"], row["text"], row["language"]))
+        return [LabelRow(*(row[column] for column in _COLUMNS)) for row in found[:limit]]
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`."""
+        found = self._exact_nearest(vectors, limit) if self._is_small else self._indexed_nearest(vectors, limit)
+        texts = {text for hits in found for text, _ in hits}
+        rows: dict[str, list[LabelRow]] = {text: [] for text in texts}
+        for row in self.exact({normalised(text) for text in texts}):
+            if row.text in rows:
+                rows[row.text].append(row)
+        return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+
+    @property
+    def _is_small(self) -> bool:
+        return bool(self._vectors_entry["texts"] <= EXACT_VECTORS)
+
+    @cached_property
+    def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
+        with translated(self._tables.directory):
+            data = self._opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
+        flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        return data["text"].to_pylist(), flat.reshape(len(data), -1)
+
+    def _exact_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        texts, matrix = self._matrix
+        found = []
+        for cosines in vectors @ matrix.T:
+            best = np.argsort(-cosines.round(6), kind="stable")[:limit]
+            found.append([(texts[i], float(cosines[i])) for i in best])
+        return found
+
+    def _indexed_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        table = self._opened(self._vectors_entry["table"])
+        found = []
+        for vector in vectors:
+            query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
+            with translated(self._tables.directory):
+                hits = query.limit(limit).select(["text", "_distance"]).to_arrow().to_pylist()
+            ranked = sorted((round(hit["_distance"], 6), hit["text"]) for hit in hits)
+            found.append([(text, 1 - distance) for distance, text in ranked])
+        return found
+
+    def descriptions(self, iris: Collection[str]) -> list[Description]:
+        """What the graph says about some IRIs in sentences; nothing for one that it does not describe."""
+        table = self._opened(self._manifest["descriptions"])
+        found: list[Description] = []
+        for some in _chunks(sorted(set(iris))):
+            rows = self._rows(table.search().where(one_of("iri", some)), ["iri", "text", "language"])
+            found += [Description(row["iri"], row["text"], row["language"]) for row in rows]
+        return sorted(found)
+
+    def _label_rows(self, query: Any) -> list[LabelRow]:
+        return [LabelRow(*(row[column] for column in _COLUMNS)) for row in self._rows(query, _COLUMNS)]
+
+    def _rows(self, query: Any, columns: list[str]) -> list[dict[str, Any]]:
+        with translated(self._tables.directory):
+            found: list[dict[str, Any]] = query.select(columns).limit(1_000_000).to_arrow().to_pylist()
+        return found
+
+
+def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
+    """Write the rows and their words, with their indexes; gives the manifest's part about them."""
+    import pyarrow as pa
+
+    indexes = lancedb("index")
+    columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
+    columns["degree"] = pa.array(columns["degree"], pa.int32())
+    columns["source"] = pa.array([source] * len(rows), pa.string())
+    schema = pa.schema([(name, pa.int32() if name == "degree" else pa.string()) for name in columns])
+    labels = tables.create(f"labels_{tag}", pa.table(columns, schema=schema))
+    vocabulary = Vocabulary.of(rows)
+    listed = sorted(vocabulary.counts.items())
+    counts = {"word": [word for word, _ in listed], "labels": pa.array([n for _, n in listed], pa.int32())}
+    kept = tables.create(
+        f"words_{tag}", pa.table(counts, schema=pa.schema([("word", pa.string()), ("labels", pa.int32())]))
+    )
+    if rows:
+        plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
+        with translated(tables.directory):
+            labels.create_index("key", config=indexes.BTree())
+            # Parts of words for what is mistyped, on the texts; whole words, on the keys.
+            parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
+            labels.create_index("text", config=parts)
+            labels.create_index(
+                "key", config=indexes.FTS(base_tokenizer="whitespace", **plain), name="key_words", replace=False
+            )
+            kept.create_index("word", config=indexes.BTree())
+    return {
+        "labels": f"labels_{tag}",
+        "words": f"words_{tag}",
+        "rows": len(rows),
+        "texts": len({row.text for row in rows}),
+        "keys": vocabulary.labels,
+        "type_stems": sorted(vocabulary.type_stems),
+        "capitals_tell": vocabulary.capitals_tell,
+        "vectors": {},
+    }
+
+
+def write_descriptions(tables: Tables, rows: Sequence[Description], tag: str) -> dict[str, Any]:
+    """Write the descriptions, apart from the labels; gives the manifest's part about them."""
+    import pyarrow as pa
+
+    columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(Description._fields)}
+    table = tables.create(f"descriptions_{tag}", pa.table(columns))
+    if rows:
+        with translated(tables.directory):
+            table.create_index("iri", config=lancedb("index").BTree())
+    return {"descriptions": f"descriptions_{tag}"}
+
+
+def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (values[at : at + _KEYS_AT_ONCE] for at in range(0, len(values), _KEYS_AT_ONCE))

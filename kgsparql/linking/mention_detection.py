@@ -1,0 +1,284 @@
+"""Every label that some words of a question may mean."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from kgsparql.linking.candidates import Candidate, Matched
+from kgsparql.linking.labels.matching import SAME_STEM, TYPE_WORD, Fit, exact_fit, fit, is_begun
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.labels.search import LabelSearch, Vocabulary
+from kgsparql.linking.words import is_unspaced, stem, stop_words, tokens, words
+from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.terms import normalised
+
+__all__ = ["Reading"]
+
+MAX_NGRAMS = 20_000
+"""N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
+USUAL_NGRAM = 8
+MAX_WINDOW = 4
+"""Content words that are compared with labels by meaning."""
+ALTERNATIVE = 0.97
+"""Multiplies the score of what is found by another name than its label."""
+SCATTERED = 0.95
+"""Multiplies the score of a label that shares words with the question and is not, as it stands, a part of it; where
+other words stand between these, its score once more, and its weight."""
+PARTIAL = 0.6
+"""Multiplies the weight of a label of which a part was found, or which is only near in meaning."""
+SHORT_NUMBER = 0.3
+"""Multiplies the score of a number of one or two digits, which more likely counts something than is meant itself."""
+COMMON_WORD = 0.75
+"""Multiplies the score of a name, in a question that gives names a capital, for one word without, or for words that are
+only like it; and of a label that is near in meaning, but only goes on where a word of the question ends."""
+LOWER_CASE = 0.6
+"""Multiplies the weight of a label for words without a capital, in a question that gives names one; where capitals tell
+something in the labels of the graph, too."""
+EXACT_CASE = 1.02
+"""Multiplies the weight of a label that the question has with the same capitals, where these tell something."""
+BEGUN = 0.8
+"""The least cosine of a label that goes on where a name ends: to a model, Frank is much like Frankreich."""
+PARENTHESIS = 0.1
+"""What it adds that the question also has the words that a label has in a parenthesis: `the album` Thriller."""
+
+_ASKING = frozenset(
+    {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
+)
+_CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
+
+
+class Reading:
+    """One question, read: its words, and what the index says about them."""
+
+    def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
+        self.question = question
+        self.search = search.about(question, languages)
+        self.languages = languages
+        self.tokens = tokens(question)
+        self.stops = stop_words((*languages, "en"))
+        self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
+        self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
+        self._content = frozenset(self.content)
+        self._stems = frozenset(stem(token.text) for token in self.tokens)
+        # Where names have capitals, what has none is a word, not a name that was mistyped.
+        self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
+
+    def _is_capital(self, i: int) -> bool:
+        return self.question[self.tokens[i].start].isupper()
+
+    def _is_marked(self, i: int) -> bool:
+        """Whether the capital of a word tells something: `I`, and the first word of a sentence, have one anyway."""
+        between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
+        is_long = self.tokens[i].end - self.tokens[i].start > 1
+        return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
+
+    def _is_acronym(self, i: int) -> bool:
+        """`US` and `WHO` are not the stop words `us` and `who`, in a question that is not all capitals."""
+        token = self.tokens[i]
+        return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
+
+    def exact(self) -> Iterator[Candidate]:
+        """Every label that is, word for word, a part of the question."""
+        spans = defaultdict(list)
+        for start, end in self._ngrams():
+            spans[self._key(start, end)].append((start, end))
+        rows = self.search.exact(spans.keys())
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for row in rows:
+            for start, end in spans[row.key]:
+                yield self._exact_candidate(row, start, end, vocabulary)
+
+    def _ngrams(self) -> Iterator[tuple[int, int]]:
+        longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
+        content = set(self.content)
+        for start in range(len(self.tokens)):
+            has_content = False
+            for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
+                has_content = has_content or end - 1 in content
+                is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
+                if (has_content or is_whole) and not self._is_fragment(start, end):
+                    yield start, end
+
+    def _is_fragment(self, start: int, end: int) -> bool:
+        """Whether it is one character out of a run of a script without spaces: too little to go by."""
+        if end - start > 1 or not is_unspaced(self.tokens[start].text[0]):
+            return False
+        return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
+
+    def _key(self, start: int, end: int) -> str:
+        first, *others = self.tokens[start:end]
+        return first.text + "".join(t.text if t.joined else f" {t.text}" for t in others)
+
+    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> Candidate:
+        found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
+        mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
+        case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
+        is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
+        weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
+        weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
+        return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
+
+    def _share_of_parenthesis(self, row: LabelRow) -> float:
+        """How many of the words that were left out of a key the question has elsewhere: `the album Thriller`."""
+        left_out = words(normalised(row.text))[len(words(row.key)) :]
+        told = [stem(word) for word in left_out if word not in self.stops]
+        return sum(word in self._stems for word in told) / len(told) if told else 0.0
+
+    def _candidate(
+        self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
+    ) -> Candidate:
+        places = [i for i in found.places if i in self._content]
+        weight = found.weight
+        score *= 1.0 if row.role == "label" else ALTERNATIVE
+        is_type = row.kind != "entity"
+        is_short = len(places) == 1 or matched == "text"
+        if not is_type and is_short and self._only_types(places, row.key, vocabulary):
+            is_type, score = True, score * TYPE_WORD
+        elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
+            score *= SHORT_NUMBER
+        elif self.is_cased and vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
+            weight *= LOWER_CASE
+            if row.text[0].isupper() and is_short:
+                score *= COMMON_WORD
+        rank = self._language_rank(row.language)
+        is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched, vocabulary)
+        return Candidate(row, found, score, weight * score, matched, is_type, rank, is_common)
+
+    def _is_just_words(self, row: LabelRow, found: Fit, matched: Matched, vocabulary: Vocabulary) -> bool:
+        """Whether words without a capital, in a question that gives names one, are no mention of this label."""
+        is_name = row.text[0].isupper()
+        is_one = len(found.places) == 1
+        if matched == "text":
+            # Where every label has a capital, `tumors` may well be Tumor; but never `words` The Words.
+            return (is_name or is_one) and (vocabulary.capitals_tell or found.coverage < SAME_STEM)
+        return matched == "exact" and is_one and is_name and vocabulary.capitals_tell
+
+    def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
+        """Whether what was matched, or the whole label it is nearly, is made of names of classes or predicates."""
+        asked = [self.tokens[i].text for i in places]
+        told = [word for word in words(key) if word not in self.stops]
+        return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (asked, told) if some)
+
+    def _language_rank(self, language: str) -> int:
+        """Smaller is better: an asked language, as ``mul`` is any of them; then none, English, and what there is."""
+        if language == "mul":
+            return 0
+        for rank, wanted in enumerate(self.languages):
+            if language == wanted or language.startswith(f"{wanted}-"):
+                return rank
+        return len(self.languages) + (0 if not language else 1 if language == "en" else 2)
+
+    def names(self) -> list[list[int]]:
+        """The tokens of what may be names: content words side by side, and alone; with capitals, if there are any."""
+        likely = [i for i in self.content if i not in self._small] or self.content
+        runs = [[i for i in run if i in likely] for run in self._runs()]
+        return [run for run in runs if len(run) > 1] + [[i] for i in likely]
+
+    def unknown_names(self) -> Iterator[tuple[int, int]]:
+        """Where in the question what is written like a name stands, a word of which no label has.
+
+        Only in a question that begins with an English word for asking: elsewhere a capital may be no sign of a name.
+        One word before a word without a capital may be an adjective: `German` in `German physicists`.
+        """
+        if not self.is_cased or self.tokens[0].text not in _ASKING:
+            return
+        run: list[int] = []
+        for i in range(1, len(self.tokens)):
+            if self._is_name(i):
+                run.append(i)
+            if run and (not self._is_name(i) or i == len(self.tokens) - 1):
+                is_adjective = len(run) == 1 and i not in run and i in self._small and self._is_beside(i)
+                counts = self.search.vocabulary({self.tokens[j].text for j in run}).counts
+                if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):
+                    yield self.tokens[run[0]].start, self.tokens[run[-1]].end
+                run = []
+
+    def _is_name(self, i: int) -> bool:
+        return i in self._content and self._is_marked(i)
+
+    def _is_beside(self, i: int) -> bool:
+        return self.question[self.tokens[i - 1].end : self.tokens[i].start].isspace()
+
+    def textual(self, exact: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Labels that share words, or nearly share them, with the question; what is already exact is left out."""
+        lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
+        done = {frozenset(c.fit.places) for c in exact}
+        for run in self._runs():
+            if frozenset(run) not in done:
+                lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
+        exact_rows = {c.row for c in exact}
+        rows = [row for row in _merged(lists, limit=100) if row not in exact_rows]
+        wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
+        vocabulary = self.search.vocabulary(wanted)
+        for row in rows:
+            found = fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
+            if found is not None:
+                yield self._text_candidate(row, found, vocabulary)
+
+    def _runs(self) -> Iterator[list[int]]:
+        """Content words that stand side by side."""
+        run: list[int] = []
+        for i in self.content:
+            if run and i != run[-1] + 1:
+                yield run
+                run = []
+            run.append(i)
+        if run:
+            yield run
+
+    def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> Candidate:
+        between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
+        factor = SCATTERED if between else 1.0
+        is_whole = found.coverage > 0.999
+        found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
+        if not is_whole and len(found.places) == 1:
+            # One word out of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
+            factor *= min(1.0, vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf)
+        return self._candidate(row, found, found.coverage * SCATTERED * factor, vocabulary, "text")
+
+    def similar(self, exact: Sequence[Candidate], embedder: Embedder) -> Iterator[Candidate]:
+        """Labels that mean nearly the same as a few words of the question which no label has exactly."""
+        windows = list(self._windows({i for c in exact if not c.is_type for i in c.fit.places}))
+        if not windows:
+            return
+        texts = [self.question[self.tokens[w[0]].start : self.tokens[w[-1]].end] for w in windows]
+        numbers = {token.text for token in self.tokens}
+        best: dict[LabelRow, tuple[float, tuple[int, ...]]] = {}
+        for window, hits in zip(windows, self.search.nearest(embedder.embed(texts), limit=5), strict=True):
+            for row, cosine in hits:
+                # To a model, 2009 is much the same as 2016.
+                if all(w in numbers for w in row.key.split() if any(map(str.isdecimal, w))):
+                    best[row] = max(best.get(row, (0.0, ())), (round(min(cosine, 1.0), 4), window))
+        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
+        for row, (cosine, window) in best.items():
+            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            # In a question that gives names a capital, what has none is a word, which may be cut short: `chem`.
+            is_name = not self._small.issuperset(window)
+            is_unlike = cosine < BEGUN and is_name and is_begun([self.tokens[i].text for i in window], row.key)
+            score = cosine * COMMON_WORD if is_unlike else cosine
+            yield self._candidate(row, Fit(frozenset(window), score, told * PARTIAL), score, vocabulary, "vector")
+
+    def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
+        """One to four content words of one clause, at most two others between, none that an exact label has."""
+        for first in range(len(self.content)):
+            for last in range(first, min(first + MAX_WINDOW, len(self.content))):
+                window = tuple(self.content[first : last + 1])
+                text = self.question[self.tokens[window[0]].start : self.tokens[window[-1]].end]
+                if window[-1] in known or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
+                    break
+                yield window
+
+
+def _merged(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]:
+    """Rows of several ranked lists, those that are high in many first.
+
+    Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
+    """
+    scores: dict[LabelRow, float] = defaultdict(float)
+    for rows in lists:
+        for rank, row in enumerate(rows, 1):
+            scores[row] += 1 / (60 + rank)
+    return sorted(scores, key=lambda row: (-round(scores[row], 9), row))[:limit]

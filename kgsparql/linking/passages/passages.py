@@ -1,0 +1,163 @@
+"""Passages of documents and the entities they mention, kept in LanceDB tables beside the labels of a graph."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import StoreError
+from kgsparql.linking.passages.documents import Excerpt, TextMention
+from kgsparql.linking.words import stop_words, tokens
+from kgsparql.rdf.terms import IRI, printable
+from kgsparql.storage.lance_tables import MANIFEST, Tables, lancedb, one_of, translated
+
+__all__ = ["FOLDER", "PASSAGE_TOKENS", "RECIPE", "Passage", "Passages"]
+
+PASSAGE_TOKENS = 200
+"""Tokens of a passage: some three to six sentences."""
+
+FOLDER = "passages"
+"""The directory of the tables, in that of the label index."""
+
+RECIPE = "passages-1"
+"""Changes whenever the passages, the mentions or the tables would be made differently."""
+
+_AT_ONCE = 5_000
+_MANY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage, where it stands, and what it mentions.
+
+    :param number: its place among all passages: by document, then as they follow each other.
+    """
+
+    number: int
+    text: str
+    excerpt: Excerpt
+
+
+class Passages:
+    """The passages of a graph's documents; none, if none were indexed. Nothing is read before it is needed.
+
+    :param locate: gives the directory of the graph's label index; called when the passages are first asked for.
+        ``None`` for a graph without one.
+    :param source: the name of the graph.
+
+    >>> len(Passages())
+    0
+    """
+
+    def __init__(self, locate: Callable[[], Path] | None = None, source: str = "") -> None:
+        self._locate = locate
+        self._source = source
+
+    @cached_property
+    def _directory(self) -> Path | None:
+        return None if self._locate is None else self._locate()
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any] | None:
+        manifest = None if self._directory is None else Tables(self._directory / FOLDER).manifest()
+        if manifest is None:
+            return None
+        return manifest if manifest.get("recipe") == RECIPE else None
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables((self._directory or Path()) / FOLDER)
+
+    def __len__(self) -> int:
+        return 0 if self._manifest is None else int(self._manifest["rows"])
+
+    @property
+    def documents(self) -> int:
+        """How many documents they are from."""
+        return 0 if self._manifest is None else int(self._manifest["documents"])
+
+    @cached_property
+    def note(self) -> str:
+        """What a person should know: that documents were indexed for another state of this graph."""
+        if self._manifest is not None or self._directory is None or not self._source:
+            return ""
+        for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
+            try:
+                known = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue
+            if isinstance(known, dict) and known.get("source") == self._source:
+                return (
+                    "documents were indexed with an earlier state of this graph, or another of its name; for this one "
+                    f"run: kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
+                )
+        return ""
+
+    def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
+        """The numbers of the passages that mention any of these entities, in order, and which of them."""
+        if self._manifest is None:
+            return {}
+        found: defaultdict[int, set[IRI]] = defaultdict(set)
+        named = {term.value: term for term in terms}
+        wanted = sorted(named)
+        for at in range(0, len(wanted), _AT_ONCE):
+            query = self._open("mentions").search().where(one_of("iri", wanted[at : at + _AT_ONCE]))
+            with translated(self._tables.directory):
+                rows = query.select(["iri", "passage"]).limit(_MANY).to_arrow()
+            for iri, passage in zip(rows["iri"].to_pylist(), rows["passage"].to_pylist(), strict=True):
+                found[passage].add(named[iri])
+        return {number: frozenset(found[number]) for number in sorted(found)}
+
+    def like(self, text: str, *, limit: int = 1_000) -> list[int]:
+        """The numbers of the passages that share words with a text, those with the rarest first."""
+        stops = stop_words(("en",))
+        wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
+        if self._manifest is None or not wanted:
+            return []
+        match = lancedb("query").MatchQuery(wanted, "text")
+        query = self._open("passages").search(match, query_type="fts").limit(limit).select(["number", "_score"])
+        with translated(self._tables.directory):
+            rows = query.to_arrow().to_pylist()
+        return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
+
+    def read(self, numbers: Collection[int]) -> list[Passage]:
+        """The passages of these numbers, with all they mention, in the order of the numbers."""
+        if self._manifest is None or not numbers:
+            return []
+        wanted = sorted(set(numbers))
+        mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
+        where = ", ".join(str(int(number)) for number in wanted)
+        for row in self._rows(self._open("mentions").search().where(f"passage IN ({where})")):
+            mentions[row["passage"]].append(TextMention(row["start"], row["end"], IRI(row["iri"])))
+        rows = self._rows(self._open("passages").search().where(f"number IN ({where})"))
+        return [
+            Passage(
+                number=row["number"],
+                text=row["text"],
+                excerpt=Excerpt(
+                    row["document"], row["start"], row["end"], row["page"],
+                    tuple(sorted(mentions[row["number"]], key=lambda m: (m.start, m.end, m.term.value))),
+                ),
+            )
+            for row in sorted(rows, key=lambda row: row["number"])
+        ]  # fmt: skip
+
+    def _open(self, what: str) -> Any:
+        table = self._tables.open((self._manifest or {})[what])
+        if table is None:
+            raise StoreError(
+                f"{self._tables.directory}: the table of {what} is damaged or gone",
+                hint="run kgsparql index with --text again",
+            )
+        return table
+
+    def _rows(self, query: Any) -> list[dict[str, Any]]:
+        with translated(self._tables.directory):
+            rows: list[dict[str, Any]] = query.limit(_MANY).to_arrow().to_pylist()
+        return rows

@@ -1,0 +1,141 @@
+"""Texts scored against a question: by meaning where there is an embedder, else by words."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.linking.answer_type import expected_kind
+from kgsparql.linking.words import STOP_WORDS, root, words
+from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.terms import normalised
+
+__all__ = ["BM25Ranker", "EmbeddingRanker", "Ranker", "ranker_for"]
+
+
+KIND = 0.1
+"""What a word of the expected kind of answer counts, beside a word of the question."""
+
+
+class Ranker(Protocol):
+    """Scores texts against a question."""
+
+    @property
+    def name(self) -> str:
+        """What the scores are from, for logs and answers."""
+        ...
+
+    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
+        ...
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """How alike texts of a few words are, of shape ``(n_texts, n_others)``; 1 for the same."""
+        ...
+
+
+def ranker_for(embedder: Embedder | None) -> Ranker:
+    """The ranker by meaning if there is an embedder, else the one by words."""
+    return BM25Ranker() if embedder is None else EmbeddingRanker(embedder)
+
+
+class EmbeddingRanker:
+    """The cosine of question and text. A text is embedded once, however often it is ranked."""
+
+    def __init__(self, embedder: Embedder, *, remembered: int = 50_000) -> None:
+        self.embedder = embedder
+        self._remembered = remembered
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """As :meth:`Ranker.name`."""
+        return self.embedder.name
+
+    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.rank`."""
+        return self.similarities(texts, [question])[:, 0] if texts else np.zeros(0)
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.similarities`."""
+        if not texts or not others:
+            return np.zeros((len(texts), len(others)))
+        found = {text: vector for text in (*texts, *others) if (vector := self._vectors.get(text)) is not None}
+        new = sorted({*texts, *others} - found.keys())
+        found.update(zip(new, self.embedder.embed(new), strict=True))
+        self._remember(found, len(new))
+        left, right = (np.array([found[text] for text in some], dtype=np.float64) for some in (texts, others))
+        return np.asarray(left @ right.T)
+
+    def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
+        """Keep vectors for later; when there are too many, only these. Other threads may be reading what there was."""
+        with self._lock:
+            if len(self._vectors) + new > self._remembered:
+                self._vectors = vectors
+            else:
+                self._vectors.update(vectors)
+
+
+class BM25Ranker:
+    """The words that question and text share, rare ones first; rarity is counted over the given texts alone.
+
+    In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few words for the same.
+
+    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75, light stemming; the usual length
+    is fixed, so that the scores of two calls can stand beside each other.
+
+    >>> BM25Ranker().rank("Who directed it?", ["director", "directed by", "release year"]).round(2).tolist()
+    [0.4, 0.4, 0.0]
+    """
+
+    name = "bm25"
+    k1 = 1.2
+    b = 0.75
+    usual_length = 2.0
+
+    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.rank`."""
+        if not texts:
+            return np.zeros(0)
+        # A word counts as often as the question has it: a path that walks a predicate twice does not fit it better.
+        often = Counter(_terms(question))
+        found = [Counter(_terms(text)) for text in texts]
+        documents = [Counter({t: min(n, often[t]) if t in often else n for t, n in own.items()}) for own in found]
+        found_in = Counter(term for document in documents for term in document)
+        lengths = np.array([sum(own.values()) for own in found], dtype=np.float64)
+        norms = self.k1 * (1 - self.b + self.b * lengths / self.usual_length)
+        scores = np.zeros(len(texts))
+        asked = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}
+        best = 0.0
+        for term, weight in sorted(asked.items()):
+            idf = weight * math.log(1 + (len(texts) - found_in[term] + 0.5) / (found_in[term] + 0.5))
+            best += idf * (self.k1 + 1)
+            if found_in[term]:
+                counts = np.array([document[term] for document in documents], dtype=np.float64)
+                scores += idf * counts * (self.k1 + 1) / (counts + norms)
+        # As a share of what no text can reach, so that the scores of two calls can stand beside each other.
+        return scores / best if best else scores
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        """As :meth:`Ranker.similarities`: the words in common, as a share of all.
+
+        >>> BM25Ranker().similarities(["directed", "first film"], ["director", "film"]).round(2).tolist()
+        [[1.0, 0.0], [0.0, 0.67]]
+        """
+        left, right = ([frozenset(_terms(text)) for text in some] for some in (texts, others))
+        alike = [[2 * len(a & b) / (len(a) + len(b)) if a & b else 0.0 for b in right] for a in left]
+        return np.array(alike, dtype=np.float64).reshape(len(texts), len(others))
+
+
+def _terms(text: str) -> list[str]:
+    """Stems of the words that mean something; of all words, if none does."""
+    found = words(normalised(text))
+    told = [word for word in found if word not in STOP_WORDS["en"]]
+    return [root(word) for word in told or found]

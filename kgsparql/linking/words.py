@@ -1,0 +1,265 @@
+"""Words of labels and questions: tokens with their places, light stems, stop words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kgsparql.rdf.terms import normalised
+
+__all__ = [
+    "STOP_WORDS",
+    "Token",
+    "comma_separated",
+    "counted",
+    "is_unspaced",
+    "place_of",
+    "root",
+    "stem",
+    "stop_words",
+    "tokens",
+    "trigrams",
+    "words",
+]
+
+STOP_WORDS: dict[str, frozenset[str]] = {
+    "en": frozenset(
+        "a about after all also am an and any are as at be been before being between both but by can could did do does "
+        "each either for from had has have he her hers him his how i if in into is it its many may me might more most "
+        "much must my no nor not of on or our ours please s shall she should so some such t than that the their theirs "
+        "them then there these they this those to under up us was we were what when where which while who whom whose "
+        "why will with would you your yours".split()
+    ),
+    "de": frozenset(
+        "aber als am an auf aus bei bin bis das dem den der des die du durch ein eine einem einen einer eines er es "
+        "für fur hat haben hatte ich ihr im in ist kann mit nach nicht oder sein seine sich sie sind über uber um und "
+        "von war waren warum was welche welchem welchen welcher welches wem wen wer werden wessen wie wo wurde wurden "
+        "zu zum zur".split()
+    ),
+    "fr": frozenset(
+        "a au aux avec ce ces cette combien comment d dans de des du elle elles en est et eu il ils j je l la le les "
+        "leur lui mais n ne nous on ou par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se "
+        "ses son sont sur t un une vous y a ete etait".split()
+    ),
+    "es": frozenset(
+        "a al como con cual cuales cuando cuanto cuantos de del donde e el ella ellos en entre era es esta este fue "
+        "fueron ha han hay la las lo los mas no o para pero por porque que quien quienes se ser si sin sobre son su "
+        "sus un una uno y".split()
+    ),
+    "it": frozenset(
+        "a ad ai al alla che chi come con cosa da dal dei del della delle di dove e ed era gli ha hanno i il in la le "
+        "lo nel nella non o per perche quale quali quando quanti quanto si sono su sul sulla un una uno".split()
+    ),
+    "pt": frozenset(
+        "a ao aos as com como da das de do dos e ela ele em era foi foram ha mais na nas no nos o onde os ou para por "
+        "qual quais quando quantos que quem se sem sao ser sua um uma".split()
+    ),
+    "nl": frozenset(
+        "aan als bij dan dat de die door een en er het hij hoe hoeveel in is met naar niet of om op te tot uit van "
+        "voor waar wanneer waren was wat welk welke werd wie wordt zij zijn".split()
+    ),
+}
+"""Words that say nothing about which entity is meant, by language; normalised as labels are."""
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a text and its place there.
+
+    :param text: normalised, as in the keys of labels.
+    :param joined: it follows the token before it without a gap, as characters do in Chinese, Japanese or Thai.
+    """
+
+    text: str
+    start: int
+    end: int
+    joined: bool = False
+
+
+def is_unspaced(char: str) -> bool:
+    """Whether a character belongs to a script that does not (or, for Korean, does not always) separate words.
+
+    >>> is_unspaced("東"), is_unspaced("a")
+    (True, False)
+    """
+    return _UNSPACED.match(char) is not None
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text in order. Scripts without spaces give a token for each character and its marks.
+
+    >>> [token.text for token in tokens("Who is Chunchuna Villafañe?")]
+    ['who', 'is', 'chunchuna', 'villafane']
+    >>> [(token.text, token.joined) for token in tokens("東京 は")]
+    [('東', False), ('京', True), ('は', False)]
+    """
+    found: list[Token] = []
+    end_of_last = -1
+    for start, end in _spans(text):
+        word = normalised(text[start:end])
+        if word:
+            found.append(Token(word, start, end, joined=start == end_of_last))
+            end_of_last = end
+    return found
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends: runs of letters, digits, symbols and marks, unspaced characters one by one."""
+    spans: list[tuple[int, int]] = []
+    begun: int | None = None
+    for at, char in enumerate(text):
+        category = "L" if char.isalnum() else unicodedata.category(char)[0]
+        if category == "M" and (begun is not None or (spans and spans[-1][1] == at)):
+            if begun is None:
+                spans[-1] = (spans[-1][0], at + 1)
+            continue
+        if category in "LMNS" and not is_unspaced(char):
+            begun = at if begun is None else begun
+            continue
+        if begun is not None:
+            spans.append((begun, at))
+            begun = None
+        if category in "LMNS":
+            spans.append((at, at + 1))
+    if begun is not None:
+        spans.append((begun, len(text)))
+    return spans
+
+
+def place_of(name: str, text: str) -> tuple[int, int] | None:
+    """Where a text has a name in it, case aside: start and end in its characters; as a whole word if there is one.
+
+    An underscore is as good as a space, as in the names of identifiers.
+
+    >>> place_of("ann", "Anna and Ann"), place_of("STRASSE", "Die Straße"), place_of("ankara", "İzmir, Ankara")
+    ((9, 12), (4, 10), (7, 13))
+    >>> place_of("Bob", "Ann") is None, place_of("", "Ann") is None, place_of("New York", "in new_york?")
+    (True, True, (3, 11))
+    """
+    # Folding the case may make one character two, as with ß and İ: each folded character keeps its place.
+    folded = [(char, at) for at, original in enumerate(text) for char in original.casefold()]
+    line, wanted = "".join(char for char, _ in folded).replace("_", " "), name.casefold().replace("_", " ")
+    places: list[tuple[int, int]] = []
+    at = line.find(wanted) if wanted else -1
+    while at >= 0:
+        start, end = folded[at][1], folded[at + len(wanted) - 1][1] + 1
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (before.isalnum() and text[start].isalnum()) and not (after.isalnum() and text[end - 1].isalnum()):
+            return start, end
+        places.append((start, end))
+        at = line.find(wanted, at + 1)
+    return places[0] if places else None
+
+
+@lru_cache(maxsize=20_000)
+def words(key: str) -> tuple[str, ...]:
+    """The words of a normalised text.
+
+    >>> words("rio de janeiro"), words("東京")
+    (('rio', 'de', 'janeiro'), ('東', '京'))
+    """
+    if key.isascii():
+        return tuple(key.split())
+    return tuple(token.text for token in tokens(key))
+
+
+@lru_cache(maxsize=20_000)
+def trigrams(key: str) -> frozenset[str]:
+    """The runs of three characters of each space-separated word, shorter words whole.
+
+    >>> sorted(trigrams("rio de"))
+    ['de', 'rio']
+    """
+    return frozenset(word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2)))
+
+
+@lru_cache(maxsize=20_000)
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "question"), counted(2000, "question")
+    ('1 question', '2,000 questions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """What stands between the commas of a text; nothing that is empty.
+
+    >>> comma_separated(" mindmap, entity,")
+    ('mindmap', 'entity')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def stem(word: str) -> str:
+    """An English word without its commonest endings; other scripts as they are. Only ever compared with other stems.
+
+    >>> [stem(w) for w in ("movies", "cities", "directed", "directing", "director", "class", "bus")]
+    ['movy', 'city', 'direct', 'direct', 'director', 'class', 'bus']
+    >>> [stem(w) for w in ("movie", "study", "studies", "studied", "studying")]
+    ['movy', 'study', 'study', 'study', 'study']
+    """
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith(("ies", "ie", "ied")):
+        return word[: -2 if word.endswith("e") else -3] + "y"
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            base = word[: -len(ending)]
+            return base[:-1] if base[-1] == base[-2] and base[-1] not in "ls" else base
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+_SAME = {
+    word: group.split()[0]
+    for group in (
+        "birth born birthplace birthdate",
+        "death die dies died dead deathplace",
+        "write wrote written writes writer author authors authored",
+        "spouse married marry marries wife husband marriage",
+        "work worked works working employer employed employs",
+        "place located location situated city",
+        "found founded founder founders",
+        "award prize won win wins winner",
+        "child children son daughter",
+        "direct directed directs director directors",
+        "make made maker makes",
+        "study studied studies educated education university school",
+        "lead led leader head",
+    )
+    for word in group.split()
+}
+"""English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
+
+
+@lru_cache(maxsize=20_000)
+def root(word: str) -> str:
+    """The stem that stands for a word and those that are made from it.
+
+    >>> [root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
+    ['birth', 'birth', 'write', 'produc', 'produc', 'film']
+    """
+    found = _SAME.get(word) or stem(word)
+    return found[:-1] if found.endswith("e") and len(found) > 5 else found
+
+
+def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
+    """The stop words of some languages; a tag such as ``pt-BR`` stands for its language.
+
+    >>> "the" in stop_words(("en-GB",)), "the" in stop_words(("xx",))
+    (True, False)
+    """
+    found = (STOP_WORDS.get(tag.split("-")[0].lower(), frozenset()) for tag in languages)
+    return frozenset().union(*found)

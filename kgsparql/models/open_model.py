@@ -1,0 +1,88 @@
+"""The language model that a person means: on which server, by which name, with which store of replies."""
+
+from __future__ import annotations
+
+import os
+
+from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE
+from kgsparql.resources import cache_directory
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges, Mode
+
+__all__ = ["open_model"]
+
+MODELS = "models"
+"""The kind of exchange that a server's list of its models is."""
+
+
+def open_model(
+    name: str | None = None,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    mode: Mode | None = "use",
+    recording: Recording | None = None,
+    timeout_s: float = 60.0,
+    temperature: float = 0.0,
+    seed: int = 0,
+    reply_tokens: int = 4096,
+) -> LanguageModel:
+    """The model that a person means.
+
+    :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.
+    :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.
+    :param api_key: ``OPENAI_API_KEY`` if not given.
+    :param mode: what the store of exchanges is used for; ``None`` for nothing.
+    :param recording: takes the place of that store. A replay needs neither a server nor a key.
+    :raises InputError: if it is not clear which server or model is meant.
+    :raises ModelError: if the server has to be asked which models it has, and cannot be.
+    """
+    address = base_url or os.environ.get("OPENAI_BASE_URL")
+    is_replay = recording is not None and recording.mode == "only"
+    if not (address or api_key or os.environ.get(KEY_VARIABLE) or is_replay):
+        raise InputError(
+            "no model server is set up",
+            hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
+        )
+    client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s)
+    kept = recording if recording is not None or mode is None else Exchanges(cache_directory() / EXCHANGES, mode=mode)
+    return LanguageModel(
+        name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording),
+        client,
+        exchanges=kept,
+        temperature=temperature,
+        seed=seed,
+        reply_tokens=reply_tokens,
+    )
+
+
+def _only_model(client: OpenAIClient, recording: Recording | None) -> str:
+    names = _models(client) if recording is None else _recorded_models(client, recording)
+    if len(names) == 1:
+        return names[0]
+    listed = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
+    raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {listed}")
+
+
+def _recorded_models(client: OpenAIClient, recording: Recording) -> list[str]:
+    request = {"server": client.base_url}
+    kept = recording.get(MODELS, request, what=f"the models of {client.base_url}")
+    if kept is None:
+        try:
+            kept = {"models": _models(client)}
+        except KgsparqlError as error:
+            recording.fail(MODELS, request, error)
+            raise
+        recording.put(MODELS, request, kept)
+    return [str(name) for name in kept["models"]]
+
+
+def _models(client: OpenAIClient) -> list[str]:
+    try:
+        return client.models()
+    finally:
+        client.close()  # the next call opens it again

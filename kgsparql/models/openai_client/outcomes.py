@@ -1,0 +1,215 @@
+"""What a request to a model server came to: a JSON object, or an error and whether to try again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from kgsparql.errors import (
+    AuthenticationError,
+    KgsparqlError,
+    ModelError,
+    ModelReplyError,
+    ModelTimeoutError,
+    RateLimitError,
+    RequestRefusedError,
+)
+from kgsparql.models.openai_client.connection import CONNECT_S, ERROR_BYTES, Connection, LongBodyError, PackedBodyError
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import KEY_VARIABLE, redacted, without
+
+__all__ = ["URL_HINT", "Failure", "Outcomes"]
+
+URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
+
+_EXCERPT = 200
+_OWN_WORDS = 2_000
+_TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
+_PAUSE_S = 0.2
+_RATE_PAUSE_S = 1.0
+_PASSING = {500, 502, 503}
+"""What may be over in a moment; a 504 has waited for long already."""
+
+_TAG = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong, and after how many seconds the request may be sent again; ``None``: it may not."""
+
+    error: KgsparqlError
+    pause_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcomes:
+    """Reads what a server sent. Nothing that comes out of here has the key in it.
+
+    :param place: the base URL, for messages.
+    :param key: what was sent as the key; may be empty.
+    """
+
+    place: str
+    key: str
+
+    def of(self, connection: Connection, limit: int, number: int) -> dict[str, Any] | Failure:
+        """What a request came to, with the key taken out of it."""
+        status, error = connection.status, connection.error
+        if status and not 200 <= status < 300:
+            return self._refusal(status, connection.headers, connection.body, number)
+        if isinstance(error, LongBodyError):
+            return self._unusable("E_LIMIT", f"is longer than {limit // 1024:,} KiB")
+        if isinstance(error, PackedBodyError):
+            return self._unusable("E_LLM_FORMAT", f"is {error}")
+        if status and error is not None:
+            return self._unusable("E_LLM_PARTIAL", "was cut off")
+        if error is not None:
+            return self._unanswered(error) if connection.is_sent else self._unreachable(error, number)
+        return self._reply(connection.body)
+
+    def _reply(self, body: bytes) -> dict[str, Any] | Failure:
+        try:
+            text = body.decode("utf-8-sig")
+            reply = json.loads(text)
+            if "\\" in text or (self.key and self.key in text):
+                reply = _cleaned(reply, self.key)
+        except (ValueError, RecursionError):
+            text = body.decode("utf-8", "replace").strip()
+            if text.startswith("{") and not text.endswith("}"):
+                return self._unusable("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
+            if not text:
+                return self._unusable("E_LLM_EMPTY", "is empty")
+            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._said(text)}")
+        if not isinstance(reply, dict):
+            return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._said(text)}")
+        if reply.get("error") and not {"choices", "data"} & reply.keys():
+            return Failure(ModelError(f"{self.place} reports an error: {self._said(text)}", hint=URL_HINT))
+        return reply
+
+    def _unusable(self, code: str, what: str) -> Failure:
+        hint = "kgsparql doctor tests the server and the model; another model may do better"
+        if code == "E_LLM_FORMAT":
+            hint = "is this a model server? " + URL_HINT
+        return Failure(ModelReplyError(f"the reply of {self.place} {what}", code=code, hint=hint))
+
+    def _unanswered(self, error: Exception) -> Failure:
+        """A request that was read, maybe worked for, and not answered: to send it again may be to pay for it again."""
+        from openai import APITimeoutError
+
+        if isinstance(error, APITimeoutError):
+            hint = "allow more time with --model-timeout, or ask a faster model"
+            return Failure(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
+        return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._said(str(error.__cause__ or error))}")
+
+    def _unreachable(self, error: Exception, number: int) -> Failure:
+        from openai import APIConnectionError, APITimeoutError
+
+        hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
+        if isinstance(error, APITimeoutError):
+            silent = ModelError(f"{self.place}: no connection within {CONNECT_S:g} s", hint=hint)
+            return Failure(silent)
+        if not isinstance(error, APIConnectionError):
+            what = f"{type(error).__name__}: {self._said(str(error))}"
+            return Failure(ModelError(f"{self.place}: the request cannot be sent: {what}"))
+        why = self._said(str(error.__cause__ or error))
+        unreachable = ModelError(f"cannot reach {self.place}{_tries(number)}: {why}", hint=hint)
+        return Failure(unreachable, _PAUSE_S * 2 ** (number - 1))
+
+    def _refusal(self, status: int, headers: Mapping[str, str], body: bytes, number: int) -> Failure:
+        """What a status means."""
+        text = self._redacted(body.decode("utf-8", "replace"))
+        about = f"{self.place}: {status}{_tries(number)}"
+        said = f"{about}: {self._said(text)}" if text.strip() else about
+        if status in {401, 403}:
+            hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self.key else "; none was sent")
+            return Failure(AuthenticationError(said, hint=hint, status=status))
+        if status in {400, 422}:
+            hint = "the server does not take this request; kgsparql doctor shows what it takes"
+            if _TOO_LONG.search(text):
+                hint = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
+            return Failure(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
+        if status == 404:
+            return Failure(ModelError(said, hint=f"it has no such model or URL; {URL_HINT}", status=status))
+        if status == 429:
+            return self._too_many(said, headers, text, number)
+        if 300 <= status < 400:
+            to = self._said(headers.get("location", "elsewhere"))
+            hint = "redirects are not followed, since the key goes with them; name the right --base-url"
+            return Failure(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
+        pause = _PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
+        return Failure(ModelError(said, hint="the trouble is at the server; try later", status=status), pause)
+
+    def _too_many(self, said: str, headers: Mapping[str, str], text: str, number: int) -> Failure:
+        if "insufficient_quota" in text:
+            hint = "no quota is left on this key: look at the account's plan and billing"
+            return Failure(RateLimitError(said, hint=hint, status=429))
+        asked = _retry_after(headers.get("retry-after", ""))
+        wait = f"wait {asked:,.0f} s, as the server asks, then try again" if asked is not None else "try later"
+        error = RateLimitError(said, hint=wait, status=429, wait_s=asked)
+        return Failure(error, _RATE_PAUSE_S * 2 ** (number - 1) if asked is None else asked)
+
+    def _redacted(self, text: str) -> str:
+        """What a server said, without the key."""
+        try:
+            text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
+        except (ValueError, RecursionError):
+            if self.key and len(text) >= ERROR_BYTES // 4:
+                text = text[: -len(self.key)]  # what was read may end within the key
+        return redacted(text.encode("utf-8", "replace").decode(), self.key)
+
+    def _said(self, text: str) -> str:
+        """The same in a line."""
+        line = printable(_TAG.sub(" ", _message(self._redacted(text))), 4 * _EXCERPT)
+        return printable(redacted(line, self.key), _EXCERPT)
+
+
+def _retry_after(value: str) -> float | None:
+    """The seconds that a header asks to wait; ``None`` if it asks for nothing sensible.
+
+    >>> _retry_after("2"), _retry_after("-1"), _retry_after("soon"), _retry_after("Thu, 01 Jan 1970 00:00:00 GMT")
+    (2.0, None, None, 0.0)
+    """
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+        except (ValueError, TypeError):
+            return None
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _message(text: str) -> str:
+    """The sentence in what a server says about an error, if it is as OpenAI's, else all of it.
+
+    >>> _message('{"error": {"message": "no such model", "code": 404}}')
+    'no such model'
+    """
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for name in ("error", "message", "detail"):
+        if isinstance(said, dict) and said.get(name):
+            said = said[name]
+    return said if isinstance(said, str) else text
+
+
+def _cleaned(value: Any, key: str) -> Any:
+    """The same JSON value without the key, and with nothing that UTF-8 cannot say."""
+    if isinstance(value, str):
+        return without(value, key).encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_cleaned(item, key) for item in value]
+    if isinstance(value, dict):
+        return {_cleaned(name, key): _cleaned(item, key) for name, item in value.items()}
+    return value
+
+
+def _tries(number: int) -> str:
+    return f" (after {number} tries)" if number > 1 else ""

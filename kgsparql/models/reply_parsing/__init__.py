@@ -1,0 +1,30 @@
+"""Replies of language models, read tolerantly: what is not unambiguous is dropped and counted, never guessed.
+
+Every function takes time linear in the reply, refuses one of more than :data:`MAX_CHARACTERS`, and raises nothing but
+:class:`~kgsparql.errors.ModelReplyError`.
+"""
+
+from kgsparql.models.reply_parsing._cleaning import MAX_CHARACTERS, json_value, plain_text
+from kgsparql.models.reply_parsing._markers import Cited, cited, like_markers
+from kgsparql.models.reply_parsing._mentions import mentions
+from kgsparql.models.reply_parsing._numbers import Numbers, numbers
+from kgsparql.models.reply_parsing._verdicts import quantity, truth
+from kgsparql.models.reply_parsing._written import Step, Written, WrittenClaim, written
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "Cited",
+    "Numbers",
+    "Step",
+    "Written",
+    "WrittenClaim",
+    "cited",
+    "json_value",
+    "like_markers",
+    "mentions",
+    "numbers",
+    "plain_text",
+    "quantity",
+    "truth",
+    "written",
+]

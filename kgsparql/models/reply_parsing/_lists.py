@@ -1,0 +1,141 @@
+"""Choices in replies that are not JSON: numbered lines, tables, comma lists, names in braces or quotes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kgsparql.models.reply_parsing._readings import Names, split_score, without_marks
+
+__all__ = ["Item", "item_of_text", "items_of_text", "says_none"]
+
+_MAX_LINE = 1000  # longer lines are prose, unless they are lists with commas
+_BULLET = re.compile(r"^\s*(?:>|[-*•+–‣]\s|#{1,6}\s)?\s*(?:\[[ xX]\]\s)?")
+# A number and what makes it the number of an item; "3.5", "10:30" and "1998 FIFA World Cup" are none.
+_MARKER = re.compile(
+    r"^(?:[(\[#]|no\.?\s|number\s)?\s*(?P<number>-?\d{1,9})(?P<mark>\s*\*{0,2}(?:[)\]]|[.:](?!\d)|:(?=[01]?[.,]\d)"
+    r"|\s[-–—](?=\s)|[|=]|(?=\(|\[)|$))[*.:]{0,3}\s*",
+    re.IGNORECASE,
+)
+_INTEGER = re.compile(r"^[(\[#]?\s?(-?\d{1,9})\s?[)\].]?$")
+_LEAD_IN = re.compile(r"^([^:\d]{1,100}):\s+(\S.*)$")
+_VERB = re.compile(r"\b(?:is|are)\b:?\s+")
+_SEPARATOR = re.compile(r"[,;](?!\d)\s*(?:and\s+|&\s*)?|,(?=\d)|\s+(?:and|&)\s+|\s>\s")
+_BRACED = re.compile(r"\{([^{}]{1,300})\}\s{0,3}(\([^()]{1,40}\))?")
+_QUOTED = re.compile(r"(?<!\w)([\"'“‘`])([^\"“”‘’`]{1,300}?)[\"'”’`](?!\w)")
+_TABLE_RULE = re.compile(r"^[\s|:+-]+$")
+_NONE = {
+    "none", "no", "nothing", "none of them", "none of these", "none of the above", "none of the candidates", "n/a",
+    "no relevant candidates", "empty", "[]",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One choice as the model wrote it.
+
+    :param number: of the candidate; ``None`` if there was none, or none that can be read.
+    :param name: what stood beside the number, or instead of it.
+    :param score: as written; ``None`` if there was none.
+    :param is_marker: whether the number began a line, where a model may as well count its own lines.
+    """
+
+    number: int | None
+    name: str = ""
+    score: Any = None
+    is_marker: bool = False
+
+
+def says_none(text: str) -> bool:
+    """Whether a reply in words says that nothing on the list is right, and no more."""
+    return " ".join(without_marks(text).casefold().split()).strip(" .!\"'") in _NONE
+
+
+def item_of_text(text: str, names: Names) -> Item | None:
+    """One choice in a few words: ``3``, ``3. capital of (0.8)``, ``capital of: 40%``; ``None`` if it is not one."""
+    if len(text) > _MAX_LINE:
+        return None
+    bare = _BULLET.sub("", text, count=1).strip().strip("*_`").strip()
+    if names.numbers(bare):
+        return Item(None, without_marks(bare))
+    if integer := _INTEGER.match(without_marks(bare)):
+        return Item(int(integer.group(1)))
+    marker = _MARKER.match(bare)
+    rest = bare[marker.end() :] if marker else bare
+    if braced := _BRACED.match(rest):
+        rest = braced.group(1) + (braced.group(2) or "")
+    name, score = ("", None) if not rest else (rest, None) if names.numbers(rest) else split_score(rest)
+    name = without_marks(name)
+    if marker is None:
+        return Item(None, name, score) if names.numbers(name) else None
+    item = Item(int(marker.group("number")), name, score, is_marker=True)
+    return item if _is_choice(item, marker.group("mark"), rest, names) else None
+
+
+def _is_choice(item: Item, mark: str, rest: str, names: Names) -> bool:
+    """Whether a line that begins with a number chooses something, and is not a sentence in a numbered list."""
+    if not mark.strip(" *") and rest:
+        return not item.name  # "3 (0.8)", but not "3 (three) of them"
+    if item.score is not None or not item.name or names.numbers(item.name):
+        return True
+    if names:
+        return item.number is not None and item.number > 0 and names.mentions(item.name, item.number)
+    return len(item.name.split()) <= 12 and not item.name.endswith((".", "!", "?"))
+
+
+def items_of_text(text: str, names: Names) -> list[Item | None]:
+    """The choices in a text that is not JSON, ``None`` for each that cannot be read; prose has none."""
+    items: list[Item | None] = []
+    for line in text.splitlines():
+        bare = line.strip()
+        if not bare or says_none(bare):
+            continue
+        if bare.count("|") >= 2 and len(bare) <= _MAX_LINE:
+            row = _row([without_marks(cell) for cell in bare.strip("|").split("|")], names)
+            if row is not None or (items and not _TABLE_RULE.match(bare)):  # before the first row is the head
+                items.append(row)
+        else:
+            items.extend(_line(bare, names))
+    return items
+
+
+def _line(line: str, names: Names) -> list[Item | None]:
+    if (item := item_of_text(line, names)) is not None:
+        return [item]
+    if names and len(line) <= _MAX_LINE:
+        braced = [item_of_text(f"{inner} {score}".strip(), names) for inner, score in _BRACED.findall(line)]
+        if any(item is not None for item in braced):
+            return list(braced)
+    lead_in = _LEAD_IN.match(line)
+    listed = _listed(lead_in.group(2) if lead_in else _BULLET.sub("", line, count=1), names)
+    if listed or not names or len(line) > _MAX_LINE:
+        return listed
+    if quoted := [name for _, name in _QUOTED.findall(line) if names.numbers(name)]:
+        return [Item(None, name) for name in quoted]
+    verb = _VERB.search(line)
+    parts = _SEPARATOR.split(line[verb.end() :].strip()) if verb else []
+    return [Item(None, part) for part in parts] if all(names.numbers(part) for part in parts) else []
+
+
+def _listed(text: str, names: Names) -> list[Item | None]:
+    """The choices of one line of numbers or names with commas between them; nothing if it is a sentence."""
+    parts = [part for part in _SEPARATOR.split(text.strip().rstrip(".")) if part.strip()]
+    items = [item_of_text(part, names) for part in parts]
+    read = [item for item in items if item is not None]
+    if not read or not all(item.number is None or not item.name for item in read):
+        return []
+    unread = [part for part, item in zip(parts, items, strict=True) if item is None]
+    is_list = all(len(part.split()) <= 4 and not re.search(r"[A-Za-z]\W+\d|\d\s+[A-Za-z]", part) for part in unread)
+    return items if is_list else []
+
+
+def _row(cells: list[str], names: Names) -> Item | None:
+    """A row of a table: its first whole number, its last other cell that is a score, and its first other cell."""
+    number = next((cell for cell in cells if _INTEGER.match(cell)), None)
+    others = [cell for cell in cells if cell and cell is not number]
+    score = next((cell for cell in reversed(others) if split_score(cell)[1] == cell), None)
+    name = next((cell for cell in others if cell is not score), "")
+    if number is None:
+        return Item(None, name, score) if names.numbers(name) else None
+    return Item(int(number.strip("()[].# ")), name, score, is_marker=True)

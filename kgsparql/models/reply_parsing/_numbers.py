@@ -1,0 +1,189 @@
+"""Choices from a numbered list: the numbers a model chose, and the scores it gave them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgsparql.models.reply_parsing._cleaning import body_of, empty_reply, plain_text
+from kgsparql.models.reply_parsing._lists import Item, item_of_text, items_of_text, says_none
+from kgsparql.models.reply_parsing._readings import Names, score_of
+from kgsparql.models.reply_parsing._scanner import Found, scan
+
+__all__ = ["Numbers", "numbers", "whole_number"]
+
+_NUMBER_KEYS = ("n", "number", "index", "id")
+_NAME_KEYS = ("name", "label", "relation", "predicate", "entity")
+_SCORE_KEYS = ("score", "relevance", "confidence", "probability")
+_DIGITS = re.compile(r"[\s#(\[\"'*]*(-?\d{1,9})(?:\.0+)?[\s)\].,:;\"'*]*")
+_CLAUSE_END = ' \t\r.,;`*"'
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What was chosen from a list.
+
+    :param numbers: those that are on the list, each once, in the order of the reply.
+    :param scores: of those numbers that were given one that can be read; between 0 and 1.
+    :param dropped: how much was not: choices not on the list, repeated, of a name that several candidates have, or
+        unreadable, scores that are none, the end of a reply that breaks off, JSON before the one that counts; 1 for a
+        reply that chooses nothing and does not say so.
+    """
+
+    numbers: tuple[int, ...]
+    scores: dict[int, float]
+    dropped: int
+
+
+def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
+    r"""Read choices from a list that is numbered from 1 to ``count``.
+
+    :param names: what the candidates are called, in their order; understood where a model writes no number, if one
+        candidate alone has exactly this name.
+    :raises ModelReplyError: if there is no reply (``E_LLM_EMPTY``), or it is too long (``E_LIMIT``).
+
+    >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
+    Numbers(numbers=(3,), scores={3: 0.8}, dropped=1)
+    >>> numbers("1. child (Score: 40%)\n2. capital of (Score: 0.6)", count=3, names=["spouse", "child", "capital of"])
+    Numbers(numbers=(2, 3), scores={2: 0.4, 3: 0.6}, dropped=0)
+    >>> numbers("In 1998 there were 3 of them.", count=4)
+    Numbers(numbers=(), scores={}, dropped=1)
+    """
+    body = body_of(text)
+    if not body.strip():
+        raise empty_reply()
+    by_name = Names(names)
+    read = scan(body)
+    best = read.best
+    if best is not None and _is_choice(best, body):
+        before = sum(1 for one in read.found if one is not best and one.rank == best.rank)
+        return _settled(_items(best.value, by_name), count, by_name, dropped=before + (not best.whole))
+    if not read.damaged and all(one.whole for one in read.found):
+        plain = plain_text(body)
+        if items := items_of_text(plain, by_name):
+            return _settled(items, count, by_name)
+        if says_none(plain):
+            return Numbers((), {}, 0)
+    return Numbers((), {}, 1)
+
+
+def _is_choice(found: Found, body: str) -> bool:
+    """Whether this JSON is certainly the answer: objects, or an array on lines of its own; others may cite."""
+    start = body[: found.start].rpartition("\n")[2].rstrip(_CLAUSE_END)
+    end = body[found.end :].partition("\n")[0].strip(_CLAUSE_END)
+    return found.rank == 2 or (not end and (not start or start.endswith(":")))
+
+
+def _items(value: Any, names: Names) -> list[Item | None]:
+    if isinstance(value, dict):
+        chosen = _of_object(value, names)
+        if chosen is not None:
+            return chosen
+        return _items(_inner(value), names)
+    if isinstance(value, list):
+        return [_of_member(member, names) for member in value]
+    if isinstance(value, str):
+        return items_of_text(value, names) or ([] if says_none(value) else [None])
+    return [_of_member(value, names)]
+
+
+def _inner(value: dict[str, Any]) -> Any:
+    """What a wrapper is around: its ``choices``, or its only object or array."""
+    if "choices" in value:
+        return value["choices"]
+    filled = [member for member in value.values() if isinstance(member, list | dict)]
+    return filled[0] if len(filled) == 1 else None
+
+
+def _of_object(value: dict[str, Any], names: Names) -> list[Item | None] | None:
+    """A single choice, or a map from numbers or names to scores; ``None`` if it is a wrapper."""
+    number, name = _under(value, _NUMBER_KEYS), _under(value, _NAME_KEYS)
+    score = _under(value, _SCORE_KEYS)
+    if number is not None and not isinstance(number, list | dict):
+        if (read := whole_number(number)) is not None:
+            return [Item(read, name if isinstance(name, str) else "", score)]
+        return [item_of_text(number, names) if isinstance(number, str) else None]
+    if isinstance(name, str):
+        item = item_of_text(name, names)
+        return [item and Item(item.number, item.name, item.score if score is None else score)]
+    if not any(whole_number(key) is not None or names.numbers(key) for key in value):
+        return None
+    return [_of_entry(key, member, names) for key, member in value.items()]
+
+
+def _of_entry(key: str, score: Any, names: Names) -> Item | None:
+    """A number or name and its score; ``{"3": false}`` is no choice, and neither is a remark."""
+    if isinstance(score, bool | list | dict):
+        return None
+    named = names.numbers(key)
+    number = None if named else whole_number(key)
+    return Item(number, key if named else "", score) if named or number is not None else None
+
+
+def _of_member(member: Any, names: Names) -> Item | None:
+    """One member of a list."""
+    if isinstance(member, dict):
+        chosen = _of_object(member, names)
+        return chosen[0] if chosen is not None and len(chosen) == 1 else None
+    if (number := whole_number(member)) is not None:
+        return Item(number, member if isinstance(member, str) and names.numbers(member) else "")
+    return item_of_text(member, names) if isinstance(member, str) else None
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number as JSON or a text has it; ``None`` for anything else.
+
+    >>> [whole_number(value) for value in (3, 3.0, "3", "[3]", "3.", "-3", 3.5, True, "3 of 4", None)]
+    [3, 3, 3, 3, 3, -3, None, None, None, None]
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) and value.is_integer() else None
+    if isinstance(value, str) and len(value) <= 30 and (digits := _DIGITS.fullmatch(value)):
+        return int(digits.group(1))
+    return None
+
+
+def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
+    lower = {key.casefold(): member for key, member in value.items()}
+    return next((lower[key] for key in keys if lower.get(key) is not None), None)
+
+
+def _settled(items: Sequence[Item | None], count: int, names: Names, dropped: int = 0) -> Numbers:
+    """The choices that are on the list and unambiguous, each once."""
+    read = [item for item in items if item is not None]
+    dropped += len(items) - len(read)
+    by_name = _are_ranks(read, names)
+    chosen: dict[int, float | None] = {}
+    for item in read:
+        number = _decided(item, count, names, by_name=by_name)
+        if number is None or number in chosen:
+            dropped += 1
+            continue
+        chosen[number] = score_of(item.score)
+        dropped += item.score is not None and chosen[number] is None
+    scores = {number: score for number, score in chosen.items() if score is not None}
+    return Numbers(tuple(chosen), scores, dropped)
+
+
+def _are_ranks(items: Sequence[Item], names: Names) -> bool:
+    """Whether the numbers only count the lines: 1, 2, 3 …, each before a name of some other candidate."""
+    if len(items) < 2 or [item.number for item in items] != list(range(1, len(items) + 1)):
+        return False
+    found = [names.numbers(item.name) for item in items if item.is_marker]
+    return len(found) == len(items) and all(found) and any(i not in own for i, own in enumerate(found, 1))
+
+
+def _decided(item: Item, count: int, names: Names, *, by_name: bool) -> int | None:
+    named = names.numbers(item.name) if item.name else ()
+    if item.number is None or by_name:
+        return named[0] if len(named) == 1 and named[0] <= count else None
+    if not 1 <= item.number <= count or (named and item.number not in named):
+        return None  # not on the list, or the name of another one beside it
+    return item.number

@@ -1,0 +1,236 @@
+"""Queries made from property paths: the ends of a walk, the ways along it, and the answers as people are shown them.
+
+Their text is made of variables that are numbered here and of terms that are validated; besides
+:mod:`kgsparql.rdf.query` no other module makes any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kgsparql.errors import QueryBindingError
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
+from kgsparql.rdf.triple_patterns import Join, Pattern
+from kgsparql.rdf.vocabulary import STATEMENT
+
+__all__ = ["answers", "steps_of_walks", "through_blank", "walk", "walk_triples"]
+
+_NO_BLANK = "FILTER(!isBlank(?answer))"
+_NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
+_TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
+_WALK = re.compile(r"SELECT DISTINCT ([^\n{]*) WHERE \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+_SHOWN = re.compile(r"\((\S+) AS \?(\w+)\)|\?(\w+)")
+_STEP = re.compile(r"^  \?\w+ <[^<>\s]*> \?\w+(?= \.$)", re.MULTILINE)
+
+
+def walk(
+    path: PropertyPath,
+    starts: Iterable[IRI],
+    *,
+    limit: int,
+    constraints: Sequence[Constraint] = (),
+    number: int | None = None,
+) -> Query:
+    """The distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
+
+    A step that inverts the one before it does not return to the term just left.
+
+    :param constraints: what the terms on the way must have.
+    :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
+
+    >>> at = "http://e.org/at"
+    >>> print(walk(PropertyPath.of(at, "^" + at), [IRI("http://e.org/a")], limit=9).text)
+    SELECT DISTINCT ?n0 (?n2 AS ?end) WHERE {
+      VALUES ?n0 { <http://e.org/a> }
+      ?n0 <http://e.org/at> ?n1 .
+      ?n2 <http://e.org/at> ?n1 .
+      FILTER(!sameTerm(?n2, ?n0))
+    }
+    LIMIT 9
+    """
+    nodes = _nodes(path)
+    head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_numbered(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
+    body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+    join = Join.along(path, constraints=constraints, number=number, ends_only=True)
+    return Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join).bind(n0=starts).limit(limit)
+
+
+def walk_triples(
+    path: PropertyPath,
+    starts: Iterable[IRI],
+    ends: Iterable[Term] | None = None,
+    *,
+    limit: int,
+    through: Mapping[int, Iterable[Term]] | None = None,
+    constraints: Sequence[Constraint] = (),
+    number: int | None = None,
+) -> Query:
+    """Every way along a property path, a variable for each term: ``?n0``, ``?n1`` … of each solution.
+
+    What a constraint led to is ``?c0``, ``?c1`` …, in the order of the constraints.
+
+    Numbers, dates and the like are looked for by their text, so that one of another datatype is found too: Virtuoso
+    returns numbers that it is given as others, and refuses coordinates. So are literals of a regional language: an
+    engine may keep ``en-GB`` as it is, and then does not find it as ``en-gb``.
+
+    :param ends: only ways that end at one of these; ``None`` for all.
+    :param through: the same for the terms between: after so many hops, one of these.
+    :param constraints: as for :func:`walk`, and ``number``.
+    """
+    given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
+    if ends is not None:
+        given[len(path)] = list(ends)
+    nodes = _nodes(path)
+    by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
+    blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
+    head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _numbered(number)
+    body = f"{blocks}{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+    body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_texts(terms)}))\n" for i, terms in by_text.items())
+    join = Join.along(path, constraints=constraints, number=number, ends_only=False)
+    for i, terms in by_text.items():
+        join = join.bound(f"n{i}", terms)
+    query = Query("walk_triples", f"SELECT DISTINCT {head} WHERE {{\n{body}}}\nLIMIT 1000", join=join)
+    return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
+
+
+def through_blank(join: Join, blank: Iterable[str], *, limit: int) -> Query:
+    """The ways through blank nodes: the patterns of a join, where these variables are blank nodes.
+
+    >>> at = IRI("http://e.org/at")
+    >>> join = Join((Pattern("a", at, "b"), Pattern("b", at, "c")), (("a", "a"), ("c", "c")))
+    >>> print(through_blank(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
+    SELECT DISTINCT ?a ?c WHERE {
+      VALUES ?a { <http://e.org/x> }
+      ?a <http://e.org/at> ?b .
+      ?b <http://e.org/at> ?c .
+      FILTER(isBlank(?b))
+    }
+    LIMIT 5
+    """
+    names = {name for pattern in join.patterns for name in pattern.variables}
+    given = {name: terms for name, terms in join.values.items() if name in names}
+    lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
+    lines += [f"  ?{p.subject} {_verb(p)} ?{p.object} .\n" for p in join.patterns]
+    lines += [f"  FILTER(isBlank(?{name}))\n" for name in blank]
+    head = " ".join(f"?{name}" for name, _ in join.head)
+    query = Query("through_blank", f"SELECT DISTINCT {head} WHERE {{\n{''.join(lines)}}}\nLIMIT 1000")
+    return query.bind(**given).limit(limit)
+
+
+def answers(
+    path: PropertyPath,
+    start: IRI,
+    *,
+    constraints: Sequence[Constraint] = (),
+    without_start: bool = False,
+    without_blank: bool = False,
+    without_statements: bool = False,
+) -> Query:
+    """The query people are shown for a path: a property path where that says the same, else triple patterns.
+
+    :param without_start: leave the start itself out of the answers.
+    :param without_blank: leave out blank nodes, which have no name outside their graph.
+    :param without_statements: leave out the statements of a Wikibase, which have no name for a reader.
+
+    >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
+    >>> print(answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
+    SELECT DISTINCT ?answer { <http://e.org/Paris> ^<http://e.org/capital> ?answer }
+    >>> print(answers(PropertyPath.of(at, "^" + at), ann).text)
+    SELECT DISTINCT ?answer {
+      <http://e.org/Ann> <http://e.org/at> ?n1 .
+      ?answer <http://e.org/at> ?n1 .
+      FILTER(!sameTerm(?answer, <http://e.org/Ann>))
+    }
+    """
+    first = str(validated(start))
+    left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
+    if not path.goes_back and not constraints:
+        steps = "/".join(f"{'^' if s.direction == 'inverse' else ''}{validated(s.predicate)}" for s in path)
+        kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
+        kept_out += "".join(f" {text}" for text in left_out)
+        return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
+    nodes = [first, *_nodes(path)[1:-1], "?answer"]
+    body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+    kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
+    if without_start and kept_out not in body:
+        body += kept_out
+    body += "".join(f"  {text}\n" for text in left_out)
+    return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
+
+
+def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[Pattern, ...]]]:
+    """What the solutions of each walk in a text bind, the number they have, and the steps that they show.
+
+    >>> query = walk(PropertyPath.of("http://e.org/at"), [IRI("http://e.org/a")], limit=9, number=3)
+    >>> ((names, number, (step,)),) = steps_of_walks(query.text)
+    >>> sorted(names), number, step.subject, str(step.predicate), step.object
+    (['end', 'n0', 'walk'], '3', 'n0', '<http://e.org/at>', 'end')
+    """
+    for head, body in _WALK.findall(text):
+        shown = {alias or plain: what or plain for what, alias, plain in _SHOWN.findall(head)}
+        number = shown.pop("walk", "")
+        called = {what.removeprefix("?"): name for name, what in shown.items()}
+        steps = map(Pattern.read, _STEP.findall(body))
+        seen = (replace(s, subject=called.get(s.subject, ""), object=called.get(s.object, "")) for s in steps)
+        names = frozenset(shown) | (frozenset({"walk"}) if number else frozenset())
+        yield names, number, tuple(step for step in seen if "" not in step.variables)
+
+
+def _nodes(path: PropertyPath) -> list[str]:
+    return [f"?n{i}" for i in range(len(path) + 1)]
+
+
+def _numbered(number: int | None) -> str:
+    return "" if number is None else f" ({int(number)} AS ?walk)"
+
+
+def _patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
+    """Triple patterns from the first node to the last, with the filters for steps that go back."""
+    lines = []
+    for i, step in enumerate(path):
+        lines.append(_pattern(nodes[i], step, nodes[i + 1]))
+        if i and step.inverts(path.steps[i - 1]):
+            lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")
+    return "".join(lines)
+
+
+def _verb(pattern: Pattern) -> str:
+    return f"?{pattern.predicate}" if isinstance(pattern.predicate, str) else str(validated(pattern.predicate))
+
+
+def _pattern(near: str, step: Step, far: str) -> str:
+    subject, object_ = (near, far) if step.direction == "forward" else (far, near)
+    return f"  {subject} {validated(step.predicate)} {object_} .\n"
+
+
+def _is_respelt(term: Term) -> bool:
+    """Whether an engine may have a literal otherwise than as it is written: as a value, or its tag with capitals."""
+    if not isinstance(term, Literal):
+        return False
+    return term.datatype.value not in _TEXTS if term.language is None else "-" in term.language
+
+
+def _texts(terms: Iterable[Term]) -> str:
+    """What ``STR`` may say of some terms, as a list."""
+    found: dict[str, None] = {}
+    for term in terms:
+        if not isinstance(term, IRI | Literal):
+            raise QueryBindingError(f"{type(term).__name__} has no text", hint="start from an IRI beside it")
+        found.update(dict.fromkeys(spellings(term)))
+    return ", ".join(str(Literal(text)) for text in found)
+
+
+def _constrained(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
+    """Triple patterns that hold only where each constraint does."""
+    lines = []
+    for i, constraint in enumerate(constraints):
+        if any(map(_is_respelt, constraint.values)):
+            kept = f"FILTER(STR(?c{i}) IN ({_texts(constraint.values)}))"
+        else:
+            kept = f"VALUES ?c{i} {{ {' '.join(str(validated(term)) for term in constraint.values)} }}"
+        lines.append(f"{_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  {kept}\n")
+    return "".join(lines)

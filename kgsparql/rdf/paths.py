@@ -1,0 +1,210 @@
+"""Walks through a graph: hops, paths, and the property path that a path shares with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
+
+__all__ = [
+    "Constraint",
+    "Direction",
+    "Directions",
+    "Hop",
+    "Path",
+    "PropertyPath",
+    "Step",
+    "Walk",
+    "Way",
+    "directions",
+    "may_follow",
+]
+
+Direction: TypeAlias = OneOf["forward", "inverse"]
+Directions: TypeAlias = OneOf["both", "forward", "inverse"]
+
+
+def directions(wanted: Directions) -> tuple[Direction, ...]:
+    """The directions that an option stands for.
+
+    >>> directions("both")
+    ('forward', 'inverse')
+    """
+    return ("forward", "inverse") if wanted == "both" else (wanted,)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """A predicate and the direction it is walked in, as in a SPARQL property path."""
+
+    predicate: IRI
+    direction: Direction = "forward"
+
+    def __str__(self) -> str:
+        return f"{'^' if self.direction == 'inverse' else ''}{self.predicate}"
+
+    @property
+    def reversed(self) -> Step:
+        """The same predicate walked the other way."""
+        return Step(self.predicate, "inverse" if self.direction == "forward" else "forward")
+
+    def inverts(self, other: Step) -> bool:
+        """Whether this step walks the other one's predicate back."""
+        return self.predicate == other.predicate and self.direction != other.direction
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One triple and the direction it was walked in; the triple itself is never turned round."""
+
+    triple: Triple
+    direction: Direction = "forward"
+
+    @property
+    def start(self) -> Term:
+        """The term the hop leaves."""
+        return self.triple.subject if self.direction == "forward" else self.triple.object
+
+    @property
+    def end(self) -> Term:
+        """The term the hop reaches."""
+        return self.triple.object if self.direction == "forward" else self.triple.subject
+
+    @property
+    def step(self) -> Step:
+        """The hop without its terms."""
+        return Step(self.triple.predicate, self.direction)
+
+    @property
+    def reversed(self) -> Hop:
+        """The same triple walked the other way."""
+        return Hop(self.triple, "inverse" if self.direction == "forward" else "forward")
+
+
+def may_follow(previous: Hop, following: Hop) -> bool:
+    """Whether a walk may go on with ``following``: everywhere, but not straight back to the term just left.
+
+    A predicate is never dropped because it was just walked: from Feynman to his university and on to *another*
+    person there is the same predicate, walked back.
+
+    >>> at = IRI("http://e.org/at")
+    >>> a, b, u = (IRI(f"http://e.org/{name}") for name in "abu")
+    >>> there = Hop(Triple(a, at, u))
+    >>> may_follow(there, Hop(Triple(a, at, u), "inverse")), may_follow(there, Hop(Triple(b, at, u), "inverse"))
+    (False, True)
+    """
+    return not (following.step.inverts(previous.step) and following.end == previous.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A start term and hops in order; no hops at all is a path too.
+
+    :raises ValueError: if a hop does not start where the one before it ended.
+    """
+
+    start: Term
+    hops: tuple[Hop, ...] = ()
+
+    def __post_init__(self) -> None:
+        at = self.start
+        for hop in self.hops:
+            if hop.start != at:
+                raise ValueError(f"hop {hop.triple} does not start at {at}")
+            at = hop.end
+
+    def __len__(self) -> int:
+        return len(self.hops)
+
+    @property
+    def end(self) -> Term:
+        """The last term."""
+        return self.hops[-1].end if self.hops else self.start
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Every term in order, the start first: one more than there are hops."""
+        return (self.start, *(hop.end for hop in self.hops))
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """The triples in the order they were walked."""
+        return tuple(hop.triple for hop in self.hops)
+
+    @property
+    def property_path(self) -> PropertyPath:
+        """What this path shares with others."""
+        return PropertyPath(tuple(hop.step for hop in self.hops))
+
+    def then(self, other: Path) -> Path:
+        """The path continued by another that starts where this one ends; the junction is not repeated."""
+        return Path(self.start, self.hops + other.hops)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PropertyPath:
+    """Predicates with directions, such as ``^dbo:director/dbo:starring``: a SPARQL property path.
+
+    >>> str(PropertyPath.of("^http://e.org/director", "http://e.org/starring"))
+    '^<http://e.org/director>/<http://e.org/starring>'
+    """
+
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def of(cls, *steps: str) -> PropertyPath:
+        """From texts: an IRI, with ``^`` before it for the inverse direction.
+
+        :raises IriError: for a text that is not a valid IRI.
+        """
+        made = (Step(iri(s.removeprefix("^")), "inverse" if s.startswith("^") else "forward") for s in steps)
+        return cls(tuple(made))
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self.steps))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether some step inverts the one before it, so that a plain property path would return the start."""
+        return any(following.inverts(step) for step, following in zip(self.steps, self.steps[1:], strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What a term on a walk must have: a step from it that leads to one of some terms.
+
+    :param at: the place of that term: 0 for the start, 1 after the first hop …
+    """
+
+    at: int
+    step: Step
+    values: tuple[IRI | Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A property path from a start, and what the terms on the way must have."""
+
+    start: IRI
+    path: PropertyPath
+    constraints: tuple[Constraint, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.start} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way along a walk, and the hops that its constraints asked for, in their order."""
+
+    path: Path
+    aside: tuple[Hop, ...] = ()

@@ -1,0 +1,189 @@
+"""The predicates whose meaning kgsparql knows: labels, descriptions, types, and those that lead nowhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kgsparql.rdf.terms import IRI, BlankNode, Term
+
+__all__ = [
+    "ALTERNATIVE_LABELS",
+    "DESCRIPTIONS",
+    "EXACT_MATCH",
+    "INSTANCE_OF",
+    "LABELS",
+    "PICTURES_AND_PAGES",
+    "PREDICATE_LABEL_LINKS",
+    "RDF_TYPE",
+    "SAME_AS",
+    "STATEMENT",
+    "UNWALKED",
+    "Naming",
+    "claim_part",
+    "is_mediator",
+    "is_statement",
+    "statement_value",
+]
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_DC = "http://purl.org/dc/elements/1.1/"
+_DCTERMS = "http://purl.org/dc/terms/"
+_FOAF = "http://xmlns.com/foaf/0.1/"
+_OBO = "http://www.geneontology.org/formats/oboInOwl#"
+_DBO = "http://dbpedia.org/ontology/"
+_WIKIBASE = "http://wikiba.se/ontology#"
+_ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
+
+RDF_TYPE = IRI(_RDF + "type")
+INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
+"""What Wikidata says in the place of ``rdf:type``."""
+SAME_AS = IRI(_OWL + "sameAs")
+EXACT_MATCH = IRI(_SKOS + "exactMatch")
+
+LABELS = (
+    IRI(_RDFS + "label"),
+    IRI(_SKOS + "prefLabel"),
+    IRI("http://schema.org/name"),
+    IRI("https://schema.org/name"),
+    IRI(_FOAF + "name"),
+    IRI(_DCTERMS + "title"),
+    IRI(_DC + "title"),
+    IRI(_ONTOLEX + "writtenRep"),
+)
+"""Label predicates, the best first."""
+
+ALTERNATIVE_LABELS = (
+    IRI(_SKOS + "altLabel"),
+    IRI("http://schema.org/alternateName"),
+    IRI("https://schema.org/alternateName"),
+    IRI(_DBO + "alias"),
+    IRI(_OBO + "hasExactSynonym"),
+    IRI(_FOAF + "nick"),
+)
+
+DESCRIPTIONS = (
+    IRI("http://schema.org/description"),
+    IRI("https://schema.org/description"),
+    IRI(_SKOS + "definition"),
+    IRI(_OBO + "hasDefinition"),
+    IRI("http://purl.obolibrary.org/obo/IAO_0000115"),  # definition
+    IRI(_RDFS + "comment"),
+    IRI(_DBO + "abstract"),
+    IRI(_DCTERMS + "description"),
+    IRI(_DC + "description"),
+)
+
+PREDICATE_LABEL_LINKS = tuple(
+    IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
+)
+"""Wikidata labels its properties on another node; these lead from there to the predicate that is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The predicates by which a graph names things.
+
+    :param labels: the best first.
+    :param links: lead from the node that a predicate is labelled on to the predicate.
+    """
+
+    labels: tuple[IRI, ...] = LABELS
+    links: tuple[IRI, ...] = PREDICATE_LABEL_LINKS
+
+    @property
+    def names(self) -> tuple[IRI, ...]:
+        """The label predicates, and those of alternative labels."""
+        return (*self.labels, *(predicate for predicate in ALTERNATIVE_LABELS if predicate not in self.labels))
+
+
+UNWALKED = frozenset(
+    (
+        RDF_TYPE,
+        SAME_AS,
+        *LABELS,
+        *ALTERNATIVE_LABELS,
+        *DESCRIPTIONS,
+        *PREDICATE_LABEL_LINKS,
+        IRI(_RDF + "first"),
+        IRI(_RDF + "rest"),
+        IRI(_RDFS + "seeAlso"),
+        IRI(_RDFS + "isDefinedBy"),
+        IRI(_DBO + "wikiPageWikiLink"),
+        IRI(_DBO + "wikiPageExternalLink"),
+        IRI(_DBO + "wikiPageRedirects"),
+        IRI(_DBO + "wikiPageDisambiguates"),
+        IRI("http://www.w3.org/ns/prov#wasDerivedFrom"),
+        IRI(_FOAF + "isPrimaryTopicOf"),
+    )
+)
+"""Predicates that are read but not walked: they say what a term is called or is, not what it has to do with others."""
+
+PICTURES_AND_PAGES = frozenset(
+    (
+        *(IRI(_FOAF + name) for name in ("depiction", "thumbnail", "img", "homepage", "page")),
+        *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
+    )
+)
+"""Predicates that lead to a picture of a thing, or to a page about it, and no further."""
+
+_CLAIM_PARTS = re.compile(
+    r"/prop/(?:(?P<kind>direct|direct-normalized|statement|qualifier|reference|novalue)/)?"
+    r"(?P<normalized>value/|value-normalized/)?(?P<property>P[1-9][0-9]*)\Z"
+)
+"""The IRIs that a Wikibase, such as Wikidata, gives to each of its properties."""
+
+STATEMENT = "/entity/statement/"
+"""In the IRI of each statement of a Wikibase."""
+
+
+def claim_part(predicate: IRI) -> tuple[str, str] | None:
+    """Which part of a statement in a Wikibase a predicate leads to, and of which property; ``None`` for any other.
+
+    ``direct`` leads from an entity to a value, ``claim`` from an entity to a statement, which has a ``statement``
+    (the value) and may have a ``qualifier``; ``other`` are references, normalised values and the like.
+
+    >>> wikidata = "http://www.wikidata.org/prop/"
+    >>> claim_part(IRI(wikidata + "direct/P39")), claim_part(IRI(wikidata + "P39"))
+    (('direct', 'P39'), ('claim', 'P39'))
+    >>> claim_part(IRI(wikidata + "qualifier/P580")), claim_part(IRI(wikidata + "statement/value/P580"))
+    (('qualifier', 'P580'), ('other', 'P580'))
+    >>> claim_part(IRI("http://xmlns.com/foaf/0.1/knows"))
+    """
+    found = _CLAIM_PARTS.search(predicate.value)
+    if found is None:
+        return None
+    kind = found["kind"] or "claim"
+    is_plain = found["normalized"] is None and kind in {"direct", "claim", "statement", "qualifier"}
+    return (kind if is_plain else "other", found["property"])
+
+
+def statement_value(claim: IRI) -> IRI:
+    """The predicate from a statement of a Wikibase to its value, where this one leads to the statement.
+
+    >>> statement_value(IRI("http://www.wikidata.org/prop/P39")).value
+    'http://www.wikidata.org/prop/statement/P39'
+    """
+    before, _, name = claim.value.rpartition("/")
+    return IRI(f"{before}/statement/{name}")
+
+
+def is_statement(term: Term) -> bool:
+    """Whether a term is a statement of a Wikibase.
+
+    >>> is_statement(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_statement(BlankNode("a"))
+    (True, False)
+    """
+    return isinstance(term, IRI) and STATEMENT in term.value
+
+
+def is_mediator(term: Term) -> bool:
+    """Whether a term only stands between others, with no name a reader would know: a blank node, or a statement.
+
+    >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
+    (True, False)
+    """
+    return isinstance(term, BlankNode) or is_statement(term)

@@ -1,0 +1,99 @@
+"""Files and directories of a cache: how big and how old they are, and how they are removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kgsparql.errors import StoreError
+from kgsparql.storage.atomic_replace import partial_path
+
+__all__ = ["bytes_of", "changed", "link_trouble", "remove", "remove_database", "size_of", "size_text"]
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(999), size_text(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    amount, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 999.5 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+
+
+def link_trouble(path: Path) -> str:
+    """What to say of a symbolic link, which is not followed; empty for anything else."""
+    return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a directory; 0 for what somebody else has just removed."""
+    files = [path] if path.is_symlink() or not path.is_dir() else []
+    for place, _, names in os.walk(path) if not files else ():
+        files += [Path(place, name) for name in names]
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+def _database_files(file: Path) -> list[Path]:
+    """An SQLite file, and what SQLite keeps beside it while it is in use."""
+    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
+
+
+def bytes_of(file: Path) -> int:
+    """What an SQLite file takes, with what SQLite keeps beside it."""
+    return sum(map(size_of, _database_files(file)))
+
+
+def remove_database(file: Path) -> None:
+    """Remove an SQLite file, and what SQLite keeps beside it.
+
+    :raises StoreError: if that cannot be removed.
+    """
+    for one in _database_files(file):
+        with _removing(one):
+            one.unlink(missing_ok=True)
+
+
+def changed(path: Path) -> str:
+    """When a file or directory was last written, as exchanges say it."""
+    try:
+        seconds = path.lstat().st_mtime
+    except OSError:
+        return ""  # somebody else has just removed it
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def remove(entry: Path, target: Path) -> None:
+    """Remove what is at a store's or index's name, or beside it; the caller holds its lock.
+
+    The name is free at once, so that nobody ever opens half of it. What a kill leaves then is named as what a stopped
+    writer leaves, and is removed as that.
+    """
+    with _removing(entry):
+        if entry.is_symlink() or not entry.is_dir():
+            entry.unlink(missing_ok=True)
+            return
+        doomed = entry.rename(partial_path(target)) if entry == target else entry
+        shutil.rmtree(doomed)
+
+
+@contextmanager
+def _removing(path: Path) -> Iterator[None]:
+    """What the file system refuses is an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        hint = "may this user write there? is it open in another program?"
+        raise StoreError(f"{path}: cannot be removed: {error.strerror}", hint=hint, path=str(path)) from error

@@ -1,0 +1,132 @@
+"""LanceDB tables in a directory, with a manifest that says which of them are whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from kgsparql.errors import DiskFullError, StoreError
+from kgsparql.rdf.terms import printable
+
+__all__ = ["MANIFEST", "Tables", "lancedb", "one_of", "translated"]
+
+MANIFEST = "kgsparql-index.json"
+_VERSION = 1
+_importing = threading.Lock()
+
+
+def lancedb(part: str = "") -> Any:
+    """The package LanceDB, or a module of it: every use begins here.
+
+    Its modules import each other in a circle, so that two threads that import it at a time may see half a module:
+    the second waits here for the first.
+
+    :param part: the name of a module, such as ``index``.
+    """
+    with _importing:
+        whole = import_module("lancedb")
+        return import_module(f"lancedb.{part}") if part else whole
+
+
+class Tables:
+    """A directory of tables. Only what its manifest names is there; the rest is what a stopped writer left.
+
+    Whoever writes holds the directory's lock; readers need none, because the manifest is replaced in one step.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def manifest(self) -> dict[str, Any] | None:
+        """What the last complete writer said; ``None`` if none was ever completed here.
+
+        :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``).
+        """
+        try:
+            data = json.loads((self.directory / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(data, dict):
+            return None
+        if data.get("version") != _VERSION:
+            raise StoreError(
+                f"{self.directory}: an index of another version of kgsparql ({data.get('version')})",
+                hint="delete that directory; it is made again", code="E_VERSION",
+            )  # fmt: skip
+        return data
+
+    def publish(self, manifest: Mapping[str, Any]) -> None:
+        """Say what is there now, in one step, and drop every table that the manifest does not name."""
+        data = json.dumps({"version": _VERSION, **manifest}, ensure_ascii=False, indent=1, sort_keys=True)
+        partial = self.directory / f"{MANIFEST}.partial"
+        with translated(self.directory), partial.open("w", encoding="utf-8") as stream:
+            stream.write(data + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        with translated(self.directory):
+            partial.replace(self.directory / MANIFEST)
+
+    def names(self) -> list[str]:
+        """Every table that is listed, whole or not."""
+        with translated(self.directory):
+            return sorted(self._database.list_tables().tables)
+
+    def create(self, name: str, data: Any) -> Any:
+        """A new table with the rows of a pyarrow table; one of that name that is there is replaced."""
+        with translated(self.directory):
+            self._database.drop_table(name, ignore_missing=True)  # "overwrite" of nothing writes a warning to stderr
+            return self._database.create_table(name, data)
+
+    def open(self, name: str) -> Any | None:
+        """A table, or ``None`` if there is none, or only the beginning of one."""
+        try:
+            return self._database.open_table(name)
+        except (OSError, ValueError, RuntimeError):
+            return None
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove tables, whole or not."""
+        with translated(self.directory):
+            for name in names:
+                self._database.drop_table(name, ignore_missing=True)
+
+    @cached_property
+    def _database(self) -> Any:
+        package = lancedb()  # a second or more: only when a table is needed
+        with translated(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            return package.connect(self.directory)
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    r"""A filter for rows whose column has one of these values, however they are spelled.
+
+    >>> one_of("key", ["o'neill", "x' OR 1=1 --"])
+    "key IN ('o''neill', 'x'' OR 1=1 --')"
+    """
+    quoted = ("'" + value.replace("'", "''") + "'" for value in sorted(set(values)))
+    return f"{column} IN ({', '.join(quoted)})"
+
+
+@contextmanager
+def translated(directory: Path) -> Iterator[None]:
+    """Give what LanceDB and the file system raise its place in our error tree."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, StoreError):
+            raise
+        text = printable(str(error), 200)
+        if getattr(error, "errno", None) == 28 or "No space left" in str(error):
+            raise DiskFullError(f"{directory}: no space left", hint="free some, and run it again") from error
+        is_gone = isinstance(error, FileNotFoundError) or "not found" in str(error).lower()
+        elsewhere = "set KGSPARQL_CACHE_DIR to a directory you may write to"
+        hint = "it was removed meanwhile; ask again" if is_gone else elsewhere
+        raise StoreError(f"{directory}: {text}", hint=hint) from error
