@@ -30,7 +30,7 @@ from typing import Any
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
 from kgsparql.evaluation.metrics import METRICS, prepare, scores
-from kgsparql.evaluation.record import Item, Measured, Record
+from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
 from kgsparql.rdf.terms import Triple, printable
 
 TITLES = {"mindmap": "MindMap", "fidelis": "FiDeLiS", "difar": "DiFaR", "hublink": "HubLink"}
@@ -217,13 +217,13 @@ def _row(fields: Mapping[str, str | None], *, method: str) -> Row:
         for name, column in (COLUMNS | TEXT_COLUMNS).items()
         if (value := _number(fields.get(column))) is not None
     }
-    spent = Measured(
+    spent = RecordedCost(
         seconds=published.get("seconds", 0.0),
         prompt_tokens=int(published.get("tokens", 0)),  # their sum is all that is published
         cost=published.get("cost"),
     )
     shown = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in context)
-    evidence = (Item("P1", "path", "", triples=shown),) if shown else ()
+    evidence = (RecordedEvidence("P1", "path", "", triples=shown),) if shown else ()
     answer = fields.get("generated_answer") or ""
     record = Record(
         question=question.id, method=method, status="answered", text=answer, evidence=evidence, measured=spent

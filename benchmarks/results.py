@@ -28,7 +28,7 @@ import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
 from kgsparql.evaluation.baselines import UNLINKED  # noqa: E402
 from kgsparql.evaluation.comparison.comparison import Comparison, compare  # noqa: E402
-from kgsparql.evaluation.comparison.standing import Row, Slice, Standing  # noqa: E402
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice  # noqa: E402
 from kgsparql.evaluation.runs.directory import Run  # noqa: E402
 from kgsparql.evaluation.statistics import Interval  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
@@ -180,12 +180,12 @@ def section(one: Set, runs: Sequence[Run]) -> Iterator[str]:
 
 def table(found: Comparison) -> Iterator[str]:
     """A row for each method."""
-    (standing,) = found.standings
-    shown = [m for m in (*QUALITY, *TRIPLES) if any(row.means[m] is not None for row in standing.rows)]
+    (leaderboard,) = found.leaderboards
+    shown = [m for m in (*QUALITY, *TRIPLES) if any(row.means[m] is not None for row in leaderboard.rows)]
     columns = ["method", "n", *shown, *RELIABILITY, "queries"]
     yield row_of(columns)
     yield row_of(["---"] * len(columns))
-    for row in rows_of(standing):
+    for row in rows_of(leaderboard):
         means = {m: None if m == LINKING and row.method in UNLINKED else row.means[m] for m in shown}
         quality = [
             cell(found, interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m, found in means.items()
@@ -194,22 +194,22 @@ def table(found: Comparison) -> Iterator[str]:
         yield row_of([f"`{row.name}`", str(row.n), *quality, *trust, cell(row.means["queries"], digits=1)])
 
 
-def rows_of(standing: Standing) -> list[Row]:
+def rows_of(leaderboard: Leaderboard) -> list[Row]:
     """The rows that mean something: of an oracle's run those in which it could choose."""
-    return [row for row in standing.rows if row.model != "oracle" or row.method in CHOOSING]
+    return [row for row in leaderboard.rows if row.model != "oracle" or row.method in CHOOSING]
 
 
 def by_slice(found: Comparison) -> Iterator[str]:
     """``hits@1`` by number of hops, else by type where there are a few."""
-    (standing,) = found.standings
+    (leaderboard,) = found.leaderboards
     for kind in ("hops", "type"):
-        values = list(standing.rows[0].slices.get(kind, {}))
+        values = list(leaderboard.rows[0].slices.get(kind, {}))
         if not 1 < len(values) <= 8:
             continue
         yield ""
         yield row_of([f"hits@1 by {kind}", *values])
         yield row_of(["---"] * (len(values) + 1))
-        for row in rows_of(standing):
+        for row in rows_of(leaderboard):
             yield row_of([f"`{row.name}`", *(sliced(row, kind, value) for value in values)])
 
 

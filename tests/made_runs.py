@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import RunDirectory
 from kgsparql.rdf.terms import IRI
 
@@ -52,12 +52,12 @@ def record(
     seconds: float = 0.5,
     fallbacks: Iterable[tuple[str, str]] = (),
     text: str = "",
-    evidence: Sequence[Item] | None = None,
+    evidence: Sequence[RecordedEvidence] | None = None,
     ranked: bool = True,
 ) -> Record:
     """What a method made of a question: answers of one path each, the best first."""
     items = [
-        Item(
+        RecordedEvidence(
             marker=f"P{i}", kind="path", text=f"Topic —film→ {name}", score=1 / i, ends=(iri(name),),
             triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,), is_cited=i == 1,
         )
@@ -70,11 +70,11 @@ def record(
         error=error,
         text=text or ", ".join(answers),
         ranked=ranked,
-        answers=tuple(Given(iri(name), name, 1 / i, (f"P{i}",), 2) for i, name in enumerate(answers, 1)),
+        answers=tuple(RecordedAnswer(iri(name), name, 1 / i, (f"P{i}",), 2) for i, name in enumerate(answers, 1)),
         evidence=tuple(items if evidence is None else evidence),
-        linked=(Link(iri("topic"), "Topic", "Topic", "exact", 1.0),),
+        linked=(RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),),
         fallbacks=tuple(fallbacks),
-        measured=Measured(
+        measured=RecordedCost(
             model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,
             rows=10 * queries, seconds=seconds, model_seconds=seconds / 2 if calls else 0.0,
         ),

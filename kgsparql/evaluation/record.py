@@ -12,11 +12,11 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linker import LinkedEntity
 from kgsparql.rdf.terms import Term
 
-__all__ = ["Given", "Item", "Link", "Measured", "Record", "is_lost"]
+__all__ = ["Record", "RecordedAnswer", "RecordedCost", "RecordedEvidence", "RecordedLink", "is_lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RecordedAnswer:
     """An answer that was given.
 
     :param term: in N-Triples syntax; empty for a name that a model said without a graph.
@@ -33,7 +33,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RecordedEvidence:
     """A piece of evidence.
 
     :param triples: each as its three terms in N-Triples syntax.
@@ -56,7 +56,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RecordedLink:
     """An entity that was found in the question, in N-Triples syntax, and what else was thought of, the best first."""
 
     term: str
@@ -68,7 +68,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class RecordedCost:
     """What it cost.
 
     :param rounds: model calls that waited for each other: the longest chain.
@@ -116,15 +116,15 @@ class Record:
     grounding: str = "graph"
     text: str = ""
     ranked: bool = False
-    answers: tuple[Given, ...] = ()
-    evidence: tuple[Item, ...] = ()
-    linked: tuple[Link, ...] | None = ()
+    answers: tuple[RecordedAnswer, ...] = ()
+    evidence: tuple[RecordedEvidence, ...] = ()
+    linked: tuple[RecordedLink, ...] | None = ()
     chosen_by: tuple[str, ...] | None = None
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     removed: int = 0
     notes: tuple[str, ...] = ()
     fallbacks: tuple[tuple[str, str], ...] = ()
-    measured: Measured = Measured()
+    measured: RecordedCost = RecordedCost()
 
     @property
     def has_failed(self) -> bool:
@@ -167,7 +167,7 @@ class Record:
             removed=answer.removed,
             notes=answer.notes,
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
-            measured=Measured(
+            measured=RecordedCost(
                 model_seconds=round(min(model_seconds, usage["seconds"]), 6),
                 **{name: usage[name] for name in _USAGE},
             ),
@@ -179,7 +179,7 @@ class Record:
 
         :param links: the method looks for the entities of the question.
         """
-        measured = Measured(seconds=round(seconds, 6))
+        measured = RecordedCost(seconds=round(seconds, 6))
         return cls(
             question=question,
             method=method,
@@ -201,16 +201,16 @@ class Record:
         return cls(**{
             **data,
             "error": None if data.get("error") is None else tuple(data["error"]),
-            "answers": tuple(Given(**{**a, "markers": tuple(a["markers"])}) for a in data.get("answers", ())),
+            "answers": tuple(RecordedAnswer(**{**a, "markers": tuple(a["markers"])}) for a in data.get("answers", ())),
             "evidence": tuple(_item(item) for item in data.get("evidence", ())),
             "linked": None if linked is None else tuple(
-                Link(**{**a, "candidates": tuple(a["candidates"])}) for a in linked
+                RecordedLink(**{**a, "candidates": tuple(a["candidates"])}) for a in linked
             ),
             "chosen_by": None if chosen_by is None else tuple(chosen_by),
             "claims": tuple((text, tuple(markers)) for text, markers in data.get("claims", ())),
             "notes": tuple(data.get("notes", ())),
             "fallbacks": _pairs(data.get("fallbacks", ())),
-            "measured": Measured(**data.get("measured", {})),
+            "measured": RecordedCost(**data.get("measured", {})),
         })  # fmt: skip
 
 
@@ -228,14 +228,14 @@ _USAGE = (
 )  # fmt: skip
 
 
-def _given(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> Given:
+def _given(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
     term = "" if grounding == "model" else str(answer.term)
-    return Given(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
+    return RecordedAnswer(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
 
 
-def _evidence(item: EvidenceItem, cited: Collection[str]) -> Item:
+def _evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
     triples = [c.triple for c in item.triples]
-    return Item(
+    return RecordedEvidence(
         marker=item.marker,
         kind=item.kind,
         text=item.text,
@@ -249,14 +249,14 @@ def _evidence(item: EvidenceItem, cited: Collection[str]) -> Item:
     )
 
 
-def _link(link: LinkedEntity) -> Link:
+def _link(link: LinkedEntity) -> RecordedLink:
     others = tuple(str(other.term) for other in link.candidates)
-    return Link(str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6), others)
+    return RecordedLink(str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6), others)
 
 
-def _item(data: Mapping[str, Any]) -> Item:
+def _item(data: Mapping[str, Any]) -> RecordedEvidence:
     lists = {name: tuple(data.get(name, ())) for name in ("verified", "ends", "cuts")}
-    return Item(**{**data, **lists, "triples": tuple(tuple(triple) for triple in data.get("triples", ()))})
+    return RecordedEvidence(**{**data, **lists, "triples": tuple(tuple(triple) for triple in data.get("triples", ()))})
 
 
 def _pairs(pairs: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:

@@ -25,12 +25,12 @@ __all__ = [
     "SLICES",
     "UNKNOWN",
     "VARYING",
-    "Scored",
+    "MethodScores",
     "chosen_metrics",
     "each_record",
     "key",
+    "method_scores",
     "opened",
-    "scored",
 ]
 
 SLICES: Mapping[str, Callable[[Question], str]] = {
@@ -57,7 +57,7 @@ VARYING = ("seconds", "seconds_without_model", "paid_cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class MethodScores:
     """Every metric of every question that a method of a run was asked.
 
     :param questions: those that were asked, in the order of the run.
@@ -132,7 +132,7 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
     return kept
 
 
-def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
+def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
     """What a method of a run comes to: each record is read, scored and let go.
 
     :raises DataError: for a line that is no record.
@@ -151,7 +151,7 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Scored:
     asked = np.array(sorted(failures), dtype=np.intp)
     noted = [own for own in choosers.values() if own is not None]
     config: Mapping[str, object] = next((m for m in run.config["methods"] if m["label"] == method), {})
-    return Scored(
+    return MethodScores(
         run=run,
         method=method,
         model=run.model if config.get("with_model", True) else "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Given, Item, Link, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence, RecordedLink
 from kgsparql.rdf.terms import IRI, Triple
 
 NS = "http://example.org/"
@@ -19,17 +19,17 @@ def asking(gold: str | None, **fields: Any) -> Question:
     return Question(id="1", text="?", answers=answers, **fields)
 
 
-def entity(name: str, *, score: float = 1.0, marker: str = "P1", degree: int | None = None) -> Given:
+def entity(name: str, *, score: float = 1.0, marker: str = "P1", degree: int | None = None) -> RecordedAnswer:
     """An entity that was given as an answer."""
-    return Given(f"<{NS}{name}>", name, score, (marker,) if marker else (), degree)
+    return RecordedAnswer(f"<{NS}{name}>", name, score, (marker,) if marker else (), degree)
 
 
-def path(names: str, *, score: float = 1.0, marker: str = "P1") -> tuple[Given, ...]:
+def path(names: str, *, score: float = 1.0, marker: str = "P1") -> tuple[RecordedAnswer, ...]:
     """The answers at the end of one path."""
     return tuple(entity(name, score=score, marker=marker) for name in names.split())
 
 
-def record(*answers: Given, status: str = "answered", **fields: Any) -> Record:
+def record(*answers: RecordedAnswer, status: str = "answered", **fields: Any) -> Record:
     """What a method came to."""
     return Record(question="1", method="test", status=status, answers=answers, **fields)
 
@@ -39,15 +39,17 @@ def triple(text: str) -> Triple:
     return Triple(*(IRI(NS + name) for name in text.split()))
 
 
-def item(*triples: str, marker: str = "P1", verified: Sequence[bool | None] | None = None, **fields: Any) -> Item:
+def item(
+    *triples: str, marker: str = "P1", verified: Sequence[bool | None] | None = None, **fields: Any
+) -> RecordedEvidence:
     """A piece of evidence; its triples were found again, unless said otherwise."""
     made = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in map(triple, triples))
-    return Item(marker, "path", "", triples=made, verified=tuple(verified or [True] * len(made)), **fields)
+    return RecordedEvidence(marker, "path", "", triples=made, verified=tuple(verified or [True] * len(made)), **fields)
 
 
-def link(name: str, *candidates: str) -> Link:
+def link(name: str, *candidates: str) -> RecordedLink:
     """An entity that was found in the question, and what else was thought of."""
-    return Link(f"<{NS}{name}>", name, candidates=tuple(f"<{NS}{other}>" for other in candidates))
+    return RecordedLink(f"<{NS}{name}>", name, candidates=tuple(f"<{NS}{other}>" for other in candidates))
 
 
 def topics(names: str) -> tuple[Topic, ...]:

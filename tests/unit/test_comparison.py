@@ -9,7 +9,7 @@ import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
-from kgsparql.evaluation.comparison.standing import Row, Standing
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
 from kgsparql.evaluation.comparison.summary import summary
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
@@ -38,9 +38,9 @@ def compared(*runs: Path, **options: object) -> Comparison:
     return compare(opened(runs), **options)  # type: ignore[arg-type]
 
 
-def only(comparison: Comparison) -> Standing:
-    (standing,) = comparison.standings
-    return standing
+def only(comparison: Comparison) -> Leaderboard:
+    (leaderboard,) = comparison.leaderboards
+    return leaderboard
 
 
 def row(comparison: Comparison, name: str) -> Row:
@@ -98,31 +98,31 @@ def test_what_no_question_has_makes_no_slices(tmp_path: Path) -> None:
 
 
 def test_the_test_against_the_best_by_hand(run: Path) -> None:
-    standing = only(compared(run))
-    assert (standing.primary, standing.best, standing.reference) == ("hits@1", 0, 0)
-    versus = standing.versus[1]["hits@1"]
-    assert (versus.difference.mean, versus.won, versus.lost) == (-0.75, 0, 3)
-    assert versus.p == 2 / 8  # exact McNemar of 0 and 3
-    assert versus.verdict == "not shown"
+    leaderboard = only(compared(run))
+    assert (leaderboard.primary, leaderboard.best, leaderboard.reference) == ("hits@1", 0, 0)
+    test = leaderboard.tests[1]["hits@1"]
+    assert (test.difference.mean, test.won, test.lost) == (-0.75, 0, 3)
+    assert test.p == 2 / 8  # exact McNemar of 0 and 3
+    assert test.verdict == "not shown"
 
 
 def test_a_baseline_is_what_others_are_compared_with(run: Path) -> None:
-    standing = only(compared(run, baseline="poor"))
-    assert standing.rows[standing.reference or 0].name == "poor"
-    assert standing.best == 0
-    assert standing.versus[0]["hits@1"].difference.mean == 0.75
+    leaderboard = only(compared(run, baseline="poor"))
+    assert leaderboard.rows[leaderboard.reference or 0].name == "poor"
+    assert leaderboard.best == 0
+    assert leaderboard.tests[0]["hits@1"].difference.mean == 0.75
     with pytest.raises(OptionError, match="nobody") as caught:
         compared(run, baseline="nobody")
     assert "good, poor" in caught.value.hint
 
 
 def test_of_a_cost_less_is_better(run: Path) -> None:
-    standing = only(compared(run, metrics=["queries"]))
-    assert [row.name for row in standing.rows] == ["poor", "good"]
-    versus = standing.versus[1]["queries"]
-    assert (versus.difference.mean, versus.won, versus.lost) == (3.5, 0, 4)
-    assert versus.p == 2 / 16  # all four differ, and only two of sixteen exchanges go as far
-    assert standing.rows[0].mean("fallbacks") == 0  # always told
+    leaderboard = only(compared(run, metrics=["queries"]))
+    assert [row.name for row in leaderboard.rows] == ["poor", "good"]
+    test = leaderboard.tests[1]["queries"]
+    assert (test.difference.mean, test.won, test.lost) == (3.5, 0, 4)
+    assert test.p == 2 / 16  # all four differ, and only two of sixteen exchanges go as far
+    assert leaderboard.rows[0].mean("fallbacks") == 0  # always told
 
 
 def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
@@ -132,49 +132,49 @@ def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
         "worst": [record(one, "worst", ["wrong"]) for one in asked],
         "bad": [record(one, "bad", ["wrong"]) for one in asked],
     }
-    standing = only(compared(made_run(tmp_path / "R", asked, methods)))
-    assert [standing.versus[i]["hits@1"].difference.p for i in (1, 2)] == [2 / 256] * 2
+    leaderboard = only(compared(made_run(tmp_path / "R", asked, methods)))
+    assert [leaderboard.tests[i]["hits@1"].difference.p for i in (1, 2)] == [2 / 256] * 2
     # three pairs of rows, since the best might have been any of them
-    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [6 / 256] * 2
-    assert [standing.versus[i]["hits@1"].comparisons for i in (1, 2)] == [3, 3]
-    assert [standing.versus[i]["hits@1"].verdict for i in (1, 2)] == ["worse"] * 2
-    standing = only(compared(tmp_path / "R", baseline="best"))
-    assert [standing.versus[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
+    assert [leaderboard.tests[i]["hits@1"].p for i in (1, 2)] == [6 / 256] * 2
+    assert [leaderboard.tests[i]["hits@1"].comparisons for i in (1, 2)] == [3, 3]
+    assert [leaderboard.tests[i]["hits@1"].verdict for i in (1, 2)] == ["worse"] * 2
+    leaderboard = only(compared(tmp_path / "R", baseline="best"))
+    assert [leaderboard.tests[i]["hits@1"].p for i in (1, 2)] == [4 / 256] * 2
     # of another dataset, which lacks it, the reference is found on its questions
     methods = {name: [record(one, name, ["right"]) for one in asked] for name in ("a", "b", "c")}
     other = made_run(tmp_path / "S", asked, methods, dataset="books")
     counts = [
-        {own["hits@1"].comparisons for own in standing.versus.values()}
-        for standing in compared(tmp_path / "R", other, baseline="best").standings
+        {own["hits@1"].comparisons for own in leaderboard.tests.values()}
+        for leaderboard in compared(tmp_path / "R", other, baseline="best").leaderboards
     ]
     assert counts == [{2}, {3}]
 
 
 def test_an_interrupted_method_is_said_and_tested_on_what_both_were_asked(tmp_path: Path) -> None:
     run = made_run(tmp_path / "R", FOUR, {"good": four("good", "rrww"), "cut": four("cut", "wr"), "none": []})
-    standing = only(compared(run))
+    leaderboard = only(compared(run))
     cut = row(compared(run), "cut")
     assert (cut.n, cut.questions, cut.mean("hits@1")) == (2, 4, 0.5)
-    place = [row.name for row in standing.rows].index("cut")
-    assert standing.versus[place]["hits@1"].difference.n == 2
-    assert standing.versus[[row.name for row in standing.rows].index("none")] == {}
-    assert any("cut 2 of 4; none none of 4" in note for note in standing.notes)
+    place = [row.name for row in leaderboard.rows].index("cut")
+    assert leaderboard.tests[place]["hits@1"].difference.n == 2
+    assert leaderboard.tests[[row.name for row in leaderboard.rows].index("none")] == {}
+    assert any("cut 2 of 4; none none of 4" in note for note in leaderboard.notes)
 
 
 def test_a_row_that_was_asked_little_is_not_the_best(tmp_path: Path) -> None:
     run = made_run(tmp_path / "R", FOUR, {"good": four("good", "rrrw"), "lucky": four("lucky", "r")})
-    standing = only(compared(run))
-    assert standing.rows[standing.best or 0].name == "good"
+    leaderboard = only(compared(run))
+    assert leaderboard.rows[leaderboard.best or 0].name == "good"
     assert row(compared(run), "lucky").mean("hits@1") == 1
 
 
 def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) -> None:
     run = made_run(tmp_path / "R", FOUR, {"a": four("a", "rrww"), "b": four("b", "rwr")})
     # of its own questions b has 2/3 right, a 2/4; of the three that both were asked, both have two
-    standing = only(compared(run))
-    assert standing.rows[0].name == "b"
-    assert [standing.rows[i].name for i in (standing.best or 0, *standing.tied)] == ["b", "a"]
-    assert standing.shared == 3
+    leaderboard = only(compared(run))
+    assert leaderboard.rows[0].name == "b"
+    assert [leaderboard.rows[i].name for i in (leaderboard.best or 0, *leaderboard.tied)] == ["b", "a"]
+    assert leaderboard.shared == 3
     # of the two shared questions a has both and b one, though b has more of its own: - was not asked
     asked = [question(f"q{i}") for i in range(6)]
     words = {"r": ["right"], "w": ["wrong"]}
@@ -186,48 +186,48 @@ def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) ->
     assert [row.name for row in other.rows] == ["b", "a"]
     assert other.rows[other.best or 0].name == "a"
     assert other.shared == 2
-    assert standing.versus[1 - (standing.reference or 0)]["hits@1"].difference.n == 3
+    assert leaderboard.tests[1 - (leaderboard.reference or 0)]["hits@1"].difference.n == 3
 
 
 def test_a_row_with_half_as_many_questions_may_be_the_best(tmp_path: Path) -> None:
     run = made_run(tmp_path / "R", FOUR, {"good": four("good", "wrrw"), "half": four("half", "rr")})
-    standing = only(compared(run))
-    assert standing.rows[standing.best or 0].name == "half"
-    assert standing.shared == 2
+    leaderboard = only(compared(run))
+    assert leaderboard.rows[leaderboard.best or 0].name == "half"
+    assert leaderboard.shared == 2
 
 
 def test_a_row_with_less_than_half_as_many_questions_is_not_the_best(tmp_path: Path) -> None:
     asked = [*FOUR, question("q5")]
     methods = {"good": [*four("good", "rrrw"), record(asked[4], "good", ["right"])], "less": four("less", "rr")}
-    standing = only(compared(made_run(tmp_path / "R", asked, methods)))
-    assert standing.rows[standing.best or 0].name == "good"
-    assert standing.shared == 5
+    leaderboard = only(compared(made_run(tmp_path / "R", asked, methods)))
+    assert leaderboard.rows[leaderboard.best or 0].name == "good"
+    assert leaderboard.shared == 5
 
 
 def test_runs_with_other_questions_are_compared_on_the_shared_ones(tmp_path: Path) -> None:
     first = made_run(tmp_path / "A", FOUR[:3], {"x": four("x", "rrr")})
     second = made_run(tmp_path / "B", FOUR[1:], {"y": [record(one, "y", ["wrong"]) for one in FOUR[1:]]})
-    standing = only(compared(first, second))
-    assert standing.versus[1]["hits@1"].difference.n == 2
-    assert any("2 were asked of all" in note for note in standing.notes)
+    leaderboard = only(compared(first, second))
+    assert leaderboard.tests[1]["hits@1"].difference.n == 2
+    assert any("2 were asked of all" in note for note in leaderboard.notes)
 
 
 def test_the_same_id_with_another_text_is_another_question(tmp_path: Path) -> None:
     other = [question("q1", text="Something else?")]
     first = made_run(tmp_path / "A", FOUR[:1], {"x": four("x", "r")})
     second = made_run(tmp_path / "B", other, {"y": [record(other[0], "y", ["right"])]})
-    standing = only(compared(first, second))
-    assert standing.versus[1] == {}
-    assert any("0 were asked of all" in note for note in standing.notes)
+    leaderboard = only(compared(first, second))
+    assert leaderboard.tests[1] == {}
+    assert any("0 were asked of all" in note for note in leaderboard.notes)
 
 
 def test_other_gold_answers_are_said(tmp_path: Path) -> None:
     changed = [question("q1", ["wrong"])]
     first = made_run(tmp_path / "A", [question("q1")], {"x": four("x", "r")})
     second = made_run(tmp_path / "B", changed, {"y": [record(changed[0], "y", ["wrong"])]})
-    standing = only(compared(first, second))
-    assert [row.mean("hits@1") for row in standing.rows] == [1, 1]
-    assert any(note.startswith("1 question has other gold answers") for note in standing.notes)
+    leaderboard = only(compared(first, second))
+    assert [row.mean("hits@1") for row in leaderboard.rows] == [1, 1]
+    assert any(note.startswith("1 question has other gold answers") for note in leaderboard.notes)
 
 
 def test_rows_are_told_apart_by_model_and_by_run(tmp_path: Path) -> None:
@@ -239,14 +239,17 @@ def test_rows_are_told_apart_by_model_and_by_run(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="may be") as caught:
         compared(*(tmp_path / name / "run" for name in "ABC"), baseline="x")
     assert caught.value.hint
-    assert compared(*(tmp_path / n / "run" for n in "ABC"), baseline="x, small (B/run)").standings[0].reference == 1
+    assert compared(*(tmp_path / n / "run" for n in "ABC"), baseline="x, small (B/run)").leaderboards[0].reference == 1
 
 
 def test_datasets_are_compared_apart(tmp_path: Path) -> None:
     first = made_run(tmp_path / "A", FOUR, {"x": four("x", "rrrr")}, dataset="films")
     second = made_run(tmp_path / "B", FOUR, {"x": four("x", "wwww")}, dataset="books")
     comparison = compared(first, second)
-    assert [(s.dataset, [r.name for r in s.rows]) for s in comparison.standings] == [("films", ["x"]), ("books", ["x"])]
+    assert [(s.dataset, [r.name for r in s.rows]) for s in comparison.leaderboards] == [
+        ("films", ["x"]),
+        ("books", ["x"]),
+    ]
 
 
 def test_questions_without_known_answers_are_left_out_and_said(tmp_path: Path) -> None:
@@ -370,40 +373,42 @@ def test_a_row_in_which_nobody_chooses_is_no_ceiling(tmp_path: Path) -> None:
     chosen_by = {"walker": ("oracle",), "entity": (), "mindmap": ("words",)}
     given = {"walker": "rrww", "entity": "rrrr", "mindmap": "rrrw"}
     comparison = compared(oracle_run(tmp_path / "R", chosen_by, given))
-    standing = only(comparison)
-    assert standing.rows[standing.best or 0].name == "walker"
-    assert {row.name: row.title for row in standing.rows} == {
+    leaderboard = only(comparison)
+    assert leaderboard.rows[leaderboard.best or 0].name == "walker"
+    assert {row.name: row.title for row in leaderboard.rows} == {
         "walker": "walker", "entity": "entity †", "mindmap": "mindmap †"
     }  # fmt: skip
-    assert standing.versus == {}
+    assert leaderboard.tests == {}
     assert any(
-        note.startswith("nobody chooses in entity; mindmap: their rows are as without") for note in standing.notes
+        note.startswith("nobody chooses in entity; mindmap: their rows are as without") for note in leaderboard.notes
     )
     # who asks for such a row as the baseline has the others compared with it
     asked = only(compared(tmp_path / "R", baseline="entity"))
-    assert [asked.rows[i].name for i in asked.versus] == ["walker"]
+    assert [asked.rows[i].name for i in asked.tests] == ["walker"]
 
 
 def test_a_ceiling_among_methods_is_never_the_best(tmp_path: Path) -> None:
     oracles = oracle_run(tmp_path / "O", {"walker": ("oracle",), "entity": ()}, {"walker": "rrrr", "entity": "rrrw"})
     methods = made_run(tmp_path / "M", FOUR, {"walker": four("walker", "rrww"), "x": four("x", "rwww")}, model="small")
-    standing = only(compared(oracles, methods))
-    assert standing.rows[0].title == "walker, oracle ‡"
-    assert standing.rows[standing.best or 0].name == "walker, small"
-    assert standing.reference == standing.best
-    assert standing.versus[0]["hits@1"].won == 2  # how far it is to the ceiling is told all the same
-    lines = list(summary(standing))
+    leaderboard = only(compared(oracles, methods))
+    assert leaderboard.rows[0].title == "walker, oracle ‡"
+    assert leaderboard.rows[leaderboard.best or 0].name == "walker, small"
+    assert leaderboard.reference == leaderboard.best
+    assert leaderboard.tests[0]["hits@1"].won == 2  # how far it is to the ceiling is told all the same
+    lines = list(summary(leaderboard))
     assert lines[0].startswith("Best hits@1: walker, small, ")
     assert not any("its own questions" in line for line in lines)
-    assert "an oracle chooses in walker, oracle: its row is a ceiling, no method, and never the best" in standing.notes
+    assert (
+        "an oracle chooses in walker, oracle: its row is a ceiling, no method, and never the best" in leaderboard.notes
+    )
     named = only(compared(oracles, methods, baseline="walker, oracle"))
     assert named.reference == 0
     assert named.rows[named.best or 0].name == "walker, small"
     # a row without the oracle in the same run is a method too, and one that was asked little is as good as none
     mixed = oracle_run(tmp_path / "X", {"w": ("oracle",), "w+no_model": ()}, {"w": "rrrr", "w+no_model": "r"})
-    standing = only(compared(mixed))
-    assert [row.title for row in standing.rows] == ["w ‡", "w+no_model"]
-    assert standing.rows[standing.best or 0].name == "w+no_model"
+    leaderboard = only(compared(mixed))
+    assert [row.title for row in leaderboard.rows] == ["w ‡", "w+no_model"]
+    assert leaderboard.rows[leaderboard.best or 0].name == "w+no_model"
     # oracles alone are compared with each other
     alone = only(compared(oracle_run(tmp_path / "A", {"w": ("oracle",), "v": ("oracle",)}, {"w": "rrrw", "v": "rwww"})))
     assert [row.title for row in alone.rows] == ["w", "v"]
@@ -412,11 +417,11 @@ def test_a_ceiling_among_methods_is_never_the_best(tmp_path: Path) -> None:
 
 def test_where_no_record_says_who_chose_nothing_is_said(tmp_path: Path) -> None:
     run = oracle_run(tmp_path / "R", {"walker": None, "entity": None}, {"walker": "rrww", "entity": "rrrr"})
-    standing = only(compared(run))
-    assert standing.rows[standing.best or 0].name == "entity"
-    assert not any("chooses" in note for note in standing.notes)
+    leaderboard = only(compared(run))
+    assert leaderboard.rows[leaderboard.best or 0].name == "entity"
+    assert not any("chooses" in note for note in leaderboard.notes)
     alone = only(compared(oracle_run(tmp_path / "A", {"entity": ()}, {"entity": "rrrr"})))
-    assert (alone.best, alone.reference, alone.versus) == (None, None, {})
+    assert (alone.best, alone.reference, alone.tests) == (None, None, {})
 
 
 def test_a_model_that_failed_counts_as_failed_whatever_templates_listed(tmp_path: Path) -> None:
@@ -434,13 +439,13 @@ def test_a_model_that_failed_counts_as_failed_whatever_templates_listed(tmp_path
 
 def test_ties_are_said_with_what_decides(tmp_path: Path) -> None:
     methods = {"dear": four("dear", "rrwr", queries=9), "cheap": four("cheap", "rrrw", queries=2)}
-    standing = only(compared(made_run(tmp_path / "A", FOUR, methods)))
-    assert [standing.rows[i].name for i in (standing.best or 0, *standing.tied)] == ["cheap", "dear"]
-    assert standing.decided_by == "queries"
-    assert "tied with dear (queries decides)" in next(summary(standing))
+    leaderboard = only(compared(made_run(tmp_path / "A", FOUR, methods)))
+    assert [leaderboard.rows[i].name for i in (leaderboard.best or 0, *leaderboard.tied)] == ["cheap", "dear"]
+    assert leaderboard.decided_by == "queries"
+    assert "tied with dear (queries decides)" in next(summary(leaderboard))
     same = {name: four(name, "rrww") for name in ("a", "b")}
-    standing = only(compared(made_run(tmp_path / "B", FOUR, same)))
-    assert "Best hits@1: a, 0.500 (0.150–0.850); tied with b (nothing tells them apart)." in summary(standing)
+    leaderboard = only(compared(made_run(tmp_path / "B", FOUR, same)))
+    assert "Best hits@1: a, 0.500 (0.150–0.850); tied with b (nothing tells them apart)." in summary(leaderboard)
 
 
 def test_a_row_above_the_best_is_explained(tmp_path: Path) -> None:
@@ -448,13 +453,13 @@ def test_a_row_above_the_best_is_explained(tmp_path: Path) -> None:
     (line,) = [line for line in summary(only(compared(run))) if "its own questions" in line]
     assert "lucky (1.000 of 1)" in line
     run = made_run(tmp_path / "B", FOUR, {"a": four("a", "rrww"), "b": four("b", "wwrr")[1:]})
-    standing = only(compared(run))
-    assert standing.rows[standing.best or 0].name == "b"  # two of the three that are shared; a has one
-    assert not any("its own questions" in line for line in summary(standing))
+    leaderboard = only(compared(run))
+    assert leaderboard.rows[leaderboard.best or 0].name == "b"  # two of the three that are shared; a has one
+    assert not any("its own questions" in line for line in summary(leaderboard))
     run = made_run(tmp_path / "C", FOUR, {"a": four("a", "rrww"), "b": four("b", "wrr")[1:], "c": four("c", "wrw")[1:]})
-    standing = only(compared(run))
+    leaderboard = only(compared(run))
     # of the two that all were asked, the second and the third, a has one, b both
-    assert standing.rows[standing.best or 0].name == "b"
+    assert leaderboard.rows[leaderboard.best or 0].name == "b"
     run = made_run(tmp_path / "D", FOUR, {"a": four("a", "wr"), "b": four("b", "wwrr")[1:]})
     (line,) = [line for line in summary(only(compared(run))) if "its own questions" in line]
     assert "others: b (0.667 of 3). The best is decided on the shared questions (1);" in line

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
-from kgsparql.evaluation.comparison.failures import differing, failures_markdown, failures_text
+from kgsparql.evaluation.comparison.disagreements import disagreements, disagreements_markdown, disagreements_text
 from kgsparql.evaluation.comparison.formats import as_csv, as_json, as_markdown, as_text, escaped, explained
 from kgsparql.evaluation.comparison.report import as_html
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Item, Link
+from kgsparql.evaluation.record import RecordedEvidence, RecordedLink
 from kgsparql.evaluation.scoring import chosen_metrics, opened
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 
@@ -216,10 +216,10 @@ def test_the_same_records_give_the_same_bytes(tmp_path: Path) -> None:
             ]
         run = made_run(tmp_path / place, asked, methods, began=began)
         found = compare(opened([run]), reproducible=True)
-        questions = differing(found)
+        questions = disagreements(found)
         rendered.append([
             as_text(found), as_markdown(found), as_csv(found), as_json(found), as_html(found, questions),
-            failures_text(questions),
+            disagreements_text(questions),
         ])  # fmt: skip
     assert rendered[0] == rendered[1]
     assert json.loads(rendered[0][3])[0]["metrics"]["seconds"] is None
@@ -233,7 +233,7 @@ def hostile(path: Path) -> Path:
         question("q1\"'><b>", text=f"Who? {evil}", type_=evil, hops=1),
         question("q2", text="[link](javascript:alert(1)) ![](http://evil)", hops=2),
     ]
-    item = Item(marker="P1", kind="path", text=f"a —{evil}→ b", ends=(iri("wrong"),))
+    item = RecordedEvidence(marker="P1", kind="path", text=f"a —{evil}→ b", ends=(iri("wrong"),))
     methods = {
         "good": [record(one, "good", ["right"]) for one in asked],
         "bad": [record(one, "bad", ["wrong", evil.replace(" ", "")], evidence=[item]) for one in asked],
@@ -263,7 +263,7 @@ class Tags(HTMLParser):
 
 def test_html_escapes_what_a_dataset_says_and_loads_nothing(tmp_path: Path) -> None:
     found = compare(opened([hostile(tmp_path / "R")]))
-    page = Tags(as_html(found, differing(found)))
+    page = Tags(as_html(found, disagreements(found)))
     assert not page.tags & {"script", "b-", "iframe", "link", "object"}
     assert not [name for name, _ in page.attributes if name.startswith("on") or name == "href"]
     assert all(value and value.startswith("data:") for name, value in page.attributes if name == "src")
@@ -273,7 +273,7 @@ def test_html_escapes_what_a_dataset_says_and_loads_nothing(tmp_path: Path) -> N
 
 
 def test_html_has_everything(comparison: Comparison) -> None:
-    page = Tags(as_html(comparison, differing(comparison, 3)))
+    page = Tags(as_html(comparison, disagreements(comparison, 3)))
     for text in ("Best hits@1", "Quality", "hits@1 by hops", "Where methods differ", "Runs", "What the metrics mean"):
         assert text in page.text
     for text in ("f" * 16, "a" * 64, "0.1.0", "no licence information", METRICS["hits@1"].about.split("\n")[0]):
@@ -287,19 +287,19 @@ def test_text_and_markdown_of_hostile_texts_have_no_control_characters_and_no_li
     config = json.loads((other / "run.json").read_text())
     (other / "run.json").write_text(json.dumps({**config, "model": "", "gold_topics": "\x1b[31m"}))
     found = compare(opened([hostile(tmp_path / "R"), other]))
-    questions = differing(found)
-    assert "\x1b" not in as_text(found) + failures_text(questions)
-    markdown = as_markdown(found) + failures_markdown(questions)
+    questions = disagreements(found)
+    assert "\x1b" not in as_text(found) + disagreements_text(questions)
+    markdown = as_markdown(found) + disagreements_markdown(questions)
     assert "<script" not in markdown.replace("\\<", "")
     assert "[link]" not in markdown.replace("\\[", "").replace("\\]", "")
 
 
 def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path: Path) -> None:
     asked = [question("q1", ["right"], path=["directed"]), question("q2", hops=2), question("q3")]
-    other = Link(iri("elsewhere"), "Elsewhere", "Topic", "exact", 1.0)
+    other = RecordedLink(iri("elsewhere"), "Elsewhere", "Topic", "exact", 1.0)
     from dataclasses import replace
 
-    found_not_chosen = Item(marker="P1", kind="path", text="Topic —film→ right", ends=(iri("right"),))
+    found_not_chosen = RecordedEvidence(marker="P1", kind="path", text="Topic —film→ right", ends=(iri("right"),))
     methods = {
         "good": [record(one, "good", ["right"]) for one in asked],
         "second": [record(one, "second", ["wrong", "right"]) for one in asked[:2]],
@@ -311,7 +311,7 @@ def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path:
         "halfway": [replace(record(asked[0], "halfway", ["right"]), status="partial", error=("E_MODEL", "lost"))],
     }
     comparison = compare(opened([made_run(tmp_path / "R", asked, methods)]))
-    shown = {one.question.id: one for one in differing(comparison)}
+    shown = {one.question.id: one for one in disagreements(comparison)}
     assert set(shown) == {"q1", "q2"}  # nobody but one was asked the third
     why = {outcome.name: outcome.why for outcome in shown["q1"].outcomes}
     assert why == {
@@ -324,22 +324,22 @@ def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path:
         "silent": "not found: no right answer is in the evidence",
         "halfway": "failed: lost [E_MODEL]",
     }
-    text = failures_text(differing(comparison))
+    text = disagreements_text(disagreements(comparison))
     assert "Which film is q1? (films q1, 1 hop)" in text
     assert "  right: right" in text
     assert "given: wrong, right ✓" in text
     assert "P1 ✓: Topic —film→ right" in text
     assert max(map(len, text.splitlines())) <= 100
-    assert len(differing(comparison, 1)) == 1
+    assert len(disagreements(comparison, 1)) == 1
 
 
 def test_no_difference_is_said(tmp_path: Path) -> None:
     asked = [question("q1")]
     run = made_run(tmp_path / "R", asked, {"a": [record(asked[0], "a", ["right"])]})
-    questions = differing(compare(opened([run])))
+    questions = disagreements(compare(opened([run])))
     assert questions == []
-    assert "do not differ" in failures_text(questions)
-    assert "do not differ" in failures_markdown(questions)
+    assert "do not differ" in disagreements_text(questions)
+    assert "do not differ" in disagreements_markdown(questions)
 
 
 def test_every_metric_is_explained() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS, scores
-from kgsparql.evaluation.record import Given, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer
 from kgsparql.rdf.terms import IRI, Literal
 from tests.unit.scored import asking, entity, of, path, record
 
@@ -32,7 +32,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("gold", "answers", "ranked", "expected"), TABLE)
-def test_the_table(gold: str, answers: tuple[Given, ...], ranked: bool, expected: list[float]) -> None:
+def test_the_table(gold: str, answers: tuple[RecordedAnswer, ...], ranked: bool, expected: list[float]) -> None:
     status = "answered" if answers else "not_in_graph"
     assert of(NAMES, asking(gold), record(*answers, ranked=ranked, status=status)) == pytest.approx(expected)
 
@@ -50,7 +50,7 @@ def test_a_failed_question_is_wrong_even_where_there_is_no_right_answer() -> Non
 def test_an_empty_answer_is_wrong() -> None:
     for status in ("answered", "partial", "not_in_graph", "no_entity"):
         assert of(f"{NAMES} lenient_em", asking("a"), record(status=status)) == [0] * 10
-    nameless = record(Given("", ""), text="  ")
+    nameless = record(RecordedAnswer("", ""), text="  ")
     assert of("hits@1 f1 lenient_em", asking("Paris"), nameless) == [0, 0, 0]
 
 
@@ -60,12 +60,12 @@ def test_an_answer_in_words_only_is_an_answer() -> None:
 
 
 def test_a_letter_of_the_right_answer_is_right_only_in_the_lenient_metric() -> None:
-    said = record(Given("", "a"), text="a")
+    said = record(RecordedAnswer("", "a"), text="a")
     assert of("hits@1 f1 lenient_em", asking("Paris"), said) == [0, 0, 1]
 
 
 def test_a_long_reply_that_mentions_everything_is_right_only_in_the_lenient_metric() -> None:
-    said = record(Given("", "London"), text="It is London, neither Paris nor Rome.")
+    said = record(RecordedAnswer("", "London"), text="It is London, neither Paris nor Rome.")
     assert of("hits@1 f1 lenient_em", asking("Paris"), said) == [0, 0, 1]
 
 
@@ -103,7 +103,7 @@ def test_literals_are_right_by_value() -> None:
     gold = GoldAnswer(Literal("8", datatype=INTEGER), "8"), GoldAnswer(None, "true")
     question = Question(id="1", text="?", answers=gold)
     given = ('"+8.0"^^<http://www.w3.org/2001/XMLSchema#decimal>', '"1"^^<http://www.w3.org/2001/XMLSchema#boolean>')
-    made = record(*(Given(term, "x", 1.0, ("P1",)) for term in given))
+    made = record(*(RecordedAnswer(term, "x", 1.0, ("P1",)) for term in given))
     assert of("hits@1 precision recall", question, made) == [1, 1, 1]
 
 
@@ -116,15 +116,15 @@ def test_duplicates_count_once() -> None:
 
 def test_capitals_count_in_terms_and_not_in_names() -> None:
     assert of("hits@1", asking("paris"), record(entity("Paris"))) == [0]
-    assert of("hits@1", asking("paris"), record(Given("", "Paris"))) == [1]
+    assert of("hits@1", asking("paris"), record(RecordedAnswer("", "Paris"))) == [1]
 
 
 def test_normal_forms_of_unicode_are_one_name_and_two_iris() -> None:
     composed, decomposed = "S\u00e3o", unicodedata.normalize("NFD", "S\u00e3o")
-    assert of("hits@1", asking(composed), record(Given("", decomposed))) == [1]
+    assert of("hits@1", asking(composed), record(RecordedAnswer("", decomposed))) == [1]
     assert of("hits@1", asking(composed), record(entity(decomposed))) == [0]
     plain = Question(id="1", text="?", answers=(GoldAnswer(Literal(composed), composed),))
-    assert of("hits@1", plain, record(Given(str(Literal(decomposed)), "x"))) == [1]
+    assert of("hits@1", plain, record(RecordedAnswer(str(Literal(decomposed)), "x"))) == [1]
 
 
 def test_ties_of_one_path_go_to_the_degree_and_then_to_the_label() -> None:
@@ -148,14 +148,14 @@ def test_a_better_path_goes_before_a_higher_degree() -> None:
 
 
 def test_names_without_evidence_stay_in_the_order_they_were_said() -> None:
-    made = record(*(Given("", name) for name in ("Rome", "Paris", "Bonn")), grounding="model")
+    made = record(*(RecordedAnswer("", name) for name in ("Rome", "Paris", "Bonn")), grounding="model")
     assert of("hits@1 mrr expected_hits@1", asking("Paris"), made) == [0, 1 / 2, 1 / 3]
     assert of("hits@1", asking("Rome"), made) == [1]
 
 
 def test_a_name_of_two_right_answers_finds_both() -> None:
     twins = tuple(GoldAnswer(IRI(f"http://example.org/{i}"), "Ann") for i in range(2))
-    made = record(Given("", "ann"))
+    made = record(RecordedAnswer("", "ann"))
     assert of("precision recall f1", Question(id="1", text="?", answers=twins), made) == [1, 1, 1]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.record import Item, Record
+from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from tests.unit.scored import asking, item, link, of, record, topics, triple
 
@@ -59,7 +59,7 @@ def test_a_failed_question_has_no_evidence() -> None:
 def test_literals_of_triples_are_compared_by_value() -> None:
     number = Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal(8))
     shown = ("<http://e.org/a>", "<http://e.org/p>", '"8.0"^^<http://www.w3.org/2001/XMLSchema#decimal>')
-    made = record(evidence=(Item("P1", "path", "", triples=(shown,)),))
+    made = record(evidence=(RecordedEvidence("P1", "path", "", triples=(shown,)),))
     assert of("triple_f1", Question(id="1", text="?", golden_triples=(number,)), made) == [1]
 
 

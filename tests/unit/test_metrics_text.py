@@ -8,7 +8,7 @@ import pytest
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS, prepare, scores
-from kgsparql.evaluation.record import Given, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer
 from tests.unit.scored import asking, of, path, record
 
 HAS_ROUGE = importlib.util.find_spec("rouge_score") is not None
@@ -53,7 +53,7 @@ def test_without_a_reference_no_words_are_compared() -> None:
 @rouge
 def test_a_script_that_rouge_does_not_read_has_no_figure() -> None:
     question = Question(id="1", text="?", answers=(GoldAnswer(None, "東京"),))
-    assert of("rouge1 rougeL", question, record(Given("", "東京"), text="東京")) == [None, None]
+    assert of("rouge1 rougeL", question, record(RecordedAnswer("", "東京"), text="東京")) == [None, None]
 
 
 @rouge

@@ -3,14 +3,14 @@
 import pytest
 
 from kgsparql.evaluation.metrics import METRICS, scores
-from kgsparql.evaluation.record import Given, Item, Measured, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.graphs.cut import Cut
 from tests.unit.scored import asking, entity, item, link, of, path, record, topics, triple
 
 HELD = item("a p b")
 FAILED = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))
 SILENT = record(status="not_in_graph", text="The graph holds no evidence for this question.")
-FROM_MEMORY = record(Given("", "Paris"), text="Paris", grounding="model")
+FROM_MEMORY = record(RecordedAnswer("", "Paris"), text="Paris", grounding="model")
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ FROM_MEMORY = record(Given("", "Paris"), text="Paris", grounding="model")
         (record(entity("b", marker="")), 0, None),
         (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0, 1),
         (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0, None),
-        (record(*path("b", marker="T1"), evidence=(Item("T1", "passage", "b"),)), 1, None),
+        (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1", "passage", "b"),)), 1, None),
         (record(*path("b"), evidence=(HELD,), grounding="mixed"), 0, None),
         (FROM_MEMORY, 0, 1),
         (SILENT, None, None),
@@ -90,7 +90,7 @@ def test_shares_of_questions() -> None:
 
 
 def test_costs_are_as_measured_and_unknown_without_prices() -> None:
-    spent = Measured(
+    spent = RecordedCost(
         model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, cost=0.5, paid_cost=0.25, queries=7, rows=90,
         seconds=4.0, model_seconds=1.5,
     )  # fmt: skip
@@ -100,7 +100,7 @@ def test_costs_are_as_measured_and_unknown_without_prices() -> None:
         "paid_cost": 0.25, "queries": 7, "rows": 90, "seconds": 4.0, "seconds_without_model": 2.5,
     }  # fmt: skip
     assert of("cost paid_cost tokens", asking("a"), record()) == [None, None, 0]
-    late = Record(question="1", method="test", status="error", measured=Measured(seconds=9.0))
+    late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))
     assert of("seconds", asking("a"), late) == [9]
 
 
@@ -114,7 +114,7 @@ def test_a_question_whose_model_failed_has_failed() -> None:
     """Templates listed what the method had found, for a person; the model answered nothing."""
     lost = record(
         *path("a"), status="partial", ranked=True, error=("E_MODEL", "gone"), evidence=(item("t p a"),),
-        claims=(("It is a.", ("P1",)),), linked=(link("t"),), measured=Measured(queries=3),
+        claims=(("It is a.", ("P1",)),), linked=(link("t"),), measured=RecordedCost(queries=3),
     )  # fmt: skip
     question = asking("a", topics=topics("t"), golden_triples=(triple("t p a"),))
     answer_metrics = [name for name, metric in METRICS.items() if metric.group == "answer"]

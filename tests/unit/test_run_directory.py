@@ -11,7 +11,7 @@ import pytest
 from kgsparql.answering.answer import Answer
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
-from kgsparql.evaluation.record import Given, Item, Link, Measured, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
 from kgsparql.rdf.terms import IRI, Literal
 
@@ -34,19 +34,19 @@ RECORD = Record(
     status="answered",
     error=("E_MODEL", "gone"),
     ranked=True,
-    answers=(Given("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
+    answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
     evidence=(
-        Item(
+        RecordedEvidence(
             "P1", "path", "text", 0.5, (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,),
             ("<http://e.org/a>",), ("cut",), "SELECT", is_cited=True,
         ),
     ),
-    linked=(Link("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
+    linked=(RecordedLink("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
     claims=(("It is Ann.", ("P1",)),),
     notes=("a note",),
     chosen_by=("oracle",),
     fallbacks=(("answer", "a reason"),),
-    measured=Measured(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
+    measured=RecordedCost(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
 )  # fmt: skip
 
 

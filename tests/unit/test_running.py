@@ -30,7 +30,7 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import scores
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
-from kgsparql.evaluation.runs.running import UNREACHABLE, Method, Plan, Tally, _model_seconds, run
+from kgsparql.evaluation.runs.running import UNREACHABLE, Method, MethodProgress, Plan, _model_seconds, run
 from kgsparql.events import ModelCalled
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.rdf.query import Query
@@ -76,7 +76,7 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
     """A function that asks ``q0``, ``q1`` … of a method that does what it is told, and returns what is left."""
 
     def ask(
-        *does: Exception | tuple[Term, ...], workers: int = 1, tell: Callable[[Tally], None] = lambda _: None
+        *does: Exception | tuple[Term, ...], workers: int = 1, tell: Callable[[MethodProgress], None] = lambda _: None
     ) -> tuple[Run, Told]:
         told = Told({f"q{i}": what for i, what in enumerate(does)})
         questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]

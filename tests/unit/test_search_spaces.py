@@ -7,7 +7,15 @@ from collections.abc import Sequence
 import pytest
 
 from kgsparql.errors import LimitError, OptionError
-from kgsparql.evaluation.tuning.search_spaces import Setting, Space, bound, grid, one_at_a_time, sampled, setting_key
+from kgsparql.evaluation.tuning.search_spaces import (
+    Setting,
+    Space,
+    grid,
+    one_at_a_time,
+    sampled,
+    search_cost,
+    setting_key,
+)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,7 @@ def test_one_at_a_time_passes_over_what_does_not_go_together() -> None:
 @pytest.mark.parametrize("search", ["grid", "random", "one-at-a-time"])
 def test_a_search_stays_within_its_bound(search: str) -> None:
     space = Space.read("mindmap", {"paths_kept": "3,5,10", "max_hops": "2,3", "verbalise": "template,model"})
-    most = bound(space, search, 5, seed=0)
+    most = search_cost(space, search, 5, seed=0)
     _, walk = walked(space, {"paths_kept": {10: 1.0}, "max_hops": {2: 1.0}, "verbalise": {"model": 1.0}})
     counts = {"grid": 1 + len(grid(space)[0]), "random": 6, "one-at-a-time": len(walk)}
     assert counts[search] <= most.trials <= counts[search] + 4

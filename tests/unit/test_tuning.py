@@ -18,8 +18,8 @@ from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import configuration as config
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.running import Plan, Tally
-from kgsparql.evaluation.scoring import Scored
+from kgsparql.evaluation.runs.running import MethodProgress, Plan
+from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.statistics import differences
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.search_spaces import Space
@@ -47,11 +47,11 @@ def trial(
     """A trial as it comes of a run, with these values of its metric."""
     n = len(values)
     costs = {"model_calls": calls, "rounds": calls, "queries": queries, "seconds": 0.25}
-    scored = Scored(
+    scores = MethodScores(
         run=Run(Path("run"), {}), method="mindmap", model="", questions=HALF[:n], errors={},
         values={metric: np.array(values, float), **{name: np.full(n, float(cost)) for name, cost in costs.items()}},
     )  # fmt: skip
-    return Trial(setting=setting, name=setting_text(setting), metric=metric, scored=scored)
+    return Trial(setting=setting, name=setting_text(setting), metric=metric, scores=scores)
 
 
 def tuning(
@@ -66,7 +66,7 @@ def tuning(
     space = Space.read("mindmap", texts)
     chosen = best(trials, apart_from=unseen(space, trials))
     seen = held_out or (trials[0], chosen)
-    first, second = (one.scored.values[metric] for one in seen)
+    first, second = (one.scores.values[metric] for one in seen)
     same = seen[0] is seen[1]
     return Tuning(
         config=CONFIG, space=space, search=Search(), metric=metric, trials=trials,
@@ -332,7 +332,7 @@ def lines(path: Path) -> dict[str, int]:
 def test_a_grid_on_a_real_graph(bench: Callable[..., Bench], parts: Split, tmp_path: Path) -> None:
     heard: list[str] = []
 
-    def hear(tally: Tally) -> None:
+    def hear(tally: MethodProgress) -> None:
         heard.append(tally.method)
 
     made = replace(bench(), tell=hear)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.cli._common import say
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.runs.running import Tally
+    from kgsparql.evaluation.runs.running import MethodProgress
 
 __all__ = ["TallyLine", "tally_text"]
 
@@ -18,11 +18,11 @@ _EVERY_S = 30.0
 """How often a line is written where there is no terminal on which one could change."""
 
 
-def tally_text(at: Tally) -> str:
+def tally_text(at: MethodProgress) -> str:
     """What is done, how good it is so far, what it has cost, and how long it will take.
 
-    >>> from kgsparql.evaluation.runs.running import Tally
-    >>> tally_text(Tally("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
+    >>> from kgsparql.evaluation.runs.running import MethodProgress
+    >>> tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
     'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
     """
     parts = [f"{at.method} {at.done:,}/{at.total:,}"]
@@ -39,7 +39,7 @@ def tally_text(at: Tally) -> str:
 
 
 class TallyLine:
-    """Shows each :class:`Tally` it is called with, on stderr."""
+    """Shows each :class:`MethodProgress` it is called with, on stderr."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -62,7 +62,7 @@ class TallyLine:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, at: Tally) -> None:
+    def __call__(self, at: MethodProgress) -> None:
         """Show it; a method that is done stays on the screen."""
         if self._live is not None:
             from rich.text import Text

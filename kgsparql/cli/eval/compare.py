@@ -94,9 +94,9 @@ def _rendered(found: Comparison, shape: str, *, failures: bool, limit: int) -> s
         return formats.as_json(found)
     if shape == "csv":
         return formats.as_csv(found)
-    from kgsparql.evaluation.comparison.failures import differing, failures_markdown, failures_text
+    from kgsparql.evaluation.comparison.disagreements import disagreements, disagreements_markdown, disagreements_text
 
-    questions = differing(found, limit) if failures or shape == "html" else None
+    questions = disagreements(found, limit) if failures or shape == "html" else None
     if shape == "html":
         from kgsparql.evaluation.comparison.report import as_html
 
@@ -104,7 +104,7 @@ def _rendered(found: Comparison, shape: str, *, failures: bool, limit: int) -> s
     table = formats.as_markdown(found) if shape == "md" else formats.as_text(found)
     if questions is None:
         return table
-    return f"{table}\n{(failures_markdown if shape == 'md' else failures_text)(questions)}"
+    return f"{table}\n{(disagreements_markdown if shape == 'md' else disagreements_text)(questions)}"
 
 
 def _shape(form: str | None, output: Path | None, *, failures: bool) -> str:

@@ -156,9 +156,9 @@ def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_m
 
     :param more: calls for each question beside the method's own.
     """
-    from kgsparql.evaluation.tuning.search_spaces import bound
+    from kgsparql.evaluation.tuning.search_spaces import search_cost
 
-    most = bound(space, search.kind, search.trials, seed=search.seed)
+    most = search_cost(space, search.kind, search.trials, seed=search.seed)
     development = round(share * n)
     held_out = n - development
     calls = (most.calls + more * most.trials) * development + (most.calls_held_out + 2 * more) * held_out

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice, leaderboard, named_rows
 from kgsparql.evaluation.comparison.run_differences import dataset_notes, run_differences
-from kgsparql.evaluation.comparison.standing import Row, Slice, Standing, named_rows, standing
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, Scored, chosen_metrics, scored
+from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, MethodScores, chosen_metrics, method_scores
 from kgsparql.evaluation.statistics import Places, intervals
 from kgsparql.rdf.terms import printable
 
@@ -37,7 +37,7 @@ class Comparison:
     :param baseline: the reference was named too.
     """
 
-    standings: tuple[Standing, ...]
+    leaderboards: tuple[Leaderboard, ...]
     metrics: tuple[str, ...]
     named: bool
     by: tuple[str, ...]
@@ -49,7 +49,7 @@ class Comparison:
     @property
     def rows(self) -> tuple[Row, ...]:
         """The rows of all datasets."""
-        return tuple(row for one in self.standings for row in one.rows)
+        return tuple(row for one in self.leaderboards for row in one.rows)
 
 
 def compare(
@@ -81,7 +81,7 @@ def compare(
     for i, (run, method) in enumerate(work):
         if progress is not None:
             progress("scoring", i, len(work))
-        found.append(scored(run, method, all_names))
+        found.append(method_scores(run, method, all_names))
     if progress is not None:
         progress("scoring", len(work), len(work))
     if not any(one.questions for one in found):
@@ -93,27 +93,27 @@ def compare(
     run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
     rows = _rows(ordered, run_names, groups, by=kinds, names=all_names, seed=seed)
     named = metrics is not None if named is None else named
-    standings, at = [], 0
+    leaderboards, at = [], 0
     for group in groups:
         own = rows[at : at + len(group)]
         alike = tuple(run_differences({run_names[one.run.path]: one.run for one in group}))
-        one = standing(group, own, named=names if named else (), baseline=baseline, seed=seed)
+        one = leaderboard(group, own, named=names if named else (), baseline=baseline, seed=seed)
         about = tuple(dataset_notes({run_names[one.run.path]: one.run for one in group}))
-        standings.append(replace(one, notes=(*alike, *about, *one.notes)))
+        leaderboards.append(replace(one, notes=(*alike, *about, *one.notes)))
         at += len(group)
-    if baseline and all(not named_rows(baseline, one.rows) for one in standings):
+    if baseline and all(not named_rows(baseline, one.rows) for one in leaderboards):
         there = dict.fromkeys(row.name for row in rows)
         raise OptionError(
             f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {', '.join(there)}"
         )
     return Comparison(
-        standings=tuple(standings), metrics=names, named=named, by=kinds,
+        leaderboards=tuple(leaderboards), metrics=names, named=named, by=kinds,
         by_named=by is not None, baseline=baseline, seed=seed, reproducible=reproducible,
     )  # fmt: skip
 
 
 def _rows(
-    found: Sequence[Scored], runs: Mapping[Path, str], groups: Sequence[Sequence[Scored]], *,
+    found: Sequence[MethodScores], runs: Mapping[Path, str], groups: Sequence[Sequence[MethodScores]], *,
     by: Sequence[str], names: Sequence[str], seed: int,
 ) -> list[Row]:  # fmt: skip
     """The rows, with the intervals of all slices drawn at once."""
@@ -145,7 +145,7 @@ def _rows(
     ]  # fmt: skip
 
 
-def _slice_values(group: Sequence[Scored], by: Sequence[str]) -> dict[str, list[str]]:
+def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str, list[str]]:
     """The values that the questions of a dataset have, in their order; none of a kind that no question has."""
     found = {}
     for kind in by:
@@ -166,7 +166,7 @@ def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
     return {path: str(path) for path in parts}
 
 
-def _names(group: Sequence[Scored], runs: Mapping[Path, str]) -> list[str]:
+def _names(group: Sequence[MethodScores], runs: Mapping[Path, str]) -> list[str]:
     """A name for each row: the method, then the model, then the run, as far as they are needed."""
     by_method: dict[str, set[str]] = {}
     for one in group:

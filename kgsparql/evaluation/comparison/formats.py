@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.standing import Row, Slice, Standing
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice
 from kgsparql.evaluation.comparison.tables import HOW_SURE, Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS, SLICES, VARYING
@@ -165,12 +165,16 @@ def escaped(text: str, limit: int = 600) -> str:
 
 def as_json(comparison: Comparison) -> str:
     """A list of rows, each with the means of all metrics and their intervals; ``null`` where one is not defined."""
-    found = [_json_row(comparison, standing, i) for standing in comparison.standings for i in range(len(standing.rows))]
+    found = [
+        _json_row(comparison, leaderboard, i)
+        for leaderboard in comparison.leaderboards
+        for i in range(len(leaderboard.rows))
+    ]
     return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 
-def _json_row(comparison: Comparison, standing: Standing, place: int) -> dict[str, Any]:
-    row = standing.rows[place]
+def _json_row(comparison: Comparison, leaderboard: Leaderboard, place: int) -> dict[str, Any]:
+    row = leaderboard.rows[place]
     names = _columns(comparison)
     return {
         "dataset": row.dataset,
@@ -189,34 +193,34 @@ def _json_row(comparison: Comparison, standing: Standing, place: int) -> dict[st
         },
         "errors": dict(row.errors),
         "chosen_by": None if row.chosen_by is None else sorted(row.chosen_by),
-        "best": place == standing.best,
+        "best": place == leaderboard.best,
         "ceiling": row.is_ceiling,
-        "versus": _json_versus(standing, place),
+        "versus": _json_versus(leaderboard, place),
     }
 
 
-def _json_versus(standing: Standing, place: int) -> dict[str, Any] | None:
+def _json_versus(leaderboard: Leaderboard, place: int) -> dict[str, Any] | None:
     """How the row does against the reference; ``None`` for the reference, and for a row that is not tested."""
-    if standing.reference is None or place not in standing.versus:
+    if leaderboard.reference is None or place not in leaderboard.tests:
         return None
     return {
-        "reference": standing.rows[standing.reference].name,
+        "reference": leaderboard.rows[leaderboard.reference].name,
         "metrics": {
             name: {
-                "n": versus.difference.n,
-                "difference": _rounded(versus.difference.mean),
-                "low": _rounded(versus.difference.low) if versus.difference.has_interval else None,
-                "high": _rounded(versus.difference.high) if versus.difference.has_interval else None,
-                "interval": "bonett_price" if versus.difference.test == "mcnemar" else "bootstrap",
-                "won": versus.won,
-                "lost": versus.lost,
-                "test": versus.difference.test,
-                "p": _rounded(versus.difference.p),
-                "p_holm": _rounded(versus.p),
-                "comparisons": versus.comparisons,
-                "verdict": versus.verdict,
+                "n": test.difference.n,
+                "difference": _rounded(test.difference.mean),
+                "low": _rounded(test.difference.low) if test.difference.has_interval else None,
+                "high": _rounded(test.difference.high) if test.difference.has_interval else None,
+                "interval": "bonett_price" if test.difference.test == "mcnemar" else "bootstrap",
+                "won": test.won,
+                "lost": test.lost,
+                "test": test.difference.test,
+                "p": _rounded(test.difference.p),
+                "p_holm": _rounded(test.p),
+                "comparisons": test.comparisons,
+                "verdict": test.verdict,
             }
-            for name, versus in standing.versus[place].items()
+            for name, test in leaderboard.tests[place].items()
         },
     }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.standing import Standing
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard
 from kgsparql.evaluation.scoring import VARYING
 from kgsparql.rdf.terms import printable
 
@@ -82,7 +82,7 @@ def drawn(comparison: Comparison) -> list[list[Plot]]:
     :raises OptionError: if matplotlib is not installed.
     """
     with _style():
-        return [list(_of_dataset(standing, comparison)) for standing in comparison.standings]
+        return [list(_of_dataset(leaderboard, comparison)) for leaderboard in comparison.leaderboards]
 
 
 @contextmanager
@@ -96,39 +96,39 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _of_dataset(standing: Standing, comparison: Comparison) -> Iterator[Plot]:
-    if not standing.primary:
+def _of_dataset(leaderboard: Leaderboard, comparison: Comparison) -> Iterator[Plot]:
+    if not leaderboard.primary:
         return
-    name = _file_name(standing, comparison)
+    name = _file_name(leaderboard, comparison)
     costs = [
         cost
         for cost in ("model_calls", "queries", "seconds", "tokens")
         if cost in comparison.metrics
         and not (comparison.reproducible and cost in VARYING)
-        and any((row.mean(cost) or 0) > 0 for row in standing.rows)
+        and any((row.mean(cost) or 0) > 0 for row in leaderboard.rows)
     ]
-    dataset, metric = printable(standing.dataset, 60), standing.primary
+    dataset, metric = printable(leaderboard.dataset, 60), leaderboard.primary
     if costs:
         about = f"{metric} of each method on {dataset} with its 95 % interval against its mean {_COST_NAMES[costs[0]]}."
         yield _finished(
-            f"{name}-quality-cost", "Quality against cost", about, _quality_against_cost(standing, costs[0])
+            f"{name}-quality-cost", "Quality against cost", about, _quality_against_cost(leaderboard, costs[0])
         )
     for kind, words in (("hops", "hops"), ("type", "type"), ("direction", "direction")):
-        values = list(dict.fromkeys(value for row in standing.rows for value in row.slices.get(kind, ())))
+        values = list(dict.fromkeys(value for row in leaderboard.rows for value in row.slices.get(kind, ())))
         if 1 < len(values) <= 10:
             about = f"{metric} of each method on {dataset} with its 95 % interval, by {words}."
-            yield _finished(f"{name}-by-{words}", f"Quality by {words}", about, _by_slice(standing, kind, values))
+            yield _finished(f"{name}-by-{words}", f"Quality by {words}", about, _by_slice(leaderboard, kind, values))
             break
     if costs:
         about = f"How {', '.join(_COST_NAMES[cost] for cost in costs)} of a question are spread, method by method."
-        yield _finished(f"{name}-costs", "How costs are spread", about, _costs(standing, costs))
+        yield _finished(f"{name}-costs", "How costs are spread", about, _costs(leaderboard, costs))
 
 
-def _file_name(standing: Standing, comparison: Comparison) -> str:
+def _file_name(leaderboard: Leaderboard, comparison: Comparison) -> str:
     """The dataset's name as a part of a file's, with a number where two would be one."""
-    plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", one.dataset).strip("-").lower()[:60] for one in comparison.standings]
+    plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", one.dataset).strip("-").lower()[:60] for one in comparison.leaderboards]
     names = [name or "dataset" for name in plain]
-    place = comparison.standings.index(standing)
+    place = comparison.leaderboards.index(leaderboard)
     own = names[place]
     return own if names.count(own) == 1 else f"{own}-{place + 1}"
 
@@ -158,17 +158,17 @@ def _label(name: str) -> str:
     return printable(name, 40)
 
 
-def _heading(standing: Standing, text: str) -> str:
-    sizes = sorted({row.n for row in standing.rows if row.n})
+def _heading(leaderboard: Leaderboard, text: str) -> str:
+    sizes = sorted({row.n for row in leaderboard.rows if row.n})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    return f"{_label(standing.dataset)}: {text} ({count} questions)"
+    return f"{_label(leaderboard.dataset)}: {text} ({count} questions)"
 
 
-def _quality_against_cost(standing: Standing, cost: str) -> Any:
+def _quality_against_cost(leaderboard: Leaderboard, cost: str) -> Any:
     figure, axes = _figure(7.5, 4.6)
     points, bars = [], []
-    for i, row in enumerate(standing.rows[:_MOST]):
-        quality, spent = row.means[standing.primary], row.means[cost]
+    for i, row in enumerate(leaderboard.rows[:_MOST]):
+        quality, spent = row.means[leaderboard.primary], row.means[cost]
         if quality is None or spent is None:
             continue
         marks = _marks(i)
@@ -182,8 +182,8 @@ def _quality_against_cost(standing: Standing, cost: str) -> Any:
     axes.margins(x=0.12)
     _scale(axes, cost, [x for x, *_ in points])
     axes.set_xlabel(f"{_COST_NAMES[cost]} (mean of a question)")
-    axes.set_ylabel(standing.primary)
-    axes.set_title(_heading(standing, f"{standing.primary} against {_COST_NAMES[cost]}"))
+    axes.set_ylabel(leaderboard.primary)
+    axes.set_title(_heading(leaderboard, f"{leaderboard.primary} against {_COST_NAMES[cost]}"))
     _name_points(figure, axes, points, bars)
     return figure
 
@@ -261,14 +261,14 @@ def _darker(colour: str) -> str:
     return "#" + "".join(f"{int(int(colour[i : i + 2], 16) * 0.7):02x}" for i in (1, 3, 5))
 
 
-def _by_slice(standing: Standing, kind: str, values: Sequence[str]) -> Any:
-    rows = [row for row in standing.rows if row.n][:_MOST]
+def _by_slice(leaderboard: Leaderboard, kind: str, values: Sequence[str]) -> Any:
+    rows = [row for row in leaderboard.rows if row.n][:_MOST]
     figure, axes = _figure(max(7.5, 1.5 + 0.2 * len(values) * (len(rows) + 2)), 4.6)
     width = 0.8 / max(1, len(rows))
     for i, row in enumerate(rows):
         drawn_at, means, below, above = [], [], [], []
         for place, value in enumerate(values):
-            found = row.slices[kind][value].means.get(standing.primary)
+            found = row.slices[kind][value].means.get(leaderboard.primary)
             if found is not None:
                 drawn_at.append(place - 0.4 + width * (i + 0.5))
                 means.append(found.mean)
@@ -287,8 +287,8 @@ def _by_slice(standing: Standing, kind: str, values: Sequence[str]) -> Any:
     axes.grid(visible=False, axis="x")
     axes.set_xlim(-0.5, len(values) - 0.5)
     axes.set_ylim(-0.02, 1.02)
-    axes.set_ylabel(standing.primary)
-    axes.set_title(_heading(standing, f"{standing.primary} by {kind}"))
+    axes.set_ylabel(leaderboard.primary)
+    axes.set_title(_heading(leaderboard, f"{leaderboard.primary} by {kind}"))
     figure.legend(loc="outside right upper", fontsize=9)
     return figure
 
@@ -299,9 +299,9 @@ def _slice_name(kind: str, value: str) -> str:
     return _label(value)
 
 
-def _costs(standing: Standing, costs: Sequence[str]) -> Any:
+def _costs(leaderboard: Leaderboard, costs: Sequence[str]) -> Any:
     """Boxes from the first to the third quartile, whiskers from the 5th to the 95th percentile, the mean as a dot."""
-    pairs = [(row, one) for row, one in zip(standing.rows, standing.scored, strict=True) if row.n][:_MOST]
+    pairs = [(row, one) for row, one in zip(leaderboard.rows, leaderboard.scores, strict=True) if row.n][:_MOST]
     figure, grid = _figure(
         3.2 * len(costs) + 1.6, 1.6 + 0.36 * len(pairs), columns=len(costs), sharey=True, squeeze=False
     )
@@ -331,7 +331,7 @@ def _costs(standing: Standing, costs: Sequence[str]) -> Any:
     grid[0][0].set_yticks(range(len(pairs)), [_label(row.title) for row, _ in pairs])
     grid[0][0].invert_yaxis()
     figure.suptitle(
-        _heading(standing, "cost of a question")
+        _heading(leaderboard, "cost of a question")
         + "\nbox: the middle half; whiskers: 5th to 95th percentile; line: median; dot: mean",
         x=0.01, ha="left", fontsize=10,
     )  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.failures import (
-    Differing,
+from kgsparql.evaluation.comparison.disagreements import (
+    Disagreement,
     Outcome,
     outcome_lines,
     outcome_title,
@@ -80,7 +80,7 @@ def _element(name: str, *children: str, **attributes: str) -> _Html:
     return _Html(f"<{name}{head}>{body}</{name}>")
 
 
-def as_html(comparison: Comparison, questions: Sequence[Differing] = ()) -> str:
+def as_html(comparison: Comparison, questions: Sequence[Disagreement] = ()) -> str:
     """The report: for each dataset a summary, tables and plots; then questions, runs, and what the metrics mean.
 
     Without matplotlib it has no plots, and says so.
@@ -95,7 +95,9 @@ def as_html(comparison: Comparison, questions: Sequence[Differing] = ()) -> str:
     body += _questions(questions)
     body += _runs(comparison)
     body += _definitions(comparison)
-    title = _element("title", f"Methods compared: {', '.join(printable(s.dataset, 60) for s in comparison.standings)}")
+    title = _element(
+        "title", f"Methods compared: {', '.join(printable(s.dataset, 60) for s in comparison.leaderboards)}"
+    )
     page = _element(
         "html",
         _element("head", _Html(_META), title, _Html(f"<style>{_STYLE}</style>")),
@@ -110,7 +112,7 @@ def _plots(comparison: Comparison) -> tuple[list[list[Plot]], str]:
     try:
         return drawn(comparison), ""
     except OptionError as error:
-        return [[] for _ in comparison.standings], f"Without plots: {error.message} ({error.hint})."
+        return [[] for _ in comparison.leaderboards], f"Without plots: {error.message} ({error.hint})."
 
 
 def _section(section: Section) -> Iterator[_Html]:
@@ -146,7 +148,7 @@ def _figure(plot: Plot) -> _Html:
     return _element("figure", image, _element("figcaption", plot.about))
 
 
-def _questions(questions: Sequence[Differing]) -> Iterator[_Html]:
+def _questions(questions: Sequence[Disagreement]) -> Iterator[_Html]:
     if not questions:
         return
     yield _element("h2", "Where methods differ")
@@ -168,8 +170,8 @@ def _card(outcome: Outcome) -> _Html:
 def _runs(comparison: Comparison) -> Iterator[_Html]:
     """The configuration of each run, so that somebody else can make it again."""
     runs: dict[str, Run] = {}
-    for standing in comparison.standings:
-        for row, one in zip(standing.rows, standing.scored, strict=True):
+    for leaderboard in comparison.leaderboards:
+        for row, one in zip(leaderboard.rows, leaderboard.scores, strict=True):
             runs.setdefault(row.run or one.run.dataset, one.run)
     yield _element("h2", "Runs")
     for name, run in runs.items():

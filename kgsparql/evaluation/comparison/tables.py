@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.figures import SHARES, amount, is_quality, p_text, signed, with_interval
-from kgsparql.evaluation.comparison.standing import Row, Standing
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
 from kgsparql.evaluation.comparison.summary import heading, listed, summary
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
@@ -84,67 +84,71 @@ def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]
 
     :param wide: there is room for more metrics.
     """
-    for standing in comparison.standings:
-        tables = [_quality(standing, comparison, wide=wide)]
-        if standing.versus and standing.tested:
-            tables.append(_versus(standing, comparison))
-        tables += [_sliced(standing, kind) for kind in _kinds(standing, comparison)]
+    for leaderboard in comparison.leaderboards:
+        tables = [_quality(leaderboard, comparison, wide=wide)]
+        if leaderboard.tests and leaderboard.tested:
+            tables.append(_pairwise_tests(leaderboard, comparison))
+        tables += [_sliced(leaderboard, kind) for kind in _kinds(leaderboard, comparison)]
         if not comparison.named:
-            shown = [name for name in _EVIDENCE if name in comparison.metrics and _is_defined(standing, name)]
-            tables.append(_plain("Evidence and linking", standing, shown))
+            shown = [name for name in _EVIDENCE if name in comparison.metrics and _is_defined(leaderboard, name)]
+            tables.append(_plain("Evidence and linking", leaderboard, shown))
             words = [name for name in comparison.metrics if METRICS[name].group == "text"]
-            tables.append(_plain("Words of the answers", standing, [n for n in words if _is_defined(standing, n)]))
-        tables += [_reliability(standing, comparison), _costs(standing, comparison)]
+            tables.append(
+                _plain("Words of the answers", leaderboard, [n for n in words if _is_defined(leaderboard, n)])
+            )
+        tables += [_reliability(leaderboard, comparison), _costs(leaderboard, comparison)]
         yield Section(
-            dataset=standing.dataset,
-            heading=heading(standing),
-            summary=tuple(summary(standing)),
+            dataset=leaderboard.dataset,
+            heading=heading(leaderboard),
+            summary=tuple(summary(leaderboard)),
             tables=tuple(table for table in tables if table.rows and len(table.columns) > 1),
-            notes=standing.notes,
+            notes=leaderboard.notes,
         )
 
 
-def _label(standing: Standing, row: Row) -> str:
-    is_best = standing.best is not None and standing.rows[standing.best] is row
-    return f"{row.name} *" if is_best and len(standing.rows) > 1 else row.title
+def _label(leaderboard: Leaderboard, row: Row) -> str:
+    is_best = leaderboard.best is not None and leaderboard.rows[leaderboard.best] is row
+    return f"{row.name} *" if is_best and len(leaderboard.rows) > 1 else row.title
 
 
 def _asked(row: Row) -> str:
     return f"{row.n:,}" if row.n == row.questions else f"{row.n:,} of {row.questions:,}"
 
 
-def _is_defined(standing: Standing, metric: str) -> bool:
-    return any(row.means.get(metric) is not None for row in standing.rows)
+def _is_defined(leaderboard: Leaderboard, metric: str) -> bool:
+    return any(row.means.get(metric) is not None for row in leaderboard.rows)
 
 
-def _quality(standing: Standing, comparison: Comparison, *, wide: bool) -> Table:
+def _quality(leaderboard: Leaderboard, comparison: Comparison, *, wide: bool) -> Table:
     wanted = comparison.metrics if comparison.named else _QUALITY_WIDE if wide else _QUALITY
     metrics = [
-        name for name in wanted if name in comparison.metrics and is_quality(name) and _is_defined(standing, name)
+        name for name in wanted if name in comparison.metrics and is_quality(name) and _is_defined(leaderboard, name)
     ]
     with_intervals = metrics if comparison.named and len(metrics) <= 3 else _WITH_INTERVALS
     if not set(metrics) & set(with_intervals):
-        with_intervals = [standing.primary]
-    has_all = len({row.questions for row in standing.rows}) == 1 and all(r.n == r.questions for r in standing.rows)
+        with_intervals = [leaderboard.primary]
+    has_all = len({row.questions for row in leaderboard.rows}) == 1 and all(
+        r.n == r.questions for r in leaderboard.rows
+    )
     rows = tuple(
         (
-            _label(standing, row),
+            _label(leaderboard, row),
             *([] if has_all else [_asked(row)]),
             *(
                 with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
                 for name in metrics
             ),
         )
-        for row in standing.rows
+        for row in leaderboard.rows
     )
-    shown = [row.means[name] for row in standing.rows for name in metrics if name in with_intervals]
+    shown = [row.means[name] for row in leaderboard.rows for name in metrics if name in with_intervals]
     captions = [*_how_sure(shown, comparison)]
-    if any(row.is_ceiling for row in standing.rows):
+    if any(row.is_ceiling for row in leaderboard.rows):
         captions.insert(0, "‡ an oracle chooses: a ceiling, no method")
-    if any(row.is_no_ceiling for row in standing.rows):
+    if any(row.is_no_ceiling for row in leaderboard.rows):
         captions.insert(0, "† nobody chooses: as without a model, no ceiling")
-    if standing.best is not None and len(rows) > 1:
-        captions.insert(0, f"* best {standing.primary}")
+    if leaderboard.best is not None and len(rows) > 1:
+        captions.insert(0, f"* best {leaderboard.primary}")
     return Table(
         "Quality", ("method", *([] if has_all else ["n"]), *metrics), rows if metrics else (), captions=tuple(captions)
     )
@@ -162,41 +166,43 @@ def _how_sure(shown: Sequence[Interval | None], comparison: Comparison) -> Itera
         yield f"In brackets: 95 % interval of the mean: Wilson's where all values are 0 or 1, else bootstrap {drawn}."
 
 
-def _reliability(standing: Standing, comparison: Comparison) -> Table:
+def _reliability(leaderboard: Leaderboard, comparison: Comparison) -> Table:
     metrics = [
         name
         for name in SHARES
-        if _is_defined(standing, name) and (name in ALWAYS or name in comparison.metrics or not comparison.named)
+        if _is_defined(leaderboard, name) and (name in ALWAYS or name in comparison.metrics or not comparison.named)
     ]
-    return _plain("Reliability: share of questions", standing, metrics)
+    return _plain("Reliability: share of questions", leaderboard, metrics)
 
 
-def _costs(standing: Standing, comparison: Comparison) -> Table:
+def _costs(leaderboard: Leaderboard, comparison: Comparison) -> Table:
     """What it cost; where no model was asked, without what only a model costs."""
-    has_model = any((row.mean("model_calls") or 0) > 0 for row in standing.rows)
+    has_model = any((row.mean("model_calls") or 0) > 0 for row in leaderboard.rows)
     metrics = [
         name
         for name in (comparison.metrics if comparison.named else _COSTS)
         if METRICS[name].group == "cost"
         and name in comparison.metrics
-        and _is_defined(standing, name)
+        and _is_defined(leaderboard, name)
         and (comparison.named or has_model or name not in _OF_A_MODEL)
     ]
-    return _plain("Cost: mean of a question", standing, metrics)
+    return _plain("Cost: mean of a question", leaderboard, metrics)
 
 
-def _plain(title: str, standing: Standing, metrics: Sequence[str]) -> Table:
+def _plain(title: str, leaderboard: Leaderboard, metrics: Sequence[str]) -> Table:
     """A table of means."""
     heads = (name.replace("_", " ") for name in metrics)
-    rows = tuple((_label(standing, row), *(amount(name, row.mean(name)) for name in metrics)) for row in standing.rows)
+    rows = tuple(
+        (_label(leaderboard, row), *(amount(name, row.mean(name)) for name in metrics)) for row in leaderboard.rows
+    )
     return Table(title, ("method", *heads), rows)
 
 
-def how_tested(standing: Standing) -> str:
+def how_tested(leaderboard: Leaderboard) -> str:
     """Which test is used where, in one line."""
     tests = {
-        name: {by_metric[name].difference.test for by_metric in standing.versus.values() if name in by_metric}
-        for name in standing.tested
+        name: {by_metric[name].difference.test for by_metric in leaderboard.tests.values() if name in by_metric}
+        for name in leaderboard.tested
     }
     exact = [name for name, used in tests.items() if used == {"mcnemar"}]
     other = [name for name, used in tests.items() if "randomisation" in used]
@@ -206,8 +212,8 @@ def how_tested(standing: Standing) -> str:
     ]
     methods = [*(["Bonett and Price's"] if exact else []), *(["paired bootstrap"] if other else [])]
     intervals = f"In brackets: 95 % interval ({'; else '.join(methods)})"
-    rows = sum(1 for by_metric in standing.versus.values() if by_metric)
-    count = max((v.comparisons for by_metric in standing.versus.values() for v in by_metric.values()), default=0)
+    rows = sum(1 for by_metric in leaderboard.tests.values() if by_metric)
+    count = max((v.comparisons for by_metric in leaderboard.tests.values() for v in by_metric.values()), default=0)
     if count < 2:
         return f"{'; '.join(parts)}. {intervals}. Where p is 0.05 or more, no difference is shown."
     why = "" if count == rows else f" pairs of {rows + 1} rows, since the best was found on the same questions"
@@ -217,16 +223,16 @@ def how_tested(standing: Standing) -> str:
     )
 
 
-def _weakened(standing: Standing) -> Iterator[str]:
+def _weakened(leaderboard: Leaderboard) -> Iterator[str]:
     """What to do where a difference would be shown if there were fewer rows."""
     lost = {
         i
-        for i, by_metric in standing.versus.items()
-        for versus in by_metric.values()
-        if versus.verdict == "not shown" and versus.difference.p < 0.05
+        for i, by_metric in leaderboard.tests.items()
+        for test in by_metric.values()
+        if test.verdict == "not shown" and test.difference.p < 0.05
     }
     if lost:
-        names = listed([standing.rows[i].name for i in sorted(lost)])
+        names = listed([leaderboard.rows[i].name for i in sorted(lost)])
         yield (
             f"Alone, {names} would be shown to differ: the more rows, the weaker each verdict. Fewer rows or more"
             " questions show more; --baseline METHOD asks about one that was not taken for being the best."
@@ -240,59 +246,59 @@ def _bounds(metric: str, found: Difference) -> str:
     return f" [{signed(metric, found.low)}, {signed(metric, found.high)}]"
 
 
-def _versus(standing: Standing, comparison: Comparison) -> Table:
-    assert standing.reference is not None  # noqa: S101 - there is no versus without it
-    reference = standing.rows[standing.reference]
-    sizes = {versus.difference.n for by_metric in standing.versus.values() for versus in by_metric.values()}
-    has_all = len(sizes) == 1 and all(standing.versus.values())
+def _pairwise_tests(leaderboard: Leaderboard, comparison: Comparison) -> Table:
+    assert leaderboard.reference is not None  # noqa: S101 - there are no tests without it
+    reference = leaderboard.rows[leaderboard.reference]
+    sizes = {test.difference.n for by_metric in leaderboard.tests.values() for test in by_metric.values()}
+    has_all = len(sizes) == 1 and all(leaderboard.tests.values())
     rows: list[tuple[str, ...]] = []
-    for i, by_metric in standing.versus.items():
-        name = standing.rows[i].title
+    for i, by_metric in leaderboard.tests.items():
+        name = leaderboard.rows[i].title
         if not by_metric:
             rows.append((name, "0", "–", "–", "–", "none shared"))
-        for place, (metric, versus) in enumerate(by_metric.items()):
-            found = versus.difference
+        for place, (metric, test) in enumerate(by_metric.items()):
+            found = test.difference
             rows.append((
                 "" if place else name, *([] if has_all else [f"{found.n:,}"]), metric,
-                f"{signed(metric, found.mean)}{_bounds(metric, found)}", f"{versus.won}:{versus.lost}",
-                f"{versus.verdict}, {p_text(versus.p)}",
+                f"{signed(metric, found.mean)}{_bounds(metric, found)}", f"{test.won}:{test.lost}",
+                f"{test.verdict}, {p_text(test.p)}",
             ))  # fmt: skip
     columns = ("method", *([] if has_all else ["n"]), "metric", "difference", "won:lost", "verdict")
     left = frozenset({1, 4} if has_all else {2, 5})
     shared = f"{min(sizes):,} questions" if has_all else "the questions that both were asked"
-    is_best = standing.reference == standing.best and not comparison.baseline
-    why = f"the best {standing.primary}" if is_best else "the baseline"
+    is_best = leaderboard.reference == leaderboard.best and not comparison.baseline
+    why = f"the best {leaderboard.primary}" if is_best else "the baseline"
     title = f"Against {reference.name} ({why}), on {shared}"
-    return Table(title, columns, tuple(rows), left, (how_tested(standing), *_weakened(standing)))
+    return Table(title, columns, tuple(rows), left, (how_tested(leaderboard), *_weakened(leaderboard)))
 
 
-def _kinds(standing: Standing, comparison: Comparison) -> Sequence[str]:
+def _kinds(leaderboard: Leaderboard, comparison: Comparison) -> Sequence[str]:
     """What the questions of a dataset are told apart by in tables: as asked, else hops, or types where they are few."""
-    there = [kind for kind in comparison.by if any(row.slices.get(kind) for row in standing.rows)]
+    there = [kind for kind in comparison.by if any(row.slices.get(kind) for row in leaderboard.rows)]
     if comparison.by_named or not there:
         return there
     if "hops" in there:
         return ["hops"]
-    types = max((len(row.slices.get("type", ())) for row in standing.rows), default=0)
+    types = max((len(row.slices.get("type", ())) for row in leaderboard.rows), default=0)
     return ["type"] if 1 < types <= 8 else []
 
 
-def _sliced(standing: Standing, kind: str) -> Table:
-    metric = standing.primary
-    values = list(dict.fromkeys(value for row in standing.rows for value in row.slices[kind]))
+def _sliced(leaderboard: Leaderboard, kind: str) -> Table:
+    metric = leaderboard.primary
+    values = list(dict.fromkeys(value for row in leaderboard.rows for value in row.slices[kind]))
     heads = []
     for value in values:
-        sizes = sorted({row.slices[kind][value].n for row in standing.rows if row.slices[kind][value].n})
+        sizes = sorted({row.slices[kind][value].n for row in leaderboard.rows if row.slices[kind][value].n})
         count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "0"
         heads.append(f"{_slice_name(kind, value)} (n {count})")
     rows = tuple(
         (
-            _label(standing, row),
+            _label(leaderboard, row),
             *(with_interval(metric, row.slices[kind][value].means.get(metric)) for value in values),
         )
-        for row in standing.rows
+        for row in leaderboard.rows
     )
-    parts = [row.slices[kind][value].means.get(metric) for row in standing.rows for value in values]
+    parts = [row.slices[kind][value].means.get(metric) for row in leaderboard.rows for value in values]
     small = any(found is not None and found.few and found.method == "bootstrap" for found in parts)
     captions = (f"Bootstrap intervals of fewer than {FEW} questions are rough, and too narrow.",) if small else ()
     return Table(f"{metric} {_KINDS[kind]}", ("method", *heads), rows if metric else (), captions=captions)

@@ -11,7 +11,13 @@ from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Dataset
 from kgsparql.evaluation.datasets import csv_tables, json_lines, lcquad, qald, text2sparql
 from kgsparql.evaluation.datasets._answers import gold_terms
-from kgsparql.evaluation.datasets._document import LEFT_OUT, Document, Reading, json_value, read_document
+from kgsparql.evaluation.datasets._question_file import (
+    LEFT_OUT,
+    CollectedQuestions,
+    QuestionFile,
+    json_value,
+    read_file,
+)
 from kgsparql.evaluation.datasets.sampling import sample
 from kgsparql.rdf.terms import printable
 
@@ -75,7 +81,7 @@ def _about(folder: Path) -> Mapping[str, Any]:
     if not file.is_file():
         return {}
     try:
-        document = read_document(file)
+        document = read_file(file)
         document.check_encoding()
         data = json_value(document.text)
     except InputError as error:
@@ -99,12 +105,12 @@ def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
     return tuple(Path(os.path.normpath(folder / name)) for name in named)
 
 
-def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Reading:
+def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> CollectedQuestions:
     """The questions of a file, in the format it is in.
 
     :raises InputError: if that is none of :data:`FORMATS`.
     """
-    document = read_document(path)
+    document = read_file(path)
     if columns is not None or document.suffix in {".csv", ".tsv"}:
         return csv_tables.read(document, columns)
     if json_lines.is_ours(document):
@@ -123,7 +129,7 @@ def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Readi
     raise InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
 
 
-def _read_json(document: Document, language: str) -> Reading:
+def _read_json(document: QuestionFile, language: str) -> CollectedQuestions:
     """The questions of one JSON value.
 
     :raises DataError: if it is not JSON.
@@ -140,7 +146,9 @@ def _read_json(document: Document, language: str) -> Reading:
     raise LookupError("no known format")
 
 
-def _dataset(reading: Reading, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()) -> Dataset:
+def _dataset(
+    reading: CollectedQuestions, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()
+) -> Dataset:
     """The dataset of what was read.
 
     :raises DataError: if that is nothing.

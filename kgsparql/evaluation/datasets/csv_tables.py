@@ -9,8 +9,8 @@ from itertools import islice
 
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding
 from kgsparql.evaluation.datasets._fields import an_id, hops_of, term_of, text_to_ask
+from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile, check_encoding
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 
 __all__ = ["FIELDS", "read"]
@@ -23,7 +23,7 @@ FIELDS = ("id", "question", "answers", "topics", "sparql", "hops", "type", "path
 _SEPARATOR = "|"
 
 
-def read(document: Document, columns: Mapping[str, str] | None) -> Reading:
+def read(document: QuestionFile, columns: Mapping[str, str] | None) -> CollectedQuestions:
     """The questions of the rows.
 
     Several answers in a cell stand between ``|``. One that is an IRI, with or without ``<`` and ``>``, or a literal in
@@ -50,7 +50,7 @@ def read(document: Document, columns: Mapping[str, str] | None) -> Reading:
         raise DataError(f"{document.path}:1: not UTF-8", code="E_ENCODING", hint=hint) from error
     header = [name.strip() for name in head]
     places = _places(document, header, columns)
-    reading = Reading(document)
+    reading = CollectedQuestions(document)
     for line, row in rows:
         if isinstance(row, csv.Error):
             reading.add(str(line), _refused, _broken(row))
@@ -59,7 +59,7 @@ def read(document: Document, columns: Mapping[str, str] | None) -> Reading:
     return reading
 
 
-def _rows(document: Document) -> Iterator[tuple[int, list[str] | csv.Error]]:
+def _rows(document: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
     """Each row, or what is wrong with it, with the line that it begins in."""
     lines = list(io.StringIO(document.text, newline=""))
     delimiter = _delimiter(document)
@@ -91,7 +91,7 @@ def _broken(error: csv.Error) -> str:
     return str(error)
 
 
-def _delimiter(document: Document) -> str:
+def _delimiter(document: QuestionFile) -> str:
     """What separates cells: a tab, a semicolon or a comma, whichever the header has most of."""
     if document.suffix == ".tsv":
         return "\t"
@@ -99,7 +99,7 @@ def _delimiter(document: Document) -> str:
     return max(",;\t", key=head.count)
 
 
-def _places(document: Document, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
+def _places(document: QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
     """Which column each field is in."""
     there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
     wanted = columns if columns is not None else {name: name for name in FIELDS if name in header}

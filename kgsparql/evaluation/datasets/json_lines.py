@@ -16,7 +16,6 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._answers import gold_of
-from kgsparql.evaluation.datasets._document import Document, Reading, check_encoding, json_value
 from kgsparql.evaluation.datasets._fields import (
     an_id,
     hops_of,
@@ -27,6 +26,7 @@ from kgsparql.evaluation.datasets._fields import (
     topics_of,
     triples_of,
 )
+from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile, check_encoding, json_value
 from kgsparql.rdf.terms import IRI, iri
 
 __all__ = ["is_ours", "question_of", "read", "read_list"]
@@ -36,7 +36,7 @@ _LOOKED_AT = 20
 _OWN = frozenset({"answers", "answer_iris", "topic_entities", "path", "golden_triples", "reference_answer", "sparql"})
 
 
-def is_ours(document: Document) -> bool:
+def is_ours(document: QuestionFile) -> bool:
     """Whether one of the first lines is a question of this format, or the file is called ``.jsonl``."""
     if document.suffix in {".jsonl", ".ndjson"}:
         return True
@@ -57,9 +57,9 @@ def _is_line(line: str) -> bool:
         return False
 
 
-def read(document: Document) -> Reading:
+def read(document: QuestionFile) -> CollectedQuestions:
     """The questions of the lines; a line that is not UTF-8 costs only itself."""
-    reading = Reading(document)
+    reading = CollectedQuestions(document)
     for number, line in enumerate(document.lines, 1):
         if line.strip():
             reading.add(str(number), _question_of_line, line, number)
@@ -71,9 +71,9 @@ def _question_of_line(line: str, number: int) -> Question:
     return question_of(json_value(line), number)
 
 
-def read_list(document: Document) -> Reading:
+def read_list(document: QuestionFile) -> CollectedQuestions:
     """The questions of one JSON list."""
-    reading = Reading(document)
+    reading = CollectedQuestions(document)
     for number, data in enumerate(document.json, 1):
         reading.add(f"question {number}", question_of, data, number)
     return reading

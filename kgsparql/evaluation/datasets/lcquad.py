@@ -8,8 +8,8 @@ from typing import Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.datasets._document import Document, Reading
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
+from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 
 __all__ = ["is_first", "is_second", "read_first", "read_second"]
 
@@ -33,9 +33,9 @@ def _has(data: Any, names: set[str]) -> bool:
     return isinstance(data, list) and any(isinstance(entry, Mapping) and names <= entry.keys() for entry in data)
 
 
-def read_first(document: Document) -> Reading:
+def read_first(document: QuestionFile) -> CollectedQuestions:
     """The questions of LC-QuAD 1, over DBpedia of 2016-04."""
-    reading = Reading(document, "lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
+    reading = CollectedQuestions(document, "lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
     for number, entry in enumerate(document.json, 1):
         reading.add(f"question {number}", _first, entry, number)
     return reading
@@ -53,9 +53,9 @@ def _first(value: Any, number: int) -> Question:
     )
 
 
-def read_second(document: Document) -> Reading:
+def read_second(document: QuestionFile) -> CollectedQuestions:
     """The questions of LC-QuAD 2 with the SPARQL over Wikidata; where that is missing, over DBpedia of 2018."""
-    reading = Reading(document, "lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech", "")
+    reading = CollectedQuestions(document, "lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech", "")
     for number, entry in enumerate(document.json, 1):
         reading.add(f"question {number}", _second, entry, number)
     return reading

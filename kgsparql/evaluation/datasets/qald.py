@@ -12,8 +12,8 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.datasets._answers import gold_terms
-from kgsparql.evaluation.datasets._document import Document, Reading
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
+from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, local_name, printable
 
 __all__ = ["is_qald", "read"]
@@ -40,14 +40,14 @@ def is_qald(data: Any) -> bool:
     return not data["questions"] or any(isinstance(entry.get("question"), list) for entry in entries)
 
 
-def read(document: Document, language: str) -> Reading:
+def read(document: QuestionFile, language: str) -> CollectedQuestions:
     """The questions in one language."""
     data = document.json
     about = data.get("dataset")
     named = about.get("id") if isinstance(about, Mapping) else None
     own = printable(named, 100) if isinstance(named, str) else ""
     name, source, licence = _KNOWN.get(own.lower(), (own, f"QALD, dataset {own}" if own else "QALD", ""))
-    reading = Reading(document, name, source, licence)
+    reading = CollectedQuestions(document, name, source, licence)
     for number, entry in enumerate(data["questions"], 1):
         reading.add(f"question {number}", _question, entry, number, language)
     return reading

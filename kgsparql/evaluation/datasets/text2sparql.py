@@ -10,8 +10,8 @@ import yaml
 
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.datasets._document import Document, Reading
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, texts_of
+from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 from kgsparql.evaluation.datasets.qald import chosen
 from kgsparql.rdf.terms import printable
 
@@ -29,12 +29,12 @@ _KNOWN = {
 _QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 
 
-def looks_like_it(document: Document) -> bool:
+def looks_like_it(document: QuestionFile) -> bool:
     """Whether a text may be a file of this format, without parsing it."""
     return not document.text.lstrip().startswith(("{", "[")) and _QUESTIONS.search(document.text) is not None
 
 
-def read(document: Document, language: str) -> Reading:
+def read(document: QuestionFile, language: str) -> CollectedQuestions:
     """The questions in one language.
 
     :raises DataError: if it is not YAML, with the line, or its questions are no list.
@@ -47,13 +47,13 @@ def read(document: Document, language: str) -> Reading:
     about = about if isinstance(about, Mapping) else {}
     named, prefix = (_named(document, about, key) for key in ("id", "prefix"))
     source, licence = _KNOWN.get(named, (printable(named, 200), ""))
-    reading = Reading(document, printable(prefix, 60), source, licence)
+    reading = CollectedQuestions(document, printable(prefix, 60), source, licence)
     for number, entry in enumerate(entries, 1):
         reading.add(f"question {number}", _question, entry, number, prefix, language)
     return reading
 
 
-def _named(document: Document, about: Mapping[str, Any], key: str) -> str:
+def _named(document: QuestionFile, about: Mapping[str, Any], key: str) -> str:
     """What a file says of itself; empty where it says nothing.
 
     :raises DataError: if that is neither a text nor a number.
@@ -64,7 +64,7 @@ def _named(document: Document, about: Mapping[str, Any], key: str) -> str:
         raise DataError(f"{document.path}: dataset.{key}: {error.message}", hint="write it in quotes") from error
 
 
-def _parsed(document: Document) -> Any:
+def _parsed(document: QuestionFile) -> Any:
     try:
         _check_aliases(document)
         return yaml.safe_load(document.text)
@@ -77,7 +77,7 @@ def _parsed(document: Document) -> Any:
         raise DataError(f"{document.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
 
 
-def _check_aliases(document: Document) -> None:
+def _check_aliases(document: QuestionFile) -> None:
     """Refuse aliases before anything is made of the text: a few lines of aliases of aliases stand for gigabytes.
 
     :raises DataError: with the line.

@@ -263,8 +263,6 @@ def _some(ways: Iterable[_Way]) -> list[_Way]:
     return kept[:_WAYS]
 
 
-def _one_of_each(
-    ways: Iterable[_Way],
-) -> list[_Way]:
+def _one_of_each(ways: Iterable[_Way]) -> list[_Way]:
     """One way along each path."""
     return list({way[1]: way for way in ways}.values())

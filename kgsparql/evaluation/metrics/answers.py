@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import Judged, judged
+from kgsparql.evaluation.metrics.judging import Judgement, judgement
 from kgsparql.evaluation.metrics.lenient import LENIENT_EM
 from kgsparql.evaluation.metrics.metric import Metric, f1
 from kgsparql.evaluation.record import Record
@@ -30,7 +30,7 @@ _LEADING = (
 )
 _SET = f"The set is the leading answers where nobody chose among the candidates, else all answers. {_LEADING}"
 
-_Formula: TypeAlias = Callable[[Judged], float]
+_Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
 
 
@@ -38,29 +38,29 @@ def _hits(first: int) -> _Formula:
     return lambda found: float(found.right(first) > 0)
 
 
-def _expected(found: Judged) -> float:
+def _expected(found: Judgement) -> float:
     return found.right(found.leading) / found.leading if found.leading else 0.0
 
 
-def _reciprocal_rank(found: Judged) -> float:
+def _reciprocal_rank(found: Judgement) -> float:
     return next((1 / place for place, numbers in enumerate(found.found, 1) if numbers), 0.0)
 
 
-def _precision(found: Judged) -> float:
+def _precision(found: Judgement) -> float:
     return found.right(found.predicted) / found.predicted if found.predicted else 0.0
 
 
-def _recall(found: Judged) -> float:
+def _recall(found: Judgement) -> float:
     return found.gold_found(found.predicted) / found.gold
 
 
-def _f1(found: Judged) -> float:
+def _f1(found: Judgement) -> float:
     return f1(_precision(found), _recall(found))
 
 
 def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
     def of(question: Question, record: Record) -> float | None:
-        found = judged(question, record)
+        found = judgement(question, record)
         if found is None:
             return None
         return formula(found) if found.settled is None else found.settled

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.metric import Metric
-from kgsparql.evaluation.record import Measured, Record
+from kgsparql.evaluation.record import Record, RecordedCost
 
 __all__ = ["COST_METRICS"]
 
 
-def _measured(name: str, title: str, of: Callable[[Measured], float | None], about: str) -> Metric:
+def _measured(name: str, title: str, of: Callable[[RecordedCost], float | None], about: str) -> Metric:
     def measure(_question: Question, record: Record) -> float | None:
         value = of(record.measured)
         return None if value is None else float(value)

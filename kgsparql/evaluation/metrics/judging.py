@@ -10,15 +10,15 @@ from typing import Generic, TypeVar
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
-from kgsparql.evaluation.record import Given, Record
+from kgsparql.evaluation.record import Record, RecordedAnswer
 
-__all__ = ["Judged", "in_order", "is_silent", "judged"]
+__all__ = ["Judgement", "in_order", "is_silent", "judgement"]
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """What was given, in the order in which it is scored, and whether it is right.
 
     :param gold: different right answers.
@@ -32,7 +32,7 @@ class Judged:
     """
 
     gold: int
-    answers: tuple[Given, ...]
+    answers: tuple[RecordedAnswer, ...]
     found: tuple[tuple[int, ...], ...]
     leading: int
     predicted: int
@@ -55,7 +55,7 @@ class Judged:
         return len({number for numbers in self.found[:first] for number in numbers})
 
 
-def judged(question: Question, record: Record) -> Judged | None:
+def judgement(question: Question, record: Record) -> Judgement | None:
     """The answers of a record against the right ones; ``None`` while nobody knows these."""
     return None if question.answers is None else _judged(_Same(question), _Same(record))
 
@@ -76,7 +76,7 @@ def _is_in_words(record: Record) -> bool:
     return record.status == "answered" or (record.status == "partial" and is_claimed)
 
 
-def in_order(answers: Iterable[Given], *, ranked: bool) -> Iterator[tuple[Given, ...]]:
+def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:
     """Different answers in runs of equal score and first marker, which is one path's answers, each run in its order.
 
     A path does not order its answers: the higher degree comes first, then the label, then the term. Answers that rest
@@ -84,22 +84,22 @@ def in_order(answers: Iterable[Given], *, ranked: bool) -> Iterator[tuple[Given,
 
     :param ranked: nobody chose among the answers: they are candidates.
     """
-    distinct: dict[str, Given] = {}
+    distinct: dict[str, RecordedAnswer] = {}
     for answer in answers:
         distinct.setdefault(_key(answer), answer)
     for run in groupby(distinct.values(), _path):
         yield tuple(sorted(run[1], key=_rank) if ranked and run[0][1] else run[1])
 
 
-def _path(answer: Given) -> tuple[float, str]:
+def _path(answer: RecordedAnswer) -> tuple[float, str]:
     return answer.score, answer.markers[0] if answer.markers else ""
 
 
-def _key(answer: Given) -> str:
+def _key(answer: RecordedAnswer) -> str:
     return identity(answer.term) if answer.term else f"name {name(answer.label)}"
 
 
-def _rank(answer: Given) -> tuple[int, str, str]:
+def _rank(answer: RecordedAnswer) -> tuple[int, str, str]:
     return 1 if answer.degree is None else -answer.degree, answer.label, answer.term
 
 
@@ -124,13 +124,13 @@ def _gold(question: _Same[Question]) -> GoldAnswers:
 
 
 @lru_cache(maxsize=16)
-def _judged(question: _Same[Question], record: _Same[Record]) -> Judged:
+def _judged(question: _Same[Question], record: _Same[Record]) -> Judgement:
     gold = _gold(question)
     given = record.value
     runs = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
     answers = tuple(answer for run in runs for answer in run)
     leading = len(runs[0]) if runs else 0
-    return Judged(
+    return Judgement(
         gold=len(gold),
         answers=answers,
         found=tuple(gold.found(answer.term, answer.label) for answer in answers),

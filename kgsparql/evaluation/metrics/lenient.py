@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import Judged, judged
+from kgsparql.evaluation.metrics.judging import Judgement, judgement
 from kgsparql.evaluation.metrics.metric import defined
 from kgsparql.evaluation.record import Record
 
@@ -29,14 +29,14 @@ def LENIENT_EM(question: Question, record: Record) -> float | None:  # noqa: N80
 
     Source: the evaluation script of Think-on-Graph (Sun et al., ICLR 2024), but for the empty reply and the verdict.
     """
-    found = judged(question, record)
+    found = judgement(question, record)
     if found is None or found.settled is not None:
         return None if found is None else found.settled
     right = [key for answer in question.answers or () if (key := _bare(answer.label))]
     return float(any(said in name or name in said for said in _replies(record, found) for name in right))
 
 
-def _replies(record: Record, found: Judged) -> list[str]:
+def _replies(record: Record, found: Judgement) -> list[str]:
     if record.ranked or not record.text.strip():
         replies = [answer.label for answer in found.answers[: found.predicted]]
     else:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import in_order, judged
+from kgsparql.evaluation.metrics.judging import in_order, judgement
 from kgsparql.evaluation.metrics.lenient import without_markers
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record
@@ -44,7 +44,7 @@ def _pair(question: Question, record: Record) -> tuple[str, str] | None:
         return "", reference
     if not record.ranked and record.text.strip():
         return without_markers(record.text).strip(), reference
-    found = judged(question, record)
+    found = judgement(question, record)
     given = found.answers[: found.predicted] if found else next(in_order(record.answers, ranked=record.ranked), ())
     return _listed(answer.label for answer in given), reference
 

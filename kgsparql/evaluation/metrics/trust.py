@@ -7,7 +7,7 @@ import re
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import is_silent
 from kgsparql.evaluation.metrics.metric import Metric, defined
-from kgsparql.evaluation.record import Item, Record
+from kgsparql.evaluation.record import Record, RecordedEvidence
 
 __all__ = ["GROUNDING_METRICS"]
 
@@ -54,7 +54,7 @@ def _holding(record: Record) -> set[str]:
     return {item.marker for item in record.evidence if _holds(item)}
 
 
-def _holds(item: Item) -> bool:
+def _holds(item: RecordedEvidence) -> bool:
     return len(item.verified) >= len(item.triples) and all(item.verified)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.answering.ask_options import ignore
 from kgsparql.evaluation.runs import configuration
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.running import Plan, Tally, run
+from kgsparql.evaluation.runs.running import MethodProgress, Plan, run
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.storage.file_lock import writer_lock
 
@@ -22,7 +22,7 @@ def ask_all(
     path: Path,
     wanted: Mapping[str, Any],
     *,
-    tell: Callable[[Tally], None] = ignore,
+    tell: Callable[[MethodProgress], None] = ignore,
 ) -> Run:
     """The whole run in a directory: what is there is kept, the rest is asked.
 

@@ -25,7 +25,7 @@ from kgsparql.exploration import predicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["Method", "Plan", "Tally", "run"]
+__all__ = ["Method", "MethodProgress", "Plan", "run"]
 
 UNREACHABLE = 3
 """Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
@@ -77,7 +77,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Tally:
+class MethodProgress:
     """How far a method is, for whoever waits.
 
     :param hits: sum of ``hits@1`` of what is done.
@@ -108,7 +108,7 @@ def run(
     directory: RunDirectory,
     done: Callable[[str], Mapping[str, Record]],
     *,
-    tell: Callable[[Tally], None] = ignore,
+    tell: Callable[[MethodProgress], None] = ignore,
 ) -> None:
     """Ask what is not answered yet, method by method.
 
@@ -132,9 +132,9 @@ def _run_method(
     *,
     directory: RunDirectory,
     done: Mapping[str, Record],
-    tell: Callable[[Tally], None],
+    tell: Callable[[MethodProgress], None],
 ) -> None:
-    tally = Tally(method.label, 0, len(plan.questions))
+    tally = MethodProgress(method.label, 0, len(plan.questions))
     left = _left(plan.questions, done, tally)
     tell(tally)
     began, before, row = time.monotonic(), tally.done, _InARow()
@@ -149,7 +149,7 @@ def _run_method(
                 raise _stopped(error or EndpointError("nobody answers"))
 
 
-def _left(questions: Sequence[Question], done: Mapping[str, Record], tally: Tally) -> list[Question]:
+def _left(questions: Sequence[Question], done: Mapping[str, Record], tally: MethodProgress) -> list[Question]:
     """The questions that are still to be asked; the others are counted."""
     left = []
     for question in questions:

@@ -175,7 +175,7 @@ class Tuning:
             yield few_held_out(n)
 
     def _uneven(self) -> str:
-        counts = [len(trial.scored.defined(self.metric)) for trial in self.trials]
+        counts = [len(trial.scores.defined(self.metric)) for trial in self.trials]
         if min(counts) == max(counts):
             return ""
         return (
@@ -231,7 +231,7 @@ def few_held_out(n: int) -> str:
 
 def _figures(default: Trial, chosen: Trial, **compared: float) -> Figures:
     first, second = (0.0 if np.isnan(trial.score) else round(trial.score, 6) for trial in (default, chosen))
-    return Figures(n=len(default.scored.questions), default=first, chosen=second, **compared)
+    return Figures(n=len(default.scores.questions), default=first, chosen=second, **compared)
 
 
 def _effects(name: str, values: Sequence[Any], trials: Sequence[Trial]) -> tuple[Effect, ...]:

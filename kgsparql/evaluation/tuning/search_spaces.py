@@ -17,7 +17,17 @@ from kgsparql.errors import LimitError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._presets import is_tuple
 
-__all__ = ["MOST_TRIALS", "Bound", "Setting", "Space", "bound", "grid", "one_at_a_time", "sampled", "setting_key"]
+__all__ = [
+    "MOST_TRIALS",
+    "SearchCost",
+    "Setting",
+    "Space",
+    "grid",
+    "one_at_a_time",
+    "sampled",
+    "search_cost",
+    "setting_key",
+]
 
 Setting = Mapping[str, Any]
 """A value for each option that is tuned, in the order of the space."""
@@ -179,7 +189,7 @@ def _changed(space: Space, now: Setting, name: str) -> Iterator[Setting]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class SearchCost:
     """What a search takes at most.
 
     :param trials: settings, the default one included.
@@ -193,17 +203,17 @@ class Bound:
     calls_held_out: int
 
 
-def bound(space: Space, search: str, n: int, *, seed: int) -> Bound:
+def search_cost(space: Space, search: str, n: int, *, seed: int) -> SearchCost:
     """What a search takes at most.
 
     :param n: settings that a random search draws.
     :raises LimitError: for a grid that is too large.
 
     >>> space = Space.read("mindmap", {"paths_kept": "3,5,10", "max_hops": "2,3"})
-    >>> [bound(space, search, 4, seed=0).trials for search in ("grid", "random", "one-at-a-time")]
+    >>> [search_cost(space, search, 4, seed=0).trials for search in ("grid", "random", "one-at-a-time")]
     [7, 5, 9]
-    >>> bound(Space.read("mindmap", {"verbalise": "template,model"}), "grid", 0, seed=0)
-    Bound(trials=2, calls=5, calls_held_out=5)
+    >>> search_cost(Space.read("mindmap", {"verbalise": "template,model"}), "grid", 0, seed=0)
+    SearchCost(trials=2, calls=5, calls_held_out=5)
     """
     own = _calls(space, space.default)
     if search == "one-at-a-time":
@@ -211,10 +221,10 @@ def bound(space: Space, search: str, n: int, *, seed: int) -> Bound:
         trials = 1 + around * (1 if len(space.values) == 1 else _ROUNDS)
         some = (space.at(place) for place in range(min(space.size, _LOOKED_AT)))
         dearest = max(own, *(_calls(space, setting) for setting in some))
-        return Bound(trials, own + (trials - 1) * dearest, own + dearest)
+        return SearchCost(trials, own + (trials - 1) * dearest, own + dearest)
     settings = grid(space)[0] if search == "grid" else sampled(space, n, seed=seed)
     calls = [own, *(_calls(space, setting) for setting in settings if setting != space.default)]
-    return Bound(len(calls), sum(calls), own + max(calls))
+    return SearchCost(len(calls), sum(calls), own + max(calls))
 
 
 def _calls(space: Space, setting: Setting) -> int:

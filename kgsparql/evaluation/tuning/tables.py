@@ -78,7 +78,7 @@ def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
 def _trial(trial: Trial, costs: Sequence[str]) -> dict[str, Any]:
     return {
         "options": dict(trial.setting),
-        "n": len(trial.scored.questions),
+        "n": len(trial.scores.questions),
         trial.metric: None if math.isnan(trial.score) else _rounded(trial.score),
         **{cost: _rounded(trial.mean(cost)) for cost in costs if cost != trial.metric},
         "failed": trial.failed,

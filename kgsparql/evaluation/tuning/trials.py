@@ -11,7 +11,7 @@ import numpy as np
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.scoring import Scored
+from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, setting_key
 from kgsparql.rdf.terms import printable
 
@@ -46,28 +46,28 @@ class Trial:
 
     :param setting: the options that are tuned.
     :param name: of its directory.
-    :param scored: metric and cost of every question.
+    :param scores: metric and cost of every question.
     """
 
     setting: Setting
     name: str
     metric: str
-    scored: Scored
+    scores: MethodScores
 
     @cached_property
     def score(self) -> float:
         """The mean of the metric over the questions that have one; NaN if none has."""
-        return self.mean(self.metric) if len(self.scored.defined(self.metric)) else float("nan")
+        return self.mean(self.metric) if len(self.scores.defined(self.metric)) else float("nan")
 
     def mean(self, metric: str) -> float:
         """The mean of a metric, or of a cost; 0 where no question has one."""
-        values = self.scored.defined(metric)
+        values = self.scores.defined(metric)
         return float(values.mean()) if len(values) else 0.0
 
     @property
     def failed(self) -> int:
         """Questions that ended with an error."""
-        return sum(self.scored.errors.values())
+        return sum(self.scores.errors.values())
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -117,7 +117,7 @@ def alike(name: str, trials: Sequence[Trial]) -> list[list[Trial]]:
 def _is_unseen(name: str, trials: Sequence[Trial]) -> bool:
     pairs = [(group[0], other) for group in alike(name, trials) for other in group[1:]]
     return bool(pairs) and all(
-        np.array_equal(one.scored.values[one.metric], other.scored.values[one.metric], equal_nan=True)
+        np.array_equal(one.scores.values[one.metric], other.scores.values[one.metric], equal_nan=True)
         for one, other in pairs
     )
 

@@ -30,8 +30,8 @@ from kgsparql.evaluation.runs.configuration import check_same, now
 from kgsparql.evaluation.runs.directory import FORMAT, writing, written
 from kgsparql.evaluation.runs.methods import load_methods
 from kgsparql.evaluation.runs.resuming import ask_all
-from kgsparql.evaluation.runs.running import Plan, Tally
-from kgsparql.evaluation.scoring import scored
+from kgsparql.evaluation.runs.running import MethodProgress, Plan
+from kgsparql.evaluation.scoring import method_scores
 from kgsparql.evaluation.statistics import Difference, differences
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
@@ -59,7 +59,7 @@ class Bench:
     space: Space
     metric: str
     configuration: Callable[[Plan], Mapping[str, Any]]
-    tell: Callable[[Tally], None] = ignore
+    tell: Callable[[MethodProgress], None] = ignore
     _known: dict[str, Trial] = field(default_factory=dict)
 
     def trial(self, setting: Setting, questions: Sequence[Question], folder: str, about: str) -> Trial:
@@ -79,8 +79,8 @@ class Bench:
                 self.knowledge, plan, path, self.configuration(plan),
                 tell=lambda tally: self.tell(replace(tally, method=about)),
             )  # fmt: skip
-            found = scored(run, method.label, (self.metric, *COSTS))
-            self._known[str(path)] = Trial(setting=setting, name=name, metric=self.metric, scored=found)
+            found = method_scores(run, method.label, (self.metric, *COSTS))
+            self._known[str(path)] = Trial(setting=setting, name=name, metric=self.metric, scores=found)
         return self._known[str(path)]
 
 
@@ -207,6 +207,6 @@ def _clear_half_begun(path: Path) -> None:
 def _difference(default: Trial, chosen: Trial, *, seed: int) -> Difference | None:
     if default.name == chosen.name:
         return None
-    first, second = (trial.scored.values[trial.metric] for trial in (chosen, default))
+    first, second = (trial.scores.values[trial.metric] for trial in (chosen, default))
     both = ~(np.isnan(first) | np.isnan(second))
     return differences([(first[both], second[both])], seed=seed)[0]

@@ -15,13 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from kgsparql.errors import (
-    DataError,
-    EndpointTimeoutError,
-    ForbiddenQueryError,
-    LimitError,
-    QueryError,
-)
+from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import gold_terms
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name

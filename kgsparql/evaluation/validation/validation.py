@@ -212,11 +212,7 @@ def _names(
 
 
 def _finding(
-    question: Question,
-    result: Result,
-    known: set[Term],
-    held: set[tuple[Term, ...]],
-    names: Mapping[Term, str],
+    question: Question, result: Result, known: set[Term], held: set[tuple[Term, ...]], names: Mapping[Term, str]
 ) -> Finding:
     nothing = _absent(result, known)
     finding = Finding(

@@ -10,18 +10,18 @@ import numpy as np
 
 from kgsparql.evaluation.comparison.comparison import Comparison
 from kgsparql.evaluation.comparison.formats import WIDTH, escaped, wrapped
-from kgsparql.evaluation.comparison.standing import Standing
+from kgsparql.evaluation.comparison.leaderboard import Leaderboard
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
-from kgsparql.evaluation.metrics.judging import judged
-from kgsparql.evaluation.record import Item, Record
+from kgsparql.evaluation.metrics.judging import judgement
+from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.scoring import each_record, key
 from kgsparql.rdf.terms import printable
 
 __all__ = [
-    "Differing", "Outcome", "differing", "failures_markdown", "failures_text", "outcome_lines", "outcome_title",
-    "question_lines", "question_title",
+    "Disagreement", "Outcome", "disagreements", "disagreements_markdown", "disagreements_text", "outcome_lines",
+    "outcome_title", "question_lines", "question_title",
 ]  # fmt: skip
 
 _ANSWERS = 5
@@ -53,7 +53,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Differing:
+class Disagreement:
     """A question on which methods differ."""
 
     dataset: str
@@ -62,41 +62,41 @@ class Differing:
     outcomes: tuple[Outcome, ...]
 
 
-def differing(comparison: Comparison, limit: int = 10) -> list[Differing]:
+def disagreements(comparison: Comparison, limit: int = 10) -> list[Disagreement]:
     """Of each dataset the questions on which methods differ most: those that about half of them got right first.
 
     :param limit: questions of each dataset.
     :raises DataError: for a line that is no record.
     """
-    return [one for standing in comparison.standings for one in _of_dataset(standing, limit)]
+    return [one for leaderboard in comparison.leaderboards for one in _of_dataset(leaderboard, limit)]
 
 
-def _of_dataset(standing: Standing, limit: int) -> Iterator[Differing]:
-    if not standing.primary:
+def _of_dataset(leaderboard: Leaderboard, limit: int) -> Iterator[Disagreement]:
+    if not leaderboard.primary:
         return
     values: dict[tuple[str, str], dict[int, float]] = {}
     questions: dict[tuple[str, str], Question] = {}
-    for i, one in enumerate(standing.scored):
-        for question, value in zip(one.questions, one.values[standing.primary], strict=True):
+    for i, one in enumerate(leaderboard.scores):
+        for question, value in zip(one.questions, one.values[leaderboard.primary], strict=True):
             if not np.isnan(value):
                 values.setdefault(key(question), {})[i] = float(value)
                 questions.setdefault(key(question), question)
     spread = {k: max(own.values()) - min(own.values()) for k, own in values.items()}
     chosen = sorted((k for k in values if spread[k] > 0), key=lambda k: (-spread[k], _unevenness(values[k])))[:limit]
-    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(standing.scored))}
+    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(leaderboard.scores))}
     records = {
         i: {record.question: record for record in each_record(one.run, one.method, wanted[i])}
-        for i, one in enumerate(standing.scored)
+        for i, one in enumerate(leaderboard.scores)
         if wanted[i]
     }
     for k in chosen:
         question = questions[k]
-        yield Differing(
-            dataset=standing.dataset,
-            metric=standing.primary,
+        yield Disagreement(
+            dataset=leaderboard.dataset,
+            metric=leaderboard.primary,
             question=question,
             outcomes=tuple(
-                _outcome(standing.rows[i].name, value, question, records[i][question.id])
+                _outcome(leaderboard.rows[i].name, value, question, records[i][question.id])
                 for i, value in values[k].items()
             ),
         )
@@ -110,7 +110,7 @@ def _unevenness(values: Mapping[int, float]) -> float:
 def _outcome(name: str, value: float, question: Question, record: Record) -> Outcome:
     gold = GoldAnswers(question.answers or ())
     names = {name_key(answer.label) for answer in question.answers or () if answer.term is None} - {""}
-    given = judged(question, record)  # in the order in which they are scored
+    given = judgement(question, record)  # in the order in which they are scored
     answers = () if given is None else given.answers
     right = [] if given is None else [bool(numbers) for numbers in given.found]
     holds = [_holds(item, gold, names) for item in record.evidence]
@@ -134,7 +134,7 @@ def _outcome(name: str, value: float, question: Question, record: Record) -> Out
     )
 
 
-def _holds(item: Item, gold: GoldAnswers, names: Collection[str]) -> bool:
+def _holds(item: RecordedEvidence, gold: GoldAnswers, names: Collection[str]) -> bool:
     """Whether a right answer is in a piece of evidence; where only its name is known, whether the text has that."""
     terms = dict.fromkeys([*item.ends, *(term for triple in item.triples for term in (triple[0], triple[2]))])
     text = name_key(item.text) if names else ""
@@ -162,7 +162,7 @@ def _why(question: Question, record: Record, right: Sequence[bool], holds: Seque
     return "not found: no right answer is in the evidence"
 
 
-def question_lines(one: Differing) -> list[str]:
+def question_lines(one: Disagreement) -> list[str]:
     """Right answers and topics of a question."""
     question = one.question
     answers = question.answers or ()
@@ -194,7 +194,7 @@ def outcome_title(outcome: Outcome) -> str:
     return f"{outcome.name}: {is_right}, {outcome.status}, {outcome.cost}"
 
 
-def question_title(one: Differing) -> str:
+def question_title(one: Disagreement) -> str:
     """The question, and which one it is."""
     hops = "" if one.question.hops is None else f", {one.question.hops} hop{'' if one.question.hops == 1 else 's'}"
     return f"{printable(one.question.text, 300)} ({printable(one.dataset, 60)} {printable(one.question.id, 60)}{hops})"
@@ -203,7 +203,7 @@ def question_title(one: Differing) -> str:
 _NONE = "Methods do not differ on any question."
 
 
-def failures_text(found: Sequence[Differing]) -> str:
+def disagreements_text(found: Sequence[Disagreement]) -> str:
     """The questions for a terminal; a right answer has a tick."""
     if not found:
         return f"{_NONE}\n"
@@ -225,7 +225,7 @@ def _hanging(text: str, indent: int) -> Iterator[str]:
     yield from (" " * (indent + 2) + line for line in others)
 
 
-def failures_markdown(found: Sequence[Differing]) -> str:
+def disagreements_markdown(found: Sequence[Disagreement]) -> str:
     """The questions as Markdown."""
     if not found:
         return f"## Where methods differ\n\n{_NONE}\n"

@@ -10,11 +10,11 @@ import numpy as np
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.scoring import Scored, key
+from kgsparql.evaluation.scoring import MethodScores, key
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Row", "Slice", "Standing", "Versus", "named_rows", "standing"]
+__all__ = ["Leaderboard", "PairwiseTest", "Row", "Slice", "leaderboard", "named_rows"]
 
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Metrics in which methods are tested against the best, as far as they are defined; the first makes one the best."""
@@ -74,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Versus:
+class PairwiseTest:
     """A row against the reference of its dataset in one metric.
 
     :param won: questions on which the row is better; on ``lost`` it is worse.
@@ -92,10 +92,10 @@ class Versus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Leaderboard:
     """The rows of one dataset, the best first.
 
-    :param scored: what each of the rows is made of.
+    :param scores: what each of the rows is made of.
     :param primary: the metric that makes a row the best; empty if no row has one.
     :param best: its place among the rows; ``None`` if there is none.
     :param tied: the places of rows that are as good in that metric; ``decided_by`` is the metric that made one of them
@@ -104,13 +104,13 @@ class Standing:
         where there is none, and each row counts with its own. Rows that cannot be the best do not count.
     :param reference: of the row that the others are compared with.
     :param tested: the metrics they are compared in.
-    :param versus: by the place of a row, then by metric.
+    :param tests: by the place of a row, then by metric.
     :param notes: what a reader must know about the figures.
     """
 
     dataset: str
     rows: tuple[Row, ...]
-    scored: tuple[Scored, ...] = field(repr=False)
+    scores: tuple[MethodScores, ...] = field(repr=False)
     primary: str
     best: int | None
     tied: tuple[int, ...]
@@ -118,13 +118,13 @@ class Standing:
     shared: int
     reference: int | None
     tested: tuple[str, ...]
-    versus: Mapping[int, Mapping[str, Versus]]
+    tests: Mapping[int, Mapping[str, PairwiseTest]]
     notes: tuple[str, ...]
 
 
-def standing(
-    group: Sequence[Scored], rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int
-) -> Standing:
+def leaderboard(
+    group: Sequence[MethodScores], rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int
+) -> Leaderboard:
     """What the rows of a dataset come to.
 
     :param named: the metrics that somebody asked for; they are all tested.
@@ -137,12 +137,12 @@ def standing(
         rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
     first = _best(group, rows, defined)
     reference, is_named = _reference(baseline, rows, first.place)
-    versus = {} if reference is None else _versus(group, rows, reference, tested, seed, is_named=is_named)
+    tests = {} if reference is None else _pairwise_tests(group, rows, reference, tested, seed, is_named=is_named)
     notes = tuple(_notes(group, rows, tested, baseline))
-    return Standing(
-        dataset=rows[0].dataset, rows=tuple(rows), scored=tuple(group), primary=defined[0] if defined else "",
+    return Leaderboard(
+        dataset=rows[0].dataset, rows=tuple(rows), scores=tuple(group), primary=defined[0] if defined else "",
         best=first.place, tied=first.tied, decided_by=first.decided_by, shared=first.shared, reference=reference,
-        tested=tested, versus=versus, notes=notes,
+        tested=tested, tests=tests, notes=notes,
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def _order(row: Row, metric: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """The best row, as :class:`Standing` has it."""
+    """The best row, as :class:`Leaderboard` has it."""
 
     place: int | None
     tied: tuple[int, ...] = ()
@@ -162,7 +162,7 @@ class _First:
     shared: int = 0
 
 
-def _best(group: Sequence[Scored], rows: Sequence[Row], metrics: Sequence[str]) -> _First:
+def _best(group: Sequence[MethodScores], rows: Sequence[Row], metrics: Sequence[str]) -> _First:
     """The row with the best mean of the first metric, over questions that all were asked; ties go to the next metric.
 
     A row that was asked less than half as many questions as another is left out: it may have had the easy ones.
@@ -217,9 +217,15 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
     ]
 
 
-def _versus(
-    group: Sequence[Scored], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int, *, is_named: bool
-) -> dict[int, dict[str, Versus]]:
+def _pairwise_tests(
+    group: Sequence[MethodScores],
+    rows: Sequence[Row],
+    reference: int,
+    metrics: Sequence[str],
+    seed: int,
+    *,
+    is_named: bool,
+) -> dict[int, dict[str, PairwiseTest]]:
     """Every other row against the reference, on the questions that both were asked.
 
     A row that is no ceiling is not tested, as if it were one, beside those that are.
@@ -227,7 +233,7 @@ def _versus(
     :param is_named: the reference was not found on these questions.
     """
     places = {key(question): i for i, question in enumerate(group[reference].questions)}
-    found: dict[int, dict[str, Versus]] = {
+    found: dict[int, dict[str, PairwiseTest]] = {
         i: {} for i, row in enumerate(rows) if i != reference and not row.is_no_ceiling
     }
     for name in metrics:
@@ -247,14 +253,14 @@ def _versus(
     return found
 
 
-def _judged(difference: Difference, p: float, comparisons: int, *, is_higher_better: bool) -> Versus:
+def _judged(difference: Difference, p: float, comparisons: int, *, is_higher_better: bool) -> PairwiseTest:
     counts = difference.wins, difference.losses
     won, lost = counts if is_higher_better else counts[::-1]
     verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
-    return Versus(difference=difference, won=won, lost=lost, p=p, comparisons=comparisons, verdict=verdict)
+    return PairwiseTest(difference=difference, won=won, lost=lost, p=p, comparisons=comparisons, verdict=verdict)
 
 
-def _notes(group: Sequence[Scored], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
+def _notes(group: Sequence[MethodScores], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
     """What a reader must know: what is missing, and what cannot be compared as it stands."""
     if baseline and not named_rows(baseline, rows):
         yield f"no {printable(baseline, 60)} here: rows are compared with the best one"

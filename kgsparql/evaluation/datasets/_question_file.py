@@ -16,7 +16,7 @@ from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
 from kgsparql.rdf.terms import printable
 
-__all__ = ["LEFT_OUT", "MAX_BYTES", "Document", "Reading", "check_encoding", "json_value", "read_document"]
+__all__ = ["LEFT_OUT", "MAX_BYTES", "CollectedQuestions", "QuestionFile", "check_encoding", "json_value", "read_file"]
 
 P = ParamSpec("P")
 
@@ -32,7 +32,7 @@ _UNDECODED = re.compile(r"[\udc80-\udcff]")
 
 
 @dataclass(frozen=True)
-class Document:
+class QuestionFile:
     """A file of questions.
 
     :param text: all of it, without a byte order mark. A byte that is not UTF-8 is half a surrogate in it: what is read
@@ -84,13 +84,13 @@ class Document:
 
 
 @dataclass
-class Reading:
+class CollectedQuestions:
     """What was taken from a document so far.
 
     :param source: who published it and where, if the file says so or its format does.
     """
 
-    document: Document
+    document: QuestionFile
     name: str = ""
     source: str = ""
     licence: str = ""
@@ -145,7 +145,7 @@ def check_encoding(text: str) -> None:
         raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
 
 
-def read_document(path: Path) -> Document:
+def read_file(path: Path) -> QuestionFile:
     """The text of a file, unpacked if it is packed with gzip.
 
     :raises InputError: if it cannot be read.
@@ -163,7 +163,7 @@ def read_document(path: Path) -> Document:
         raise InputError(f"{path}: {error.strerror or error}", hint="name a file of questions") from error
     if len(data) > MAX_BYTES:
         raise LimitError(f"{path}: more than {MAX_BYTES:,} bytes", hint="divide it, or take a part of it")
-    return Document(path, data.decode("utf-8-sig", "surrogateescape"))
+    return QuestionFile(path, data.decode("utf-8-sig", "surrogateescape"))
 
 
 def json_value(text: str) -> Any:
