@@ -80,7 +80,7 @@ def _typed(told: Mapping[str, Any]) -> str:
 
 def _said(value: Any) -> Any:
     """A value without credentials and keys."""
-    from kgsparql.graphs.protocol.request import Address, is_address
+    from kgsparql.http.address import Address, is_address
     from kgsparql.redaction import redacted
 
     if isinstance(value, Mapping):

@@ -98,7 +98,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 def _of_endpoint(told: dict[str, Any] | None, name: str) -> list[str]:
     if told is None:
         return []
-    from kgsparql.graphs.profiles.wording import NAMED_GRAPHS
+    from kgsparql.graphs.endpoint_info import NAMED_GRAPHS
 
     at = f"{told['url']}: " if told["url"] != name else ""
     described = told["triples_as_described"]

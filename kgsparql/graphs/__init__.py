@@ -20,9 +20,9 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles import could_be_alias
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
-from kgsparql.graphs.protocol.request import is_address
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.stores import LoadReport, load_store
+from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import EXCHANGES, Exchanges

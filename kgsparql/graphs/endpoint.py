@@ -15,13 +15,14 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.probing import Probe
 from kgsparql.graphs.protocol.channel import Channel, Limits
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
-from kgsparql.graphs.protocol.request import Address, Form, Reply, SparqlRequest
+from kgsparql.graphs.protocol.probing import Probe
+from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.graphs.question_time import QuestionTime
+from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming

@@ -16,8 +16,8 @@ from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.probing import FOLDER, Found, recalled, remember
-from kgsparql.graphs.protocol.request import Address
+from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, remember
+from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
@@ -50,7 +50,7 @@ def people_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def found_out(graph: EndpointGraph) -> Found:
+def found_out(graph: EndpointGraph) -> ProbeResult:
     graph.select(ALL)
     assert graph.probe.found is not None, graph.probe.trouble
     return graph.probe.found
@@ -284,7 +284,9 @@ def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhe
 @pytest.mark.parametrize("change", [{"engine": 5}, {"has_union": "yes"}, {"triples": "many"}, {"more": 1}])
 def test_what_is_kept_has_the_types_that_it_should_have(tmp_path: Path, change: dict[str, object]) -> None:
     address = Address.parse(URL)
-    found = Found(at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5)
+    found = ProbeResult(
+        at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5
+    )
     remember(address, found, tmp_path)
     assert recalled(address, tmp_path) == found
     (kept,) = (tmp_path / FOLDER).iterdir()

@@ -26,8 +26,8 @@ from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
 from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PoliteClient
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
-from kgsparql.graphs.protocol.retry_after import LONGEST_S, retry_after_s
 from kgsparql.graphs.protocol.statuses import of_status
+from kgsparql.http.retry_after import LONGEST_S, retry_after_s
 
 GOOD = Reply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
 PUBLIC = EndpointProfile(name="a public one", is_public=True, concurrency=1)

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import SHARED, UNKNOWN, EndpointProfile, could_be_alias
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
-from kgsparql.graphs.protocol.hosts import host_of, is_for_all, matches, server_of
-from kgsparql.graphs.protocol.request import Address
+from kgsparql.http.address import Address, host_of, is_for_all, matches, server_of
 from kgsparql.resources import resource
 
 __all__ = ["PROFILES_VARIABLE", "KnownEndpoints", "endpoint_named", "known_endpoints"]

@@ -18,7 +18,7 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, quads
 from kgsparql.graphs.profiles import SHARED, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
-from kgsparql.graphs.protocol.hosts import is_for_all
+from kgsparql.http.address import is_for_all
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 

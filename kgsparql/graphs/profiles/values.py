@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.profiles import ALIAS, Meaning, TextSearch
-from kgsparql.graphs.protocol.request import Address, is_address
+from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.terms import Literal as RdfLiteral
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kgsparql.graphs.profiles.probing import Probe
 from kgsparql.graphs.protocol.named_graphs import NamedGraphs, Seen
-from kgsparql.graphs.protocol.request import Address, Form, Reply, Sender, SparqlRequest
+from kgsparql.graphs.protocol.probing import Probe
+from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocols import Solutions
+from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import Exchanges

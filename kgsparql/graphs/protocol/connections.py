@@ -22,7 +22,8 @@ from urllib3.exceptions import HTTPError, ProtocolError
 
 from kgsparql.errors import CancelledError, EndpointError, InputError
 from kgsparql.graphs.protocol.failures import of_transport, timed_out
-from kgsparql.graphs.protocol.request import Address, Reply, SparqlRequest
+from kgsparql.graphs.protocol.request import Reply, SparqlRequest
+from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 

@@ -16,7 +16,7 @@ from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitErro
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocol.retry_after import in_words
+from kgsparql.http.retry_after import in_words
 
 __all__ = ["MAX_WAIT_S", "Manners", "Patience", "manners_of"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from kgsparql.errors import StoreError, StoreLockedError
-from kgsparql.graphs.protocol.retry_after import LONGEST_S
+from kgsparql.http.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
 from kgsparql.storage.file_lock import writer_lock
 

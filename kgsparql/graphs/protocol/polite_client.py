@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from kgsparql.errors import EndpointRateLimitError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.protocol.contact import checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
-from kgsparql.graphs.protocol.hosts import host_of, is_loopback, server_of
 from kgsparql.graphs.protocol.manners import MAX_WAIT_S, Manners, Patience, manners_of
 from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
-from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
 from kgsparql.graphs.protocol.statuses import meaning_of, of_status
+from kgsparql.http.address import host_of, is_loopback, server_of
+from kgsparql.http.retry_after import in_words, retry_after_s
 
 __all__ = ["PoliteClient"]
 

@@ -15,7 +15,7 @@ from kgsparql.errors import (
 from kgsparql.graphs.profiles import Meaning
 from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
-from kgsparql.graphs.protocol.retry_after import in_words, retry_after_s
+from kgsparql.http.retry_after import in_words, retry_after_s
 from kgsparql.rdf.terms import printable
 
 __all__ = ["meaning_of", "of_status"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kgsparql.errors import (
@@ -19,6 +18,7 @@ from kgsparql.errors import (
     RateLimitError,
     RequestRefusedError,
 )
+from kgsparql.http.retry_after import retry_after_s
 from kgsparql.models.openai_client.connection import CONNECT_S, ERROR_BYTES, Connection, LongBodyError, PackedBodyError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, without
@@ -148,7 +148,7 @@ class Outcomes:
         if "insufficient_quota" in text:
             hint = "no quota is left on this key: look at the account's plan and billing"
             return Failure(RateLimitError(said, hint=hint, status=429))
-        asked = _retry_after(headers.get("retry-after", ""))
+        asked = retry_after_s(headers, most_s=math.inf)
         wait = f"wait {asked:,.0f} s, as the server asks, then try again" if asked is not None else "try later"
         error = RateLimitError(said, hint=wait, status=429, wait_s=asked)
         return Failure(error, _RATE_PAUSE_S * 2 ** (number - 1) if asked is None else asked)
@@ -166,22 +166,6 @@ class Outcomes:
         """The same in a line."""
         line = printable(_TAG.sub(" ", _message(self._redacted(text))), 4 * _EXCERPT)
         return printable(redacted(line, self.key), _EXCERPT)
-
-
-def _retry_after(value: str) -> float | None:
-    """The seconds that a header asks to wait; ``None`` if it asks for nothing sensible.
-
-    >>> _retry_after("2"), _retry_after("-1"), _retry_after("soon"), _retry_after("Thu, 01 Jan 1970 00:00:00 GMT")
-    (2.0, None, None, 0.0)
-    """
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-        except (ValueError, TypeError):
-            return None
-    return seconds if 0 <= seconds < float("inf") else None
 
 
 def _message(text: str) -> str:

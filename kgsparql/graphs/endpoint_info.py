@@ -7,8 +7,8 @@ from typing import Any
 from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-from kgsparql.graphs.profiles.probing import Found
-from kgsparql.graphs.protocol.retry_after import in_words
+from kgsparql.graphs.protocol.probing import ProbeResult
+from kgsparql.http.retry_after import in_words
 
 __all__ = ["NAMED_GRAPHS", "endpoint_json", "limits", "what_it_is"]
 
@@ -20,12 +20,12 @@ NAMED_GRAPHS = {
 """What our queries see of named graphs."""
 
 
-def what_it_is(profile: EndpointProfile, found: Found | None) -> str:
+def what_it_is(profile: EndpointProfile, found: ProbeResult | None) -> str:
     """The service and its engine, and when that was found out.
 
     >>> what_it_is(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
     'DBpedia, on Virtuoso'
-    >>> what_it_is(UNKNOWN, Found(at="2026-11-22T01:50:20+00:00", server="nginx"))
+    >>> what_it_is(UNKNOWN, ProbeResult(at="2026-11-22T01:50:20+00:00", server="nginx"))
     'an engine that does not say what it is (server: nginx), asked 2026-11-22'
     """
     version = f" {found.version}" if found and found.version else ""

@@ -20,13 +20,13 @@ from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
-from kgsparql.graphs.protocol.hosts import host_of, is_loopback
-from kgsparql.graphs.protocol.request import Address, Reply
+from kgsparql.graphs.protocol.request import Reply
+from kgsparql.http.address import Address, host_of, is_loopback
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
 
-__all__ = ["FOLDER", "KEPT_FOR", "Found", "Look", "Probe", "recalled", "remember"]
+__all__ = ["FOLDER", "KEPT_FOR", "Look", "Probe", "ProbeResult", "recalled", "remember"]
 
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
@@ -46,7 +46,7 @@ Look = Callable[[float, threading.Event | None], Reply]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ProbeResult:
     """What an endpoint says of itself.
 
     :param at: when it was asked, ISO 8601.
@@ -87,7 +87,7 @@ class Probe:
     keep: bool = True
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
     profile: EndpointProfile = field(init=False)
-    found: Found | None = field(default=None, init=False)
+    found: ProbeResult | None = field(default=None, init=False)
     trouble: str = field(default="", init=False)
     _until: float = field(default=0.0, init=False)
     _looking: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -142,7 +142,7 @@ class Probe:
         self.profile, self.found = _with_engine(self.known, known.by_name(found.engine), found), found
 
 
-def recalled(address: Address, directory: Path | None = None) -> Found | None:
+def recalled(address: Address, directory: Path | None = None) -> ProbeResult | None:
     """What was found out about an endpoint in the last days; ``None`` for nothing, or nothing that can be read.
 
     :param directory: the cache directory, if ``None``.
@@ -157,7 +157,7 @@ def recalled(address: Address, directory: Path | None = None) -> Found | None:
         return None  # it is found out again, and written anew
 
 
-def remember(address: Address, found: Found, directory: Path | None = None) -> None:
+def remember(address: Address, found: ProbeResult, directory: Path | None = None) -> None:
     """Keep what was found out about an endpoint; whoever reads sees the old or the new.
 
     :raises OSError: if it cannot be written.
@@ -177,12 +177,12 @@ def _file(address: Address, directory: Path | None) -> Path:
     return (cache_directory() if directory is None else directory) / FOLDER / name
 
 
-def _checked(kept: Mapping[str, Any]) -> Found:
+def _checked(kept: Mapping[str, Any]) -> ProbeResult:
     """What is kept, if it has the types that it should have.
 
     :raises TypeError: if it has not.
     """
-    found = Found(**kept)
+    found = ProbeResult(**kept)
     texts = (found.engine, found.version, found.server)
     if not all(isinstance(text, str) for text in texts) or not isinstance(found.is_described, bool):
         raise TypeError("kept otherwise")
@@ -191,7 +191,7 @@ def _checked(kept: Mapping[str, Any]) -> Found:
     return found
 
 
-def _said(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> Found:
+def _said(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
     """What the reply to a request without a query says of its server."""
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -200,7 +200,7 @@ def _said(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> 
     engine = known.engine(address.url, headers, text)
     server = printable(headers.get("server", ""), 120)
     described = _described(reply.body, address) if is_rdf and kind in _TURTLE else None
-    return Found(
+    return ProbeResult(
         at=at, engine=engine.name if engine else "", version=_version(engine, headers), server=server,
         is_described=described is not None, has_union=_has_union(described), triples=_triples(described),
     )  # fmt: skip
@@ -245,7 +245,7 @@ def _version(engine: EndpointProfile | None, headers: Mapping[str, str]) -> str:
     return ""
 
 
-def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: Found) -> EndpointProfile:
+def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: ProbeResult) -> EndpointProfile:
     """What is known of the endpoint, and for the rest, of its engine."""
     profile = known
     if engine is not None:

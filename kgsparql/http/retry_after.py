@@ -1,4 +1,4 @@
-"""How long a server wants to be left alone: the header ``Retry-After``, in seconds or as a date."""
+"""The header ``Retry-After``: how long a server asks to wait, in seconds or as a date."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from email.utils import parsedate_to_datetime
 __all__ = ["LONGEST_S", "in_words", "retry_after_s"]
 
 LONGEST_S = 86_400.0
-"""A server that names a longer time, or one too far away to count, means this."""
+"""An endpoint that asks for more, or for a time too far away to count, is taken to mean this."""
 _BETWEEN = re.compile(r",(?!\s*\d{1,2}[ -][A-Za-z])")
 """A comma between two values, not the one in a date."""
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 _READ = 1_000
+"""Characters of the header that are read."""
 
 
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait; ``None`` if it says nothing, or nothing that can be meant.
+def retry_after_s(headers: Mapping[str, str], *, most_s: float = LONGEST_S) -> float | None:
+    """The seconds that a server asks to wait, rounded up; ``None`` if it asks for nothing, or for nothing sensible.
 
-    A date is compared with the server's own, where it sends one: clocks differ, and ours may jump. Of several values,
-    which a server and a proxy before it may send, the greatest counts.
+    A date is compared with the server's own ``Date`` where it sends one, because clocks differ. A server and a proxy
+    before it may each send a value: the greatest counts.
+
+    :param headers: of a reply, names in lower case.
+    :param most_s: a longer wait becomes this one; with infinity any finite wait is returned as it is.
 
     >>> retry_after_s({"retry-after": "7"}), retry_after_s({"retry-after": "-1"}), retry_after_s({})
     (7.0, None, None)
@@ -33,17 +37,19 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     30.0
     """
     values = _BETWEEN.split(headers.get("retry-after", "")[:_READ])
-    named = [wait_s for value in values if (wait_s := _wait_s(value.strip(), headers)) is not None]
-    return max(named, default=None)
+    waits_s = [wait_s for value in values if (wait_s := _wait_s(value.strip(), headers)) is not None]
+    longest_s = min(most_s, max(waits_s, default=math.inf))
+    return longest_s if waits_s and math.isfinite(longest_s) else None
 
 
 def _wait_s(value: str, headers: Mapping[str, str]) -> float | None:
     if _SECONDS.fullmatch(value):
-        return float(math.ceil(min(LONGEST_S, float(value))))
+        seconds = float(value)
+        return float(math.ceil(seconds)) if math.isfinite(seconds) else seconds
     until, now = _seconds(value), _seconds(headers.get("date", ""))
     if until is None:
         return None
-    return min(LONGEST_S, max(0.0, until - (time.time() if now is None else now)))
+    return max(0.0, until - (time.time() if now is None else now))
 
 
 def _seconds(date: str) -> float | None:
@@ -54,7 +60,7 @@ def _seconds(date: str) -> float | None:
 
 
 def in_words(seconds: float) -> str:
-    """A time as a person says it.
+    """A duration for people.
 
     >>> in_words(7), in_words(600), in_words(86400)
     ('7 s', '10 min', '24 h')

@@ -1,0 +1,146 @@
+"""The address of a server: what its URL says, without asking any name server."""
+
+from __future__ import annotations
+
+import ipaddress
+from base64 import b64encode
+from dataclasses import dataclass, field
+from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
+
+from kgsparql.errors import InputError
+from kgsparql.rdf.terms import printable
+from kgsparql.redaction import is_secret_parameter, spelt, unreadable_url
+
+__all__ = ["Address", "host_of", "is_address", "is_for_all", "is_loopback", "matches", "server_of"]
+
+_PRIVATE = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
+"""Endings of names that mean something in one network only."""
+
+
+def is_address(source: object) -> bool:
+    """Whether a source is written as the URL of a server.
+
+    >>> is_address("https://example.org/sparql"), is_address("data.ttl")
+    (True, False)
+    """
+    return isinstance(source, str) and source.strip().lower().startswith(("http://", "https://"))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of an endpoint, with the credentials apart.
+
+    :param url: to be shown: without user, password, and the parameters that are or may be keys.
+    :param target: to be sent: the URL with those parameters.
+    :param origin: scheme, host and port; no redirect may leave them.
+    :param keys: the values of those parameters, raw and decoded.
+
+    >>> address = Address.parse("https://me:secret@example.org/sparql?apikey=1234&infer=1#top")
+    >>> address.url, address.user, address.origin
+    ('https://example.org/sparql?infer=1', 'me', ('https', 'example.org', 443))
+    """
+
+    url: str
+    target: str = field(repr=False)
+    origin: tuple[str, str, int]
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every spelling of the credentials and keys that a server may echo: plain, encoded, as in a header."""
+        pair = f"{self.user}:{self.password}" if self.user else ""
+        header = b64encode(pair.encode()).decode("ascii")
+        return spelt([self.password, pair, header, header.rstrip("="), *self.keys])
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """The address that a URL names.
+
+        :raises InputError: for a URL without a host, of another scheme, or with half of the credentials.
+        """
+        named, example = printable(unreadable_url(text), 200), "for example https://host/sparql"
+        try:
+            parts = urlsplit(text.strip())
+            host, port = parts.hostname or "", parts.port
+        except ValueError:  # its message may repeat parts of the password
+            raise InputError(f"{named}: not a URL", hint=example) from None
+        scheme = parts.scheme.lower()
+        if scheme not in {"http", "https"} or not host or any(char.isspace() for char in text.strip()):
+            raise InputError(f"{named}: not the URL of an endpoint", hint=example)
+        if "@" in parts.path and ":" in parts.netloc and "@" not in parts.netloc:
+            raise InputError(f"{named}: not a URL", hint="a / in user or password is written %2F, an @ in the path %40")
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        if bool(user) != bool(password):
+            raise InputError(f"{named}: needs user and password both", hint="USER:PASSWORD@ before the host")
+        where, path = parts.netloc.rpartition("@")[2], parts.path or "/"
+        fields = [pair.partition("=") for pair in parts.query.split("&")]
+        secret = [is_secret_parameter(unquote_plus(name), unquote_plus(value)) for name, _, value in fields]
+        query = "&".join("".join(pair) for pair, is_secret in zip(fields, secret, strict=True) if not is_secret)
+        keys = [value for (_, _, value), is_secret in zip(fields, secret, strict=True) if is_secret]
+        return cls(
+            url=urlunsplit((scheme, where, path, query, "")),
+            target=urlunsplit((scheme, where, path, parts.query, "")),
+            origin=(scheme, host, port or (443 if scheme == "https" else 80)),
+            keys=(*keys, *map(unquote_plus, keys)),
+            user=user,
+            password=password,
+        )
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, a name or an IP address, in one spelling.
+
+    >>> host_of("https://Query.Wikidata.org.:443/sparql?x=1"), host_of("http://[::1]:3030/ds")
+    ('query.wikidata.org', '::1')
+    """
+    return Address.parse(url).origin[1].strip("[]").rstrip(".").lower()
+
+
+def server_of(url: str) -> str:
+    """A name for the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443.
+
+    >>> server_of("http://me:secret@e.org/a"), server_of("https://E.org.:443/b"), server_of("http://e.org:3030/a")
+    ('e.org', 'e.org', 'e.org:3030')
+    """
+    port = Address.parse(url).origin[2]
+    return host_of(url) if port in {80, 443} else f"{host_of(url)}:{port}"
+
+
+def matches(host: str, pattern: str) -> bool:
+    """Whether a host is the one that a pattern names; ``*.example.org`` stands for every name below it.
+
+    >>> matches("a.b.example.org", "*.example.org"), matches("example.org", "*.example.org")
+    (True, False)
+    >>> matches("anexample.org", "*.example.org"), matches("example.org", "example.org")
+    (False, True)
+    """
+    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_for_all(url: str) -> bool:
+    """Whether the public may use this URL: the host is not in a private network, and no credentials are sent.
+
+    >>> is_for_all("https://sparql.example.org/"), is_for_all("https://me:secret@sparql.example.org/")
+    (True, False)
+    >>> is_for_all("http://10.0.0.7:3030/ds"), is_for_all("http://fuseki:3030/ds"), is_for_all("http://127.0.0.1/")
+    (False, False, False)
+    """
+    address, host = Address.parse(url), host_of(url)
+    if address.user or address.keys:
+        return False
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith(_PRIVATE)
