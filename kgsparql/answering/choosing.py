@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.linking.ranking import Ranker
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, fenced, plain
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing import Numbers, numbers
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable

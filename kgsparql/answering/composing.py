@@ -10,9 +10,9 @@ from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval, candi
 from kgsparql.answering.grounding import grounded, plain_lines
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, fenced, plain
-from kgsparql.models.reply_parsing import Written, written
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import fenced, plain
+from kgsparql.models.reply_parsing import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import Term, normalised, printable
 
 __all__ = [
@@ -103,10 +103,10 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     messages = answer_messages(RULES, REPLY, retrieval, session)
-    return drafted(Call("answer", messages, SCHEMA, written), retrieval, session)
+    return drafted(Call("answer", messages, SCHEMA, written_answer), retrieval, session)
 
 
-def drafted(call: Call[Written], retrieval: Retrieval, session: Session) -> Draft:
+def drafted(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
     """What the model says to a call, as far as the evidence carries it; ranked candidates if there is no model.
 
     Where the evidence carries nothing, or the model thinks it not enough, none of the model's words are shown: its own
@@ -145,7 +145,7 @@ def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     known = session.choose.is_enough(retrieval.evidence)
     if known is not None:
         return Draft("", sufficient=True) if known else None
-    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written)
+    call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written_answer)
     reply = session.ask_model(_usable(call))
     if reply is None:
         return None
@@ -160,7 +160,7 @@ def closed_book(session: Session) -> Draft | None:
     """
     messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.own_words, 4000)}")
     schema = object_schema(answer={"type": "string"})
-    reply = session.ask_model(Call("closed book", messages, schema, written), required=True)
+    reply = session.ask_model(Call("closed book", messages, schema, written_answer), required=True)
     if reply is None:
         return None
     if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
@@ -230,12 +230,12 @@ def _ranked(retrieval: Retrieval, shown: int) -> str:
     return candidates_text(retrieval.candidates[:shown], more=more)
 
 
-def _usable(call: Call[Written]) -> Call[Written]:
+def _usable(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
     """The same call, of whose reply no answer comes that is only a sentence of the prompt, or a refusal."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
     prompt = " ".join(normalised(_BRACKETS.sub(" ", text)) for text in told)
 
-    def read(text: str) -> Written:
+    def read(text: str) -> WrittenAnswer:
         reply = call.read(text)
         said = normalised(_BRACKETS.sub(" ", reply.answer))
         if said.count(" ") >= _ECHO and f" {said} " in f" {prompt} ":
@@ -248,11 +248,13 @@ def _usable(call: Call[Written]) -> Call[Written]:
     return replace(call, read=read)
 
 
-def _declines(reply: Written) -> bool:
+def _declines(reply: WrittenAnswer) -> bool:
     """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
 
-    >>> _declines(Written("I'm sorry, but I can't help with that.")), _declines(Written("Sorry, that was Bob [P1]."))
-    (True, False)
+    >>> _declines(WrittenAnswer("I'm sorry, but I can't help with that."))
+    True
+    >>> _declines(WrittenAnswer("Sorry, that was Bob [P1]."))
+    False
     """
     chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)
     if chosen or reply.sufficient is False or _BRACKETS.search(reply.answer):

@@ -13,7 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.evidence.wikibase_statements import with_names
-from kgsparql.models.reply_parsing import Cited, Step, Written, cited, like_markers
+from kgsparql.models.reply_parsing import CitedText, WrittenAnswer, WrittenStep, cited_text, like_markers
 from kgsparql.rdf.terms import Term, normalised, printable
 
 __all__ = ["evidence_labels", "grounded", "plain_lines"]
@@ -34,7 +34,7 @@ _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s
 _JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
 
 
-def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
+def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
     """The draft that this evidence carries; without text and answers if it carries nothing, or is said not to suffice.
 
     It carries what is cited by the text, by a claim, by the list of what was used, or by a step of inference that is in
@@ -48,8 +48,8 @@ def grounded(written: Written, retrieval: Retrieval, session: Session) -> Draft:
     known = {item.marker: None for item in evidence}
     shown = (session.own_words, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
     quoted = like_markers(shown)
-    answer = cited(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
-    said = [cited(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
+    answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
+    said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
     claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
     steps = [_step(s, evidence, labels) for s in written.steps]
     inference = tuple(step for step in steps if step is not None)
@@ -90,11 +90,11 @@ def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     return with_names(evidence, session.labels(terms, owed=True))
 
 
-def _claim(said: Cited, listed: Sequence[str], known: Collection[str]) -> Claim:
+def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:
     return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
 
 
-def _removed(written: Written, texts: Iterable[Cited], listed: int, known: Collection[str]) -> list[str]:
+def _removed(written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]) -> list[str]:
     """Markers that are not known, each once, and numbers that are not on the list."""
     named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
     cited_too = (m for text in texts for m in text.unknown)
@@ -103,11 +103,11 @@ def _removed(written: Written, texts: Iterable[Cited], listed: int, known: Colle
     return [f"[{marker}]" for marker in made_up] + numbers
 
 
-def _step_name(step: Step) -> str:
+def _step_name(step: WrittenStep) -> str:
     return f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
 
 
-def _step(step: Step, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
+def _step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
     """The triple that a step of its item says: the same three labels, else the only triple between its two terms.
 
     Whatever a step calls the predicate between two terms that one triple joins, and in whatever direction: what is
@@ -135,7 +135,7 @@ def _said(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
 
 
-def _answers(written: Written, text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
+def _answers(written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
     """The candidates whose numbers were given; without a list of numbers, those that are all the text names.
 
     Each with the markers that were cited for it, where there are any.
@@ -151,7 +151,7 @@ def _answers(written: Written, text: str, retrieval: Retrieval, cited: Collectio
     return tuple(replace(a, markers=tuple(m for m in a.markers if m in cited) or a.markers) for a in chosen)
 
 
-def _chosen_markers(written: Written, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
+def _chosen_markers(written: WrittenAnswer, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
     """The markers of each choice that was made by its number, unless some of them are cited already.
 
     Of all at the end of an item, the markers that they have in common.
@@ -212,7 +212,7 @@ def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, sess
 
 
 def _tell_corrections(
-    steps: Iterable[Step], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
+    steps: Iterable[WrittenStep], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
 ) -> None:
     """Steps whose terms are joined by another predicate, or the other way round, than the model said."""
     for step, shown in zip(steps, found, strict=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.linking.words import place_of
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, fenced
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import fenced
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import normalised, printable
 

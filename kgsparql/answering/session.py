@@ -27,7 +27,8 @@ from kgsparql.linking.linker import LinkedEntity, Linker, Mention
 from kgsparql.linking.passages.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import place_of
-from kgsparql.models.language_model import Call, LanguageModel
+from kgsparql.models.chat_completion import Call
+from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term, local_name, printable
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
 from kgsparql.graphs.protocol.other_runs import FOLDER, wants_peace
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
-from kgsparql.models.language_model import ABILITIES, KIND
+from kgsparql.models.language_model import KIND
+from kgsparql.models.server_capabilities import CAPABILITIES
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.disk_usage import bytes_of, changed, link_trouble, remove, remove_database, size_of
@@ -38,7 +39,7 @@ _FOLDERS = {
 _EXCHANGES = {
     KIND: "replies of language models",
     QUERY: "replies of public endpoints",
-    ABILITIES: "which JSON modes each model server takes",
+    CAPABILITIES: "which JSON modes each model server takes",
     WHOLE_FILE: "exchanges",
 }
 

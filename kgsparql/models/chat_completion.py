@@ -1,48 +1,112 @@
-"""What a model server replies: the text in it, what makes it useless, what it used, and what we note beside it."""
+"""One chat completion: the messages and the schema that go to a server, and what can be read from its reply."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from typing import Literal as OneOf
 
 from kgsparql.errors import ModelReplyError
-from kgsparql.models.prompting import Message, estimated_tokens
 from kgsparql.rdf.terms import printable
 
-__all__ = ["note", "noted", "plain_reply", "text_of", "tokens_of"]
+__all__ = [
+    "Call",
+    "Message",
+    "estimated_tokens",
+    "note_of",
+    "object_schema",
+    "text_of",
+    "tokens_of",
+    "with_note",
+    "without_note",
+]
 
-_OURS = "kgsparql"
+_NOTE = "kgsparql"
+"""The member of a kept reply that we add."""
+
+_BYTES_PER_TOKEN = 4
+_TOKENS_PER_MESSAGE = 4
+
+T = TypeVar("T")
 
 
-def note(reply: Mapping[str, Any], **what: Any) -> dict[str, Any]:
-    """A reply with something noted beside it, which is kept with it.
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
 
-    :param what: ``unusable``, the code of the error that it is; with ``message`` and ``hint`` in the place of a reply
-        that did not come whole. ``left_out``: parameters that were not sent, though somebody gave them.
+    role: OneOf["system", "user", "assistant"]
+    content: str
+
+    def to_json(self) -> dict[str, str]:
+        """The message as OpenAI's protocol has it."""
+        return {"role": self.role, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One question to a model, and how its reply becomes a value.
+
+    :param purpose: a word or two, for events, notes and the name of the schema.
+    :param schema: JSON schema of the reply, for servers that enforce one.
+    :param read: makes the value from the text of the reply; raises :class:`ModelReplyError` where it cannot.
     """
-    return {**reply, _OURS: {**noted(reply), **what}}
+
+    purpose: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+    read: Callable[[str], T]
 
 
-def plain_reply(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply without what looks like a note of ours, whoever wrote it."""
-    return {name: value for name, value in reply.items() if name != _OURS}
+def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The strict JSON schema of an object with these properties, all of them required.
+
+    >>> object_schema(n={"type": "integer"})["required"]
+    ['n']
+    """
+    return {
+        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
 
 
-def noted(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was noted beside a reply.
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """Roughly how many tokens these messages have: one for four bytes, and a few for each turn.
 
-    >>> noted(note(note({"choices": []}, left_out=["temperature"]), unusable="E_LLM_EMPTY"))
+    >>> estimated_tokens([Message("user", "a" * 40)])
+    14
+    """
+    return sum(_TOKENS_PER_MESSAGE + -(-len(m.content.encode()) // _BYTES_PER_TOKEN) for m in messages)
+
+
+def with_note(reply: Mapping[str, Any], **note: Any) -> dict[str, Any]:
+    """A reply with a note of ours, which is kept with it.
+
+    :param note: ``unusable``, the code of the error that the reply is; with ``message`` and ``hint`` where no whole
+        reply came. ``left_out``: parameters that were set and not sent.
+    """
+    return {**reply, _NOTE: {**note_of(reply), **note}}
+
+
+def without_note(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """A reply without our note, and without anything from a server that looks like one."""
+    return {name: value for name, value in reply.items() if name != _NOTE}
+
+
+def note_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Our note in a reply; empty for none.
+
+    >>> note_of(with_note(with_note({"choices": []}, left_out=["temperature"]), unusable="E_LLM_EMPTY"))
     {'left_out': ['temperature'], 'unusable': 'E_LLM_EMPTY'}
     """
-    found = reply.get(_OURS)
-    return found if isinstance(found, dict) else {}
+    note = reply.get(_NOTE)
+    return note if isinstance(note, dict) else {}
 
 
 def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:
-    """The text of a reply, and what makes it useless, if anything does."""
-    broken = noted(reply)
-    if "message" in broken:
-        return "", ModelReplyError(str(broken["message"]), code=str(broken["unusable"]), hint=str(broken["hint"]))
+    """The text of a reply, and the error if it cannot be used."""
+    note = note_of(reply)
+    if "message" in note:
+        return "", ModelReplyError(str(note["message"]), code=str(note["unusable"]), hint=str(note["hint"]))
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
@@ -54,30 +118,32 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
     reason = choice.get("finish_reason")
     about = f"the model's reply ({purpose})"
     if message.get("refusal") or reason == "content_filter":
-        said = printable(str(message.get("refusal") or reason), 200)
-        return text, ModelReplyError(f"{about} is a refusal: {said}", code="E_LLM_REFUSED", hint="ask in other words")
+        refusal = printable(str(message.get("refusal") or reason), 200)
+        return text, ModelReplyError(
+            f"{about} is a refusal: {refusal}", code="E_LLM_REFUSED", hint="ask in other words"
+        )
     if reason == "length":
         hint = "--reply-tokens allows longer replies; a reasoning model needs many"
         return text, ModelReplyError(f"{about} was cut off at its limit of tokens", code="E_LLM_LENGTH", hint=hint)
     if not text.strip():
-        return text, ModelReplyError(
-            f"{about} is empty", code="E_LLM_EMPTY", hint="try another model; kgsparql doctor tests this one"
-        )
+        hint = "try another model; kgsparql doctor tests this one"
+        return text, ModelReplyError(f"{about} is empty", code="E_LLM_EMPTY", hint=hint)
     return text, None
 
 
 def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) -> tuple[int, int]:
-    """Prompt and completion tokens as the server counted them, or our own estimate where it says nothing sensible.
+    """Prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
-    :param reserved: what the call may use; counted for a reply that did not come whole.
+    :param reserved: what the call may use; this counts where no whole reply came.
     """
-    if "message" in noted(reply):
+    if "message" in note_of(reply):
         return reserved
     usage = reply.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    guess = estimated_tokens([Message("assistant", text)])
-    found = []
-    for name, own in (("prompt_tokens", reserved[0]), ("completion_tokens", guess)):
+
+    def counted(name: str, estimate: int) -> int:
         count = usage.get(name)
-        found.append(count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else own)
-    return found[0], found[1]
+        return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else estimate
+
+    completion = counted("completion_tokens", estimated_tokens([Message("assistant", text)]))
+    return counted("prompt_tokens", reserved[0]), completion

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import (
@@ -21,20 +21,21 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.events import Emit, FallbackUsed, ModelCalled
-from kgsparql.models.chat_completion import note, noted, plain_reply, text_of, tokens_of
+from kgsparql.models.chat_completion import (
+    Call,
+    Message,
+    estimated_tokens,
+    note_of,
+    text_of,
+    tokens_of,
+    with_note,
+    without_note,
+)
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import Message, estimated_tokens
-from kgsparql.models.server_capabilities import ABILITIES, Abilities, fewer_tokens
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
+from kgsparql.storage.response_cache import Exchanges
 
-__all__ = [
-    "ABILITIES",
-    "EXCHANGES",
-    "KIND",
-    "Call",
-    "LanguageModel",
-    "object_schema",
-]
+__all__ = ["KIND", "LanguageModel"]
 
 T = TypeVar("T")
 
@@ -42,27 +43,12 @@ KIND = "model"
 """The kind of exchange that a model's reply is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One question to a model, and how its reply becomes a value.
-
-    :param purpose: a word or two, for events, notes and the name of the schema.
-    :param schema: JSON schema of the reply, for servers that hold a model to it.
-    :param read: makes the value of the reply's text; raises :class:`ModelReplyError` where it cannot.
-    """
-
-    purpose: str
-    messages: tuple[Message, ...]
-    schema: Mapping[str, Any]
-    read: Callable[[str], T]
-
-
 class LanguageModel:
-    """A model on a server. What the server does not take is found once, and remembered for both of them.
+    """A model on a server. What this server refuses for this model is found out once and remembered.
 
+    :param exchanges: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param temperature: 0 for the likeliest reply.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
-    :param exchanges: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     """
 
     def __init__(
@@ -81,12 +67,10 @@ class LanguageModel:
         self.temperature = temperature
         self.seed = seed
         self.reply_tokens = reply_tokens
-        self._abilities: Abilities | None = None
+        self._capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:
-        """The value of the model's reply. An empty reply is asked for once more, whatever became of other calls.
-
-        So a call whose reply is empty counts as two, if the budget holds both.
+        """The value of the model's reply. After an empty reply the model is asked once more, if the budget allows it.
 
         :raises ModelReplyError: for a reply that cannot be used, ``code`` says why.
         :raises ModelError: if the server cannot be reached, fails or refuses.
@@ -96,11 +80,11 @@ class LanguageModel:
         :raises CancelledError: if the question was stopped.
         """
         try:
-            return self._once(call, 0, usage, emit)
+            return self._value_at(0, call, usage, emit)
         except ModelReplyError as error:
             if error.code != "E_LLM_EMPTY":
                 raise
-        return self._once(call, 1, usage, emit)
+        return self._value_at(1, call, usage, emit)
 
     def __enter__(self) -> LanguageModel:
         return self
@@ -111,57 +95,59 @@ class LanguageModel:
         self.close()
 
     def close(self) -> None:
-        """Close the connections to the server and the store of exchanges; the next call opens them again."""
+        """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
         if self.exchanges is not None:
             self.exchanges.close()
 
     @property
-    def abilities(self) -> Abilities:
-        """What is known of the server and the model; the most that can be hoped for, if nothing is."""
-        if self._abilities is None:
-            self._abilities = Abilities()
-            with suppress(StoreError):  # whoever keeps the first reply will say so
-                known = self.exchanges.known(ABILITIES, self._place) if self.exchanges else None
-                self._abilities = self._abilities if known is None else Abilities.of_json(known)
-        return self._abilities
+    def capabilities(self) -> Capabilities:
+        """What the server takes for this model, as far as is known; everything, if nothing is known."""
+        if self._capabilities is None:
+            self._capabilities = Capabilities()
+            with suppress(StoreError):  # reported when the first reply is kept
+                known = self.exchanges.known(CAPABILITIES, self._place) if self.exchanges else None
+                self._capabilities = self._capabilities if known is None else Capabilities.of_json(known)
+        return self._capabilities
 
     @property
     def _place(self) -> dict[str, str]:
         return {"server": self.client.base_url, "model": self.name}
 
-    def _once(self, call: Call[T], attempt: int, usage: Usage, emit: Emit) -> T:
+    def _value_at(self, attempt: int, call: Call[T], usage: Usage, emit: Emit) -> T:
+        """The value of one attempt; ``attempt`` is part of the cache key."""
         request = {
             **self._place, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
         if self.exchanges is None:
-            return self._answered(call, request, usage, emit)
+            return self._value(call, request, usage, emit)
         with self.exchanges.alone(KIND, request, cancel=usage.cancel):
-            return self._answered(call, request, usage, emit)
+            return self._value(call, request, usage, emit)
 
-    def _answered(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
+    def _value(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
         reserved = estimated_tokens(call.messages), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
-        told = ModelCalled(model=self.name, purpose=call.purpose, prompt=_shown(call.messages))
+        prompt = "\n\n".join(f"{m.role}\n{m.content}" for m in call.messages)
+        event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
         try:
             reply, is_kept = self._reply(call, request, usage, emit)
         except KgsparqlError as error:
             if not isinstance(error, ModelTimeoutError | CancelledError):
                 usage.cancel_call(*reserved)  # no model worked for this
-            emit(replace(told, error=error.code, seconds=_since(began)))
+            emit(replace(event, error=error.code, seconds=_seconds_since(began)))
             if isinstance(error, ModelTimeoutError):
                 usage.check()  # it may have been the question's deadline
             raise
         text, problem = text_of(reply, call.purpose)
-        actual = tokens_of(reply, reserved, text)
-        usage.settle_call(*reserved, actual=actual, cached=is_kept)
-        told = replace(
-            told, reply=text, prompt_tokens=actual[0], completion_tokens=actual[1], cached=is_kept,
-            seconds=_since(began),
+        tokens = tokens_of(reply, reserved, text)
+        usage.settle_call(*reserved, actual=tokens, cached=is_kept)
+        event = replace(
+            event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
+            seconds=_seconds_since(began),
         )  # fmt: skip
-        if "temperature" in noted(reply).get("left_out", ()):
+        if "temperature" in note_of(reply).get("left_out", ()):
             reason = f"{self.name} takes no temperature: {self.temperature:g} was left out"
             emit(FallbackUsed(purpose=call.purpose, reason=reason))
         try:
@@ -169,11 +155,11 @@ class LanguageModel:
                 raise problem
             value = call.read(text)
         except ModelReplyError as error:
-            emit(replace(told, error=error.code))
+            emit(replace(event, error=error.code))
             if not is_kept:
-                self._keep(KIND, request, note(reply, unusable=error.code), emit, again=True)
+                self._keep(KIND, request, with_note(reply, unusable=error.code), emit, again=True)
             raise
-        emit(told)
+        emit(event)
         if not is_kept:
             self._keep(KIND, request, reply, emit)
         return value
@@ -181,19 +167,19 @@ class LanguageModel:
     def _reply(
         self, call: Call[Any], request: Mapping[str, Any], usage: Usage, emit: Emit
     ) -> tuple[dict[str, Any], bool]:
-        """The reply to a request, and whether it is one that was kept.
+        """The reply to a request, and whether it comes from the cache.
 
-        Replies of no use are kept too, since what was done without them has to come out the same in a replay; where
-        the server may be asked, they stand in for it only when it cannot be reached.
+        Unusable replies are kept too, so that a replay goes the same way. Where the server may be asked, such a reply
+        is used only if the server cannot be reached.
         """
-        kept = self._kept(call, request, emit)
+        kept = self._kept_reply(call, request, emit)
         is_replay = self.exchanges is not None and self.exchanges.mode == "only"
-        if kept is not None and (is_replay or "unusable" not in noted(kept)):
+        if kept is not None and (is_replay or "unusable" not in note_of(kept)):
             return kept, True
         try:
-            return self._sent(call, usage, emit), False
+            return self._reply_of_server(call, usage, emit), False
         except ModelReplyError as error:
-            return note({}, unusable=error.code, message=error.message, hint=error.hint), False
+            return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
                 if self.exchanges is not None:
@@ -201,55 +187,54 @@ class LanguageModel:
                 raise
             return kept, True
 
-    def _sent(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
-        """The reply of the server, to a request without what it refuses; one deadline for all that takes.
+    def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
+        """The reply of the server; what it refuses is left out and the request sent again, all within one deadline.
 
         :raises RequestRefusedError: if it refuses what cannot be left out.
         """
-        abilities, tokens, began = self.abilities, self.reply_tokens, time.monotonic()
+        capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         while True:
-            body = self._body(call, abilities, tokens)
+            body = self._body(call, capabilities, tokens)
             try:
                 chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=usage.cancel)
             except RequestRefusedError as error:
-                said = str(error.detail.get("body", ""))
-                if abilities.limit and (fewer := fewer_tokens(said, tokens)):
+                refusal = str(error.detail.get("body", ""))
+                if capabilities.limit and (fewer := fewer_tokens(refusal, tokens)):
                     tokens = fewer
-                    continue
-                less = abilities.after(said)
-                if less is None:
+                elif (less := capabilities.after(refusal)) is not None:
+                    capabilities = less
+                else:
                     raise
-                abilities = less
             else:
-                if abilities != self.abilities:
-                    self._abilities = abilities
-                    self._keep(ABILITIES, self._place, asdict(abilities), emit)
-                reply = plain_reply(chat)
-                is_missed = self.temperature > 0 and "temperature" in abilities.without
-                return note(reply, left_out=["temperature"]) if is_missed else reply
+                if capabilities != self.capabilities:
+                    self._capabilities = capabilities
+                    self._keep(CAPABILITIES, self._place, asdict(capabilities), emit)
+                reply = without_note(chat)
+                is_missed = self.temperature > 0 and "temperature" in capabilities.without
+                return with_note(reply, left_out=["temperature"]) if is_missed else reply
 
-    def _body(self, call: Call[Any], abilities: Abilities, tokens: int) -> dict[str, Any]:
-        messages = call.messages if abilities.system else _without_system(call.messages)
+    def _body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
+        messages = call.messages if capabilities.system else _without_system(call.messages)
         body: dict[str, Any] = {"model": self.name, "messages": [m.to_json() for m in messages]}
         optional = {"temperature": self.temperature, "seed": self.seed}
-        body |= {name: value for name, value in optional.items() if name not in abilities.without}
-        if abilities.limit:
-            body[abilities.limit] = tokens
-        if abilities.rung == "json_schema":
+        body |= {name: value for name, value in optional.items() if name not in capabilities.without}
+        if capabilities.limit:
+            body[capabilities.limit] = tokens
+        if capabilities.rung == "json_schema":
             named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif abilities.rung == "json_object":
+        elif capabilities.rung == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _kept(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
+    def _kept_reply(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
             what = f"the call of {self.name} ({call.purpose})"
             return self.exchanges.get(KIND, request, what=what) if self.exchanges else None
         except StoreError as error:
-            self._keep_none(error, emit)
+            self._stop_keeping(error, emit)
             return None
 
     def _keep(
@@ -259,37 +244,22 @@ class LanguageModel:
             if self.exchanges:
                 self.exchanges.put(kind, request, reply, again=again)
         except StoreError as error:  # the reply is here, only keeping it failed
-            self._keep_none(error, emit)
+            self._stop_keeping(error, emit)
 
-    def _keep_none(self, error: StoreError, emit: Emit) -> None:
-        """Go on without the store of exchanges, and say so once; nobody can replay or record without it."""
+    def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
+        """Go on without the response cache and say so once; a replay or a recording cannot go on without it."""
         if self.exchanges is not None and (self.exchanges.mode == "only" or self.exchanges.is_recording):
             raise error
         self.exchanges = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 
 
-def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The strict JSON schema of an object with these properties, all of them required.
-
-    >>> object_schema(n={"type": "integer"})["required"]
-    ['n']
-    """
-    return {
-        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
-
-
-def _shown(messages: tuple[Message, ...]) -> str:
-    return "\n\n".join(f"{m.role}\n{m.content}" for m in messages)
-
-
-def _since(began: float) -> float:
+def _seconds_since(began: float) -> float:
     return round(time.perf_counter() - began, 6)
 
 
 def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The same with the system message at the head of the first turn, for models that know no such role."""
+    """The messages with the text of the system message put before the first turn, for models without that role."""
     first, second, *rest = messages
     if first.role != "system":
         return messages

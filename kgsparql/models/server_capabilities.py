@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["ABILITIES", "RUNGS", "Abilities", "fewer_tokens"]
+__all__ = ["CAPABILITIES", "RUNGS", "Capabilities", "fewer_tokens"]
 
 RUNGS = ("json_schema", "json_object", "text")
 """How a reply is kept in shape, the strictest first."""
 
-ABILITIES = "abilities"
+CAPABILITIES = "abilities"
 """The kind of exchange that keeps what a server takes for a model."""
 
 _FEWEST = 64
@@ -54,7 +54,7 @@ _MOST = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class Capabilities:
     """What a server takes for a model, found by what it refused.
 
     :param rung: one of :data:`RUNGS`.
@@ -69,19 +69,19 @@ class Abilities:
     system: bool = True
 
     @classmethod
-    def of_json(cls, known: Mapping[str, Any]) -> Abilities:
-        """Abilities that were kept as JSON."""
+    def of_json(cls, known: Mapping[str, Any]) -> Capabilities:
+        """Capabilities that were kept as JSON."""
         limit, system = str(known["limit"]), bool(known["system"])
         return cls(rung=str(known["rung"]), without=tuple(known["without"]), limit=limit, system=system)
 
-    def after(self, refusal: str) -> Abilities | None:
+    def after(self, refusal: str) -> Capabilities | None:
         """What is left once a request was refused with these words; ``None`` if no parameter of ours is to blame.
 
-        >>> Abilities().after("Unsupported value: 'temperature' does not support 0").without
+        >>> Capabilities().after("Unsupported value: 'temperature' does not support 0").without
         ('temperature',)
-        >>> Abilities().after("response_format of type json_schema is not supported").rung
+        >>> Capabilities().after("response_format of type json_schema is not supported").rung
         'json_object'
-        >>> Abilities().after("your text mentions temperature, which is not allowed") is None
+        >>> Capabilities().after("your text mentions temperature, which is not allowed") is None
         True
         """
         said, parameter = _told(refusal)

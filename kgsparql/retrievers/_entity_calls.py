@@ -11,8 +11,8 @@ from kgsparql.answering.composing import answer_messages, drafted
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.reply_parsing import Written, cited, json_value, like_markers, quantity, written
+from kgsparql.models.chat_completion import Call, object_schema
+from kgsparql.models.reply_parsing import WrittenAnswer, cited_text, json_value, like_markers, quantity, written_answer
 from kgsparql.rdf.terms import normalised, printable
 
 __all__ = ["numeric_draft", "reasoned_draft", "text_draft"]
@@ -71,7 +71,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s\[])")
 def text_draft(retrieval: Retrieval, session: Session) -> Draft:
     """An answer in words."""
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "string"}, entities=_NUMBERS, used=_TEXTS)
-    return _drafted(TEXT, schema, written, retrieval, session)
+    return _drafted(TEXT, schema, written_answer, retrieval, session)
 
 
 def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
@@ -101,7 +101,7 @@ def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
 
 
 def _drafted(
-    reply: str, schema: dict[str, object], read: Callable[[str], Written], retrieval: Retrieval, session: Session
+    reply: str, schema: dict[str, object], read: Callable[[str], WrittenAnswer], retrieval: Retrieval, session: Session
 ) -> Draft:
     shown = Evidence(replace(item, text=item.sourced_text) for item in retrieval.evidence)
     messages = answer_messages(RULES, reply, replace(retrieval, evidence=shown), session)
@@ -116,14 +116,14 @@ class _Reasoning:
     session: Session
     text: str = ""
 
-    def read(self, text: str) -> Written:
+    def read(self, text: str) -> WrittenAnswer:
         """The answer, with the sentences of the reasoning that cite something as its claims."""
-        reply = written(text)
+        reply = written_answer(text)
         said = _member(text, ("reasoning", "thoughts", "explanation"))
         evidence = self.retrieval.evidence
         known = {item.marker: None for item in evidence}
         quoted = like_markers((self.session.question, *(item.text for item in evidence)))
-        kept = cited(printable(said, _LONGEST_REASONING), known, quoted)
+        kept = cited_text(printable(said, _LONGEST_REASONING), known, quoted)
         self.text = kept.text
         return replace(
             reply,
@@ -143,17 +143,17 @@ class _Number:
     said: bool | None = None
     value: str | None = None
 
-    def read(self, text: str) -> Written:
+    def read(self, text: str) -> WrittenAnswer:
         """The number as the answer; with the passages and facts that it stands in, if it cites none."""
         number = quantity(text)
         self.value = None if number is None else plain_number(number)
         self.said = True
         try:
-            reply = written(text)
+            reply = written_answer(text)
         except ModelReplyError:
             if self.value is None:
                 raise
-            reply = Written(self.value)
+            reply = WrittenAnswer(self.value)
         if self.value is None:
             return reply
         markers = reply.markers or self._holding(self.value)

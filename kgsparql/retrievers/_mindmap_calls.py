@@ -13,9 +13,9 @@ from kgsparql.answering.composing import answer_messages
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, fenced
-from kgsparql.models.reply_parsing import Written, json_value, mentions, written
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import fenced
+from kgsparql.models.reply_parsing import WrittenAnswer, json_value, mentions, written_answer
 from kgsparql.rdf.terms import printable
 
 __all__ = ["answer_call", "mentions_call", "sentences_call"]
@@ -96,7 +96,7 @@ def _pairs(entries: object) -> list[tuple[object, object]]:
     return [(entry.get("marker"), entry.get("sentence")) for entry in listed if isinstance(entry, dict)]
 
 
-def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[Written]:
+def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[WrittenAnswer]:
     """The answer, with the facts that lead to it.
 
     :param sentences: to be read in place of the texts of the items with these markers.
@@ -112,5 +112,5 @@ def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Ses
             entities={"type": "array", "items": {"type": "integer"}},
             inference={"type": "array", "items": step},
         ),
-        read=written,
+        read=written_answer,
     )

@@ -14,7 +14,7 @@ from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, na
 from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import shared_words
-from kgsparql.models.prompting import Message, estimated_tokens
+from kgsparql.models.chat_completion import Message, estimated_tokens
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.query import MAX_ARMS, Query

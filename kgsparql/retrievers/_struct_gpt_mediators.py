@@ -9,8 +9,8 @@ from kgsparql.answering.session import Session
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, fenced, plain
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Hop, Path, Step, may_follow
 from kgsparql.rdf.terms import IRI, Literal, Term, printable

@@ -18,9 +18,8 @@ import pyoxigraph
 import pytest
 
 from kgsparql.cli.diagnosis.installation import certificates_check
-from kgsparql.models.language_model import EXCHANGES
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES, ROOT

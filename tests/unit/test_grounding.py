@@ -26,7 +26,7 @@ from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.reply_parsing import cited, written
+from kgsparql.models.reply_parsing import cited_text, written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.retrievers import _entity_calls, _mindmap_calls
@@ -89,7 +89,7 @@ def make(graph_of: Callable[..., OxigraphGraph]) -> MakeSession:
 
 def ground(make: MakeSession, text: str = "", /, **reply: Any) -> Draft:
     """The draft of a reply in JSON, or in prose."""
-    return grounded(written(text or json.dumps(reply)), RETRIEVAL, make())
+    return grounded(written_answer(text or json.dumps(reply)), RETRIEVAL, make())
 
 
 def step(marker: str, subject: str, predicate: str, object_: str) -> dict[str, str]:
@@ -148,8 +148,8 @@ PIECES = st.lists(
 
 @given(PIECES)
 def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
-    once = cited(" ".join(text.split()), ["P1", "P2"])
-    again = cited(once.text, ["P1", "P2"])
+    once = cited_text(" ".join(text.split()), ["P1", "P2"])
+    again = cited_text(once.text, ["P1", "P2"])
     assert again.unknown == ()
     assert set(again.known) <= set(once.known)
 
@@ -241,7 +241,7 @@ def test_a_step_that_is_not_as_the_graph_has_it_is_told(make: MakeSession) -> No
     session = make()
     steps = [step("P1", "Ann", "invented", "Lab"), step("P1", "Bob", "works at", "Lab")]
     reply = json.dumps({"answer": "So [P1].", "inference": steps})
-    draft = grounded(written(reply), RETRIEVAL, session)
+    draft = grounded(written_answer(reply), RETRIEVAL, session)
     assert len(draft.inference) == 2
     assert session.notes == ["corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"]
 
@@ -363,7 +363,7 @@ def test_an_answer_that_was_chosen_by_number_cites_its_own_items(
     make: MakeSession, reply: Any, text: str, cites: list[str]
 ) -> None:
     session = make()
-    draft = grounded(written(json.dumps(reply)), RETRIEVAL, session)
+    draft = grounded(written_answer(json.dumps(reply)), RETRIEVAL, session)
     assert draft.text == text
     assert [marker for claim in draft.claims for marker in claim.markers] == cites
     assert session.notes == [], "nothing else is cited, so nothing is amiss"
@@ -376,14 +376,14 @@ def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
     )
     several = (("P3", "N1"), ("P3",))
     candidates = tuple(AnswerTerm(end, f"End {i}", 0.5, several[i % 2]) for i, end in enumerate(ends))
-    draft = grounded(written('{"answer": "", "entities": [1]}'), Retrieval(evidence, candidates), make())
+    draft = grounded(written_answer('{"answer": "", "entities": [1]}'), Retrieval(evidence, candidates), make())
     assert draft.text.endswith("End 58, End 59 and 40 more [P3]")
     assert len(draft.answers) == 100
 
 
 def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSession) -> None:
     session = make()
-    draft = grounded(written('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
+    draft = grounded(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
     assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
     assert session.notes == ["the evidence that was cited does not mention New York"]
 

@@ -25,12 +25,13 @@ from kgsparql.errors import (
     StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
-from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.open_model import open_model
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import Message, fenced, plain
+from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing import plain_text
-from kgsparql.models.server_capabilities import Abilities
+from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.storage.response_cache import Exchanges, Mode
 from tests.model_server import (
     Cut,
@@ -106,7 +107,7 @@ def test_the_rung_of_the_ladder_is_found_once(
         assert ask(model(server, exchanges)) == "Paris"
         assert formats(server) == rungs
         later = model(server, exchanges)  # as another process would
-        assert later.abilities.rung == (rungs[-1] or "text")
+        assert later.capabilities.rung == (rungs[-1] or "text")
         assert ask(later) == "Paris"
         assert formats(server) == [*rungs, rungs[-1]]
 
@@ -377,8 +378,8 @@ def test_the_same_request_to_another_server_or_model_is_another_exchange(tmp_pat
 def test_what_is_found_of_one_model_is_not_said_of_another_on_the_server(tmp_path: Path) -> None:
     with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"], refuses=["seed"]) as server:
         ask(model(server, exchanges))
-        assert model(server, exchanges).abilities.without == ("seed",)
-        assert LanguageModel("another", OpenAIClient(server.url), exchanges=exchanges).abilities == Abilities()
+        assert model(server, exchanges).capabilities.without == ("seed",)
+        assert LanguageModel("another", OpenAIClient(server.url), exchanges=exchanges).capabilities == Capabilities()
 
 
 UNUSABLE = [Refusal(), Length('{"answer": "Par'), Html(), Cut(20), HangUp()]
@@ -499,10 +500,10 @@ def test_the_model_is_the_one_that_is_named_or_the_only_one(monkeypatch: pytest.
     ],
 )
 def test_every_refusal_leaves_less_and_ends(refusal: str) -> None:
-    abilities, steps = Abilities(), 0
-    while (fewer := abilities.after(refusal)) is not None:
-        assert fewer != abilities
-        abilities, steps = fewer, steps + 1
+    capabilities, steps = Capabilities(), 0
+    while (fewer := capabilities.after(refusal)) is not None:
+        assert fewer != capabilities
+        capabilities, steps = fewer, steps + 1
         assert steps < 10
     assert steps >= 1
 

@@ -20,9 +20,9 @@ from kgsparql.events import CandidatesChosen, Event, FallbackUsed, ModelCalled
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import Message
 from kgsparql.storage.response_cache import Exchanges
 from tests.model_server import ModelServer, Reply, Slow, Text
 

@@ -17,17 +17,17 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.models.reply_parsing import (
     MAX_CHARACTERS,
     Numbers,
-    Step,
-    Written,
+    WrittenAnswer,
     WrittenClaim,
-    cited,
+    WrittenStep,
+    cited_text,
     json_value,
     mentions,
     numbers,
     plain_text,
     quantity,
     truth,
-    written,
+    written_answer,
 )
 
 RELATIONS = ["spouse", "capital of", "capital", "country (state)", "wiki: part of", "http://e.org/p", "child", "child"]
@@ -37,10 +37,10 @@ READERS: tuple[Callable[[str], Any], ...] = (
     lambda text: numbers(text, count=7),
     lambda text: numbers(text, count=len(RELATIONS), names=RELATIONS),
     mentions,
-    written,
+    written_answer,
     truth,
     quantity,
-    lambda text: cited(text, ("P1", "N2")),
+    lambda text: cited_text(text, ("P1", "N2")),
 )
 
 
@@ -349,7 +349,7 @@ def test_M02_the_last_item_of_a_reply_that_breaks_off_is_dropped(text: str, expe
     assert chosen(text) == expected
 
 
-@pytest.mark.parametrize("read", [json_value, mentions, written, lambda text: numbers(text, count=3)])
+@pytest.mark.parametrize("read", [json_value, mentions, written_answer, lambda text: numbers(text, count=3)])
 @pytest.mark.parametrize("text", ["", " \n\t", None, "<think>hm</think>"])
 def test_M01_an_empty_reply_is_an_error_of_its_own(read: Callable[[Any], object], text: Any) -> None:
     assert code_of(read, text) == "E_LLM_EMPTY"
@@ -422,10 +422,10 @@ def test_an_answer_with_all_its_parts() -> None:
         "used": ["P1, N2", "nonsense here"],
         "sufficient": "yes",
     }
-    read = written(json.dumps(reply))
+    read = written_answer(json.dumps(reply))
     assert read.answer == "Paris [n2]"
     assert read.entities == (2, 3)
-    assert read.steps == (Step("P1", "Paris", "capital of", "France"), Step("P3", "a", "b", "4"))
+    assert read.steps == (WrittenStep("P1", "Paris", "capital of", "France"), WrittenStep("P3", "a", "b", "4"))
     assert read.claims == (WrittenClaim("It is.", ("P1", "P4", "N5")), WrittenClaim("So [P6, p7].", ()))
     assert read.markers == ("P1", "N2")
     assert read.names_entities
@@ -443,7 +443,7 @@ def test_an_answer_with_all_its_parts() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_of_any_json_type_is_text(answer: str, expected: str) -> None:
-    assert written(f'```json\n{{"answer": {answer}}}\n```\nI hope that helps.').answer == expected
+    assert written_answer(f'```json\n{{"answer": {answer}}}\n```\nI hope that helps.').answer == expected
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_an_answer_of_any_json_type_is_text(answer: str, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_markers_have_one_spelling(used: str, expected: tuple[str, ...]) -> None:
-    assert written(f'{{"answer": "x", "used": {used}}}').markers == expected
+    assert written_answer(f'{{"answer": "x", "used": {used}}}').markers == expected
 
 
 @pytest.mark.parametrize(
@@ -473,20 +473,20 @@ def test_markers_have_one_spelling(used: str, expected: tuple[str, ...]) -> None
     ],
 )
 def test_an_answer_under_headings_or_in_prose(text: str) -> None:
-    read = written(text)
+    read = written_answer(text)
     assert read.answer == "Paris."
     assert read.steps == ()
 
 
 def test_prose_lists_no_markers_and_names_no_entities() -> None:
     text = "Paris [P1] [p2, N3][1] is [sic] of [http://e.org/a]; answer: 10:30"
-    assert written(text) == Written(text)
-    assert not written(text).names_entities
-    assert written('{"answer": "Paris", "entities": []}').names_entities
+    assert written_answer(text) == WrittenAnswer(text)
+    assert not written_answer(text).names_entities
+    assert written_answer('{"answer": "Paris", "entities": []}').names_entities
 
 
 def test_citations_are_found_in_brackets_and_where_they_look_like_ours() -> None:
-    found = cited("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
+    found = cited_text("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
     assert (found.known, found.unknown) == (("P1", "P2", "P9"), ("N3", "1"))
     assert found.text == "Paris [P1] [P2] is [sic] the P9 of X9 [http://e.org/a1]"
 
@@ -495,32 +495,32 @@ def test_citations_are_found_in_brackets_and_where_they_look_like_ours() -> None
     "text", ["![x](http://e.org) <script>x</script>", "SELECT ?x WHERE { ?x ?p ?o }", "{Paris} it is"]
 )
 def test_M11_hostile_prose_is_an_answer_like_any_other(text: str) -> None:
-    assert written(text).answer == text
+    assert written_answer(text).answer == text
 
 
 @pytest.mark.parametrize(
     "text", ['{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{", '["Pa']
 )
 def test_M02_json_without_an_answer_is_not_taken_for_prose(text: str) -> None:
-    assert code_of(written, text) == "E_LLM_FORMAT"
+    assert code_of(written_answer, text) == "E_LLM_FORMAT"
 
 
 @pytest.mark.parametrize("answer", ['""', "null", "[]", "NaN", '" "'])
 def test_M01_an_empty_answer_is_an_empty_reply(answer: str) -> None:
-    assert code_of(written, f'{{"answer": {answer}}}') == "E_LLM_EMPTY"
-    assert written(f'{{"answer": {answer}, "sufficient": false}}').sufficient is False
-    assert written(f'{{"answer": {answer}, "entities": [2]}}').entities == (2,)
+    assert code_of(written_answer, f'{{"answer": {answer}}}') == "E_LLM_EMPTY"
+    assert written_answer(f'{{"answer": {answer}, "sufficient": false}}').sufficient is False
+    assert written_answer(f'{{"answer": {answer}, "entities": [2]}}').entities == (2,)
 
 
 @pytest.mark.parametrize(
     ("text", "answer"), [('["Paris", 3]', "Paris, 3"), ('["Paris"]', "Paris"), ("Paris [P1", "Paris")]
 )
 def test_an_answer_that_is_a_list_or_breaks_off_in_a_citation(text: str, answer: str) -> None:
-    assert written(text).answer == answer
+    assert written_answer(text).answer == answer
 
 
 def test_an_answer_that_breaks_off_is_counted() -> None:
-    read = written('{"answer": "Paris", "entities": [1, 12')
+    read = written_answer('{"answer": "Paris", "entities": [1, 12')
     assert (read.answer, read.entities, read.dropped) == ("Paris", (1,), 1)
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from kgsparql.budget import Usage
 from kgsparql.errors import RequestRefusedError
-from kgsparql.models.language_model import Call, LanguageModel, object_schema
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import Message
 from kgsparql.models.reply_parsing import plain_text
-from kgsparql.models.server_capabilities import Abilities, fewer_tokens
+from kgsparql.models.server_capabilities import Capabilities, fewer_tokens
 from kgsparql.storage.response_cache import Exchanges
 from tests.model_server import ModelServer, Reply, Status, Text
 
@@ -66,9 +66,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("what", "refusal"), [(what, said) for what, all_ in REFUSALS.items() for said in all_])
 def test_M18_a_parameter_is_blamed_in_many_words(what: str, refusal: str) -> None:
-    found = Abilities().after(refusal)
+    found = Capabilities().after(refusal)
     assert found is not None
-    now, before = asdict(found), asdict(Abilities())
+    now, before = asdict(found), asdict(Capabilities())
     changed = {name for name in now if now[name] != before[name]}
     assert changed == {"without"} if what in {"temperature", "seed"} else {what}
     assert what not in {"temperature", "seed"} or found.without == (what,)
@@ -89,8 +89,8 @@ def test_M18_a_parameter_is_blamed_in_many_words(what: str, refusal: str) -> Non
     ],
 )
 def test_words_of_another_matter_blame_nothing(refusal: str) -> None:
-    assert Abilities().after(refusal) is None
-    assert Abilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
+    assert Capabilities().after(refusal) is None
+    assert Capabilities("text", ("temperature", "seed"), "", system=False).after(refusal) is None
 
 
 @pytest.mark.parametrize(

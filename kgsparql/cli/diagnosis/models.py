@@ -14,15 +14,15 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.cli.diagnosis.checks import Check, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
 from kgsparql.events import Event
-from kgsparql.models.language_model import EXCHANGES, Call, LanguageModel, object_schema
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.prompting import Message
 from kgsparql.models.reply_parsing import json_value
-from kgsparql.models.server_capabilities import Abilities
+from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import EXCHANGES, Exchanges
 
 __all__ = ["model_checks"]
 
@@ -130,7 +130,7 @@ def _asked(model: LanguageModel) -> Check:
     began = time.perf_counter()
     model.ask(call, Usage(Budget()), _ignore)
     took = time.perf_counter() - began
-    found, remembered = model.abilities, _remembered(model)
+    found, remembered = model.capabilities, _remembered(model)
     said = [f"takes {found.rung}", *_refusals(found)]
     if found.rung != "text" and not _is_json(replies[-1]):
         said.append("but does not hold the model to it: what is around the JSON is skipped")
@@ -140,7 +140,7 @@ def _asked(model: LanguageModel) -> Check:
     return Check(_MODEL, "ok", f"{', '.join(said)}; replied in {took:.2f} s", hint)
 
 
-def _refusals(found: Abilities) -> list[str]:
+def _refusals(found: Capabilities) -> list[str]:
     refused = [*found.without]
     refused += [] if found.limit == "max_tokens" else ["max_tokens"]
     refused += [] if found.limit else ["any limit of tokens"]
@@ -148,11 +148,11 @@ def _refusals(found: Abilities) -> list[str]:
     return [f"refuses {' and '.join(refused)}"] if refused else []
 
 
-def _remembered(model: LanguageModel) -> Abilities | None:
+def _remembered(model: LanguageModel) -> Capabilities | None:
     """What questions go by: what was found earlier, and is kept; ``None`` if nothing is."""
     with Exchanges(cache_directory() / EXCHANGES) as exchanges:
-        known = LanguageModel(model.name, model.client, exchanges=exchanges).abilities
-    return None if known == Abilities() else known
+        known = LanguageModel(model.name, model.client, exchanges=exchanges).capabilities
+    return None if known == Capabilities() else known
 
 
 def _is_json(text: str) -> bool:

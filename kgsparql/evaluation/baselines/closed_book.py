@@ -9,8 +9,8 @@ from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
-from kgsparql.models.language_model import Call, object_schema
-from kgsparql.models.prompting import Message, plain
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.prompting import plain
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import Literal, normalised, printable
 

@@ -10,8 +10,9 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.making import Made, Progress
 from kgsparql.events import Emit
-from kgsparql.models.language_model import Call, LanguageModel, object_schema
-from kgsparql.models.prompting import Message, fenced
+from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.prompting import fenced
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import printable
 

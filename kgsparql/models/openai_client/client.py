@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import CancelledError, InputError, ModelReplyError, ModelTimeoutError
 from kgsparql.models.openai_client.connection import Connection, Send
-from kgsparql.models.openai_client.outcomes import URL_HINT, Failure, Outcomes
+from kgsparql.models.openai_client.outcomes import URL_HINT, FailedRequest, Outcomes
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, unreadable_url
 
@@ -150,7 +150,7 @@ class OpenAIClient:
                 connection.abandon()
                 raise
             self._put_back(connection)
-            if not isinstance(outcome, Failure):
+            if not isinstance(outcome, FailedRequest):
                 return outcome
             pause = outcome.pause_s
             if pause is None or number >= self.tries or pause >= clock.left:

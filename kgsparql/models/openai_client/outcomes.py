@@ -23,7 +23,7 @@ from kgsparql.models.openai_client.connection import CONNECT_S, ERROR_BYTES, Con
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, without
 
-__all__ = ["URL_HINT", "Failure", "Outcomes"]
+__all__ = ["URL_HINT", "FailedRequest", "Outcomes"]
 
 URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
 
@@ -39,7 +39,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedRequest:
     """What went wrong, and after how many seconds the request may be sent again; ``None``: it may not."""
 
     error: KgsparqlError
@@ -57,7 +57,7 @@ class Outcomes:
     place: str
     key: str
 
-    def of(self, connection: Connection, limit: int, number: int) -> dict[str, Any] | Failure:
+    def of(self, connection: Connection, limit: int, number: int) -> dict[str, Any] | FailedRequest:
         """What a request came to, with the key taken out of it."""
         status, error = connection.status, connection.error
         if status and not 200 <= status < 300:
@@ -72,7 +72,7 @@ class Outcomes:
             return self._unanswered(error) if connection.is_sent else self._unreachable(error, number)
         return self._reply(connection.body)
 
-    def _reply(self, body: bytes) -> dict[str, Any] | Failure:
+    def _reply(self, body: bytes) -> dict[str, Any] | FailedRequest:
         try:
             text = body.decode("utf-8-sig")
             reply = json.loads(text)
@@ -88,70 +88,70 @@ class Outcomes:
         if not isinstance(reply, dict):
             return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._said(text)}")
         if reply.get("error") and not {"choices", "data"} & reply.keys():
-            return Failure(ModelError(f"{self.place} reports an error: {self._said(text)}", hint=URL_HINT))
+            return FailedRequest(ModelError(f"{self.place} reports an error: {self._said(text)}", hint=URL_HINT))
         return reply
 
-    def _unusable(self, code: str, what: str) -> Failure:
+    def _unusable(self, code: str, what: str) -> FailedRequest:
         hint = "kgsparql doctor tests the server and the model; another model may do better"
         if code == "E_LLM_FORMAT":
             hint = "is this a model server? " + URL_HINT
-        return Failure(ModelReplyError(f"the reply of {self.place} {what}", code=code, hint=hint))
+        return FailedRequest(ModelReplyError(f"the reply of {self.place} {what}", code=code, hint=hint))
 
-    def _unanswered(self, error: Exception) -> Failure:
+    def _unanswered(self, error: Exception) -> FailedRequest:
         """A request that was read, maybe worked for, and not answered: to send it again may be to pay for it again."""
         from openai import APITimeoutError
 
         if isinstance(error, APITimeoutError):
             hint = "allow more time with --model-timeout, or ask a faster model"
-            return Failure(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
+            return FailedRequest(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
         return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._said(str(error.__cause__ or error))}")
 
-    def _unreachable(self, error: Exception, number: int) -> Failure:
+    def _unreachable(self, error: Exception, number: int) -> FailedRequest:
         from openai import APIConnectionError, APITimeoutError
 
         hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
         if isinstance(error, APITimeoutError):
             silent = ModelError(f"{self.place}: no connection within {CONNECT_S:g} s", hint=hint)
-            return Failure(silent)
+            return FailedRequest(silent)
         if not isinstance(error, APIConnectionError):
             what = f"{type(error).__name__}: {self._said(str(error))}"
-            return Failure(ModelError(f"{self.place}: the request cannot be sent: {what}"))
+            return FailedRequest(ModelError(f"{self.place}: the request cannot be sent: {what}"))
         why = self._said(str(error.__cause__ or error))
         unreachable = ModelError(f"cannot reach {self.place}{_tries(number)}: {why}", hint=hint)
-        return Failure(unreachable, _PAUSE_S * 2 ** (number - 1))
+        return FailedRequest(unreachable, _PAUSE_S * 2 ** (number - 1))
 
-    def _refusal(self, status: int, headers: Mapping[str, str], body: bytes, number: int) -> Failure:
+    def _refusal(self, status: int, headers: Mapping[str, str], body: bytes, number: int) -> FailedRequest:
         """What a status means."""
         text = self._redacted(body.decode("utf-8", "replace"))
         about = f"{self.place}: {status}{_tries(number)}"
         said = f"{about}: {self._said(text)}" if text.strip() else about
         if status in {401, 403}:
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self.key else "; none was sent")
-            return Failure(AuthenticationError(said, hint=hint, status=status))
+            return FailedRequest(AuthenticationError(said, hint=hint, status=status))
         if status in {400, 422}:
             hint = "the server does not take this request; kgsparql doctor shows what it takes"
             if _TOO_LONG.search(text):
                 hint = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
-            return Failure(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
+            return FailedRequest(RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]))
         if status == 404:
-            return Failure(ModelError(said, hint=f"it has no such model or URL; {URL_HINT}", status=status))
+            return FailedRequest(ModelError(said, hint=f"it has no such model or URL; {URL_HINT}", status=status))
         if status == 429:
             return self._too_many(said, headers, text, number)
         if 300 <= status < 400:
             to = self._said(headers.get("location", "elsewhere"))
             hint = "redirects are not followed, since the key goes with them; name the right --base-url"
-            return Failure(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
+            return FailedRequest(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
         pause = _PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
-        return Failure(ModelError(said, hint="the trouble is at the server; try later", status=status), pause)
+        return FailedRequest(ModelError(said, hint="the trouble is at the server; try later", status=status), pause)
 
-    def _too_many(self, said: str, headers: Mapping[str, str], text: str, number: int) -> Failure:
+    def _too_many(self, said: str, headers: Mapping[str, str], text: str, number: int) -> FailedRequest:
         if "insufficient_quota" in text:
             hint = "no quota is left on this key: look at the account's plan and billing"
-            return Failure(RateLimitError(said, hint=hint, status=429))
+            return FailedRequest(RateLimitError(said, hint=hint, status=429))
         asked = retry_after_s(headers, most_s=math.inf)
         wait = f"wait {asked:,.0f} s, as the server asks, then try again" if asked is not None else "try later"
         error = RateLimitError(said, hint=wait, status=429, wait_s=asked)
-        return Failure(error, _RATE_PAUSE_S * 2 ** (number - 1) if asked is None else asked)
+        return FailedRequest(error, _RATE_PAUSE_S * 2 ** (number - 1) if asked is None else asked)
 
     def _redacted(self, text: str) -> str:
         """What a server said, without the key."""

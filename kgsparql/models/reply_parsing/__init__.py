@@ -5,20 +5,20 @@ Every function takes time linear in the reply, refuses one of more than :data:`M
 """
 
 from kgsparql.models.reply_parsing._cleaning import MAX_CHARACTERS, json_value, plain_text
-from kgsparql.models.reply_parsing._markers import Cited, cited, like_markers
+from kgsparql.models.reply_parsing._markers import CitedText, cited_text, like_markers
 from kgsparql.models.reply_parsing._mentions import mentions
 from kgsparql.models.reply_parsing._numbers import Numbers, numbers
 from kgsparql.models.reply_parsing._verdicts import quantity, truth
-from kgsparql.models.reply_parsing._written import Step, Written, WrittenClaim, written
+from kgsparql.models.reply_parsing._written import WrittenAnswer, WrittenClaim, WrittenStep, written_answer
 
 __all__ = [
     "MAX_CHARACTERS",
-    "Cited",
+    "CitedText",
     "Numbers",
-    "Step",
-    "Written",
+    "WrittenAnswer",
     "WrittenClaim",
-    "cited",
+    "WrittenStep",
+    "cited_text",
     "json_value",
     "like_markers",
     "mentions",
@@ -26,5 +26,5 @@ __all__ = [
     "plain_text",
     "quantity",
     "truth",
-    "written",
+    "written_answer",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from kgsparql.models.reply_parsing._readings import Names, split_score, without_marks
 
-__all__ = ["Item", "item_of_text", "items_of_text", "says_none"]
+__all__ = ["ListedChoice", "item_of_text", "items_of_text", "says_none"]
 
 _MAX_LINE = 1000  # longer lines are prose, unless they are lists with commas
 _BULLET = re.compile(r"^\s*(?:>|[-*•+–‣]\s|#{1,6}\s)?\s*(?:\[[ xX]\]\s)?")
@@ -32,7 +32,7 @@ _NONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedChoice:
     """One choice as the model wrote it.
 
     :param number: of the candidate; ``None`` if there was none, or none that can be read.
@@ -52,15 +52,15 @@ def says_none(text: str) -> bool:
     return " ".join(without_marks(text).casefold().split()).strip(" .!\"'") in _NONE
 
 
-def item_of_text(text: str, names: Names) -> Item | None:
+def item_of_text(text: str, names: Names) -> ListedChoice | None:
     """One choice in a few words: ``3``, ``3. capital of (0.8)``, ``capital of: 40%``; ``None`` if it is not one."""
     if len(text) > _MAX_LINE:
         return None
     bare = _BULLET.sub("", text, count=1).strip().strip("*_`").strip()
     if names.numbers(bare):
-        return Item(None, without_marks(bare))
+        return ListedChoice(None, without_marks(bare))
     if integer := _INTEGER.match(without_marks(bare)):
-        return Item(int(integer.group(1)))
+        return ListedChoice(int(integer.group(1)))
     marker = _MARKER.match(bare)
     rest = bare[marker.end() :] if marker else bare
     if braced := _BRACED.match(rest):
@@ -68,12 +68,12 @@ def item_of_text(text: str, names: Names) -> Item | None:
     name, score = ("", None) if not rest else (rest, None) if names.numbers(rest) else split_score(rest)
     name = without_marks(name)
     if marker is None:
-        return Item(None, name, score) if names.numbers(name) else None
-    item = Item(int(marker.group("number")), name, score, is_marker=True)
+        return ListedChoice(None, name, score) if names.numbers(name) else None
+    item = ListedChoice(int(marker.group("number")), name, score, is_marker=True)
     return item if _is_choice(item, marker.group("mark"), rest, names) else None
 
 
-def _is_choice(item: Item, mark: str, rest: str, names: Names) -> bool:
+def _is_choice(item: ListedChoice, mark: str, rest: str, names: Names) -> bool:
     """Whether a line that begins with a number chooses something, and is not a sentence in a numbered list."""
     if not mark.strip(" *") and rest:
         return not item.name  # "3 (0.8)", but not "3 (three) of them"
@@ -84,9 +84,9 @@ def _is_choice(item: Item, mark: str, rest: str, names: Names) -> bool:
     return len(item.name.split()) <= 12 and not item.name.endswith((".", "!", "?"))
 
 
-def items_of_text(text: str, names: Names) -> list[Item | None]:
+def items_of_text(text: str, names: Names) -> list[ListedChoice | None]:
     """The choices in a text that is not JSON, ``None`` for each that cannot be read; prose has none."""
-    items: list[Item | None] = []
+    items: list[ListedChoice | None] = []
     for line in text.splitlines():
         bare = line.strip()
         if not bare or says_none(bare):
@@ -100,7 +100,7 @@ def items_of_text(text: str, names: Names) -> list[Item | None]:
     return items
 
 
-def _line(line: str, names: Names) -> list[Item | None]:
+def _line(line: str, names: Names) -> list[ListedChoice | None]:
     if (item := item_of_text(line, names)) is not None:
         return [item]
     if names and len(line) <= _MAX_LINE:
@@ -112,13 +112,13 @@ def _line(line: str, names: Names) -> list[Item | None]:
     if listed or not names or len(line) > _MAX_LINE:
         return listed
     if quoted := [name for _, name in _QUOTED.findall(line) if names.numbers(name)]:
-        return [Item(None, name) for name in quoted]
+        return [ListedChoice(None, name) for name in quoted]
     verb = _VERB.search(line)
     parts = _SEPARATOR.split(line[verb.end() :].strip()) if verb else []
-    return [Item(None, part) for part in parts] if all(names.numbers(part) for part in parts) else []
+    return [ListedChoice(None, part) for part in parts] if all(names.numbers(part) for part in parts) else []
 
 
-def _listed(text: str, names: Names) -> list[Item | None]:
+def _listed(text: str, names: Names) -> list[ListedChoice | None]:
     """The choices of one line of numbers or names with commas between them; nothing if it is a sentence."""
     parts = [part for part in _SEPARATOR.split(text.strip().rstrip(".")) if part.strip()]
     items = [item_of_text(part, names) for part in parts]
@@ -130,12 +130,12 @@ def _listed(text: str, names: Names) -> list[Item | None]:
     return items if is_list else []
 
 
-def _row(cells: list[str], names: Names) -> Item | None:
+def _row(cells: list[str], names: Names) -> ListedChoice | None:
     """A row of a table: its first whole number, its last other cell that is a score, and its first other cell."""
     number = next((cell for cell in cells if _INTEGER.match(cell)), None)
     others = [cell for cell in cells if cell and cell is not number]
     score = next((cell for cell in reversed(others) if split_score(cell)[1] == cell), None)
     name = next((cell for cell in others if cell is not score), "")
     if number is None:
-        return Item(None, name, score) if names.numbers(name) else None
-    return Item(int(number.strip("()[].# ")), name, score, is_marker=True)
+        return ListedChoice(None, name, score) if names.numbers(name) else None
+    return ListedChoice(int(number.strip("()[].# ")), name, score, is_marker=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-__all__ = ["Cited", "cited", "like_markers", "listed_markers", "without_open_citation"]
+__all__ = ["CitedText", "cited_text", "like_markers", "listed_markers", "without_open_citation"]
 
 _KINDS = "PNT"  # the letters of our own markers: what looks like one of them cites without square brackets, too
 _LAST = 200  # characters at the end of a text among which a citation may have been cut off
@@ -38,7 +38,7 @@ _EDGES = " ,;:./&|+、，"
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedText:
     """A text as it may be shown, and what it cites.
 
     :param text: every citation in it as ``[P1, N2]``, without the markers that are not known.
@@ -50,16 +50,16 @@ class Cited:
     unknown: tuple[str, ...] = ()
 
 
-def cited(text: str, known: Collection[str], quoted: Collection[str] = ()) -> Cited:
+def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
     """What a text cites: every marker in brackets, and P1, N1, T1 … wherever they stand.
 
     :param known: the markers there are.
     :param quoted: what looks like a marker in the texts the model was shown (:func:`like_markers`): that cites nothing
         unless it stands in square brackets.
 
-    >>> cited("He did [p01 and P99], as N2 says.", ["P1", "N2"])
-    Cited(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
-    >>> cited("Thyroxine (T4) acts [P1], P7 says (P8).", ["P1"], quoted=["T4"]).text
+    >>> cited_text("He did [p01 and P99], as N2 says.", ["P1", "N2"])
+    CitedText(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
+    >>> cited_text("Thyroxine (T4) acts [P1], P7 says (P8).", ["P1"], quoted=["T4"]).text
     'Thyroxine (T4) acts [P1], […] says.'
     """
     found: dict[str, None] = {}
@@ -98,7 +98,7 @@ def cited(text: str, known: Collection[str], quoted: Collection[str] = ()) -> Ci
 
     shown = _SQUARE.sub(square, without_open_citation(text))
     shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
-    return Cited(shown, tuple(found), tuple(unknown))
+    return CitedText(shown, tuple(found), tuple(unknown))
 
 
 def listed_markers(text: str) -> list[str]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgsparql.models.reply_parsing._cleaning import body_of, empty_reply, plain_text
-from kgsparql.models.reply_parsing._lists import Item, item_of_text, items_of_text, says_none
+from kgsparql.models.reply_parsing._lists import ListedChoice, item_of_text, items_of_text, says_none
 from kgsparql.models.reply_parsing._readings import Names, score_of
-from kgsparql.models.reply_parsing._scanner import Found, scan
+from kgsparql.models.reply_parsing._scanner import JsonSpan, scan
 
 __all__ = ["Numbers", "numbers", "whole_number"]
 
@@ -70,14 +70,14 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     return Numbers((), {}, 1)
 
 
-def _is_choice(found: Found, body: str) -> bool:
+def _is_choice(found: JsonSpan, body: str) -> bool:
     """Whether this JSON is certainly the answer: objects, or an array on lines of its own; others may cite."""
     start = body[: found.start].rpartition("\n")[2].rstrip(_CLAUSE_END)
     end = body[found.end :].partition("\n")[0].strip(_CLAUSE_END)
     return found.rank == 2 or (not end and (not start or start.endswith(":")))
 
 
-def _items(value: Any, names: Names) -> list[Item | None]:
+def _items(value: Any, names: Names) -> list[ListedChoice | None]:
     if isinstance(value, dict):
         chosen = _of_object(value, names)
         if chosen is not None:
@@ -98,38 +98,38 @@ def _inner(value: dict[str, Any]) -> Any:
     return filled[0] if len(filled) == 1 else None
 
 
-def _of_object(value: dict[str, Any], names: Names) -> list[Item | None] | None:
+def _of_object(value: dict[str, Any], names: Names) -> list[ListedChoice | None] | None:
     """A single choice, or a map from numbers or names to scores; ``None`` if it is a wrapper."""
     number, name = _under(value, _NUMBER_KEYS), _under(value, _NAME_KEYS)
     score = _under(value, _SCORE_KEYS)
     if number is not None and not isinstance(number, list | dict):
         if (read := whole_number(number)) is not None:
-            return [Item(read, name if isinstance(name, str) else "", score)]
+            return [ListedChoice(read, name if isinstance(name, str) else "", score)]
         return [item_of_text(number, names) if isinstance(number, str) else None]
     if isinstance(name, str):
         item = item_of_text(name, names)
-        return [item and Item(item.number, item.name, item.score if score is None else score)]
+        return [item and ListedChoice(item.number, item.name, item.score if score is None else score)]
     if not any(whole_number(key) is not None or names.numbers(key) for key in value):
         return None
     return [_of_entry(key, member, names) for key, member in value.items()]
 
 
-def _of_entry(key: str, score: Any, names: Names) -> Item | None:
+def _of_entry(key: str, score: Any, names: Names) -> ListedChoice | None:
     """A number or name and its score; ``{"3": false}`` is no choice, and neither is a remark."""
     if isinstance(score, bool | list | dict):
         return None
     named = names.numbers(key)
     number = None if named else whole_number(key)
-    return Item(number, key if named else "", score) if named or number is not None else None
+    return ListedChoice(number, key if named else "", score) if named or number is not None else None
 
 
-def _of_member(member: Any, names: Names) -> Item | None:
+def _of_member(member: Any, names: Names) -> ListedChoice | None:
     """One member of a list."""
     if isinstance(member, dict):
         chosen = _of_object(member, names)
         return chosen[0] if chosen is not None and len(chosen) == 1 else None
     if (number := whole_number(member)) is not None:
-        return Item(number, member if isinstance(member, str) and names.numbers(member) else "")
+        return ListedChoice(number, member if isinstance(member, str) and names.numbers(member) else "")
     return item_of_text(member, names) if isinstance(member, str) else None
 
 
@@ -155,7 +155,7 @@ def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
     return next((lower[key] for key in keys if lower.get(key) is not None), None)
 
 
-def _settled(items: Sequence[Item | None], count: int, names: Names, dropped: int = 0) -> Numbers:
+def _settled(items: Sequence[ListedChoice | None], count: int, names: Names, dropped: int = 0) -> Numbers:
     """The choices that are on the list and unambiguous, each once."""
     read = [item for item in items if item is not None]
     dropped += len(items) - len(read)
@@ -172,7 +172,7 @@ def _settled(items: Sequence[Item | None], count: int, names: Names, dropped: in
     return Numbers(tuple(chosen), scores, dropped)
 
 
-def _are_ranks(items: Sequence[Item], names: Names) -> bool:
+def _are_ranks(items: Sequence[ListedChoice], names: Names) -> bool:
     """Whether the numbers only count the lines: 1, 2, 3 …, each before a name of some other candidate."""
     if len(items) < 2 or [item.number for item in items] != list(range(1, len(items) + 1)):
         return False
@@ -180,7 +180,7 @@ def _are_ranks(items: Sequence[Item], names: Names) -> bool:
     return len(found) == len(items) and all(found) and any(i not in own for i, own in enumerate(found, 1))
 
 
-def _decided(item: Item, count: int, names: Names, *, by_name: bool) -> int | None:
+def _decided(item: ListedChoice, count: int, names: Names, *, by_name: bool) -> int | None:
     named = names.numbers(item.name) if item.name else ()
     if item.number is None or by_name:
         return named[0] if len(named) == 1 and named[0] <= count else None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Found", "Scan", "scan"]
+__all__ = ["JsonSpan", "Scan", "scan"]
 
 _MAX_DEPTH = 100
 _OPENING = re.compile(r"[\[{]")
@@ -34,7 +34,7 @@ _WORDS |= {word: word for word in ("true", "false", "null", "NaN", "Infinity")}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JsonSpan:
     """An object or array in a text.
 
     :param start: where its bracket is; ``end`` is after its last.
@@ -64,11 +64,11 @@ class Scan:
     """
 
     text: str
-    found: tuple[Found, ...]
+    found: tuple[JsonSpan, ...]
     damaged: bool
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> JsonSpan | None:
         """The one that counts: the last of those with the highest rank, a whole one before one that is cut."""
         return max(self.found, key=lambda found: (found.rank, found.whole, found.start), default=None)
 
@@ -88,7 +88,7 @@ def scan(text: str) -> Scan:
         at, whole, readings = _extent(text, start)
         value = next((value for reading in readings if (value := _parsed(reading)) is not None), None)
         if value or (value is not None and whole):
-            found.append(Found(value, start, at, whole))
+            found.append(JsonSpan(value, start, at, whole))
         else:  # what is inside something broken is no answer of its own
             damaged |= not whole or _DAMAGED.match(text, start) is not None
     return Scan(text, tuple(found), damaged)

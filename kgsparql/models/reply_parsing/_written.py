@@ -14,7 +14,7 @@ from kgsparql.models.reply_parsing._numbers import whole_number
 from kgsparql.models.reply_parsing._scanner import scan
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
-__all__ = ["Step", "Written", "WrittenClaim", "written"]
+__all__ = ["WrittenAnswer", "WrittenClaim", "WrittenStep", "written_answer"]
 
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
 _CITED_KEYS = ("used", "evidence", "markers", "marker", "citations")
@@ -30,7 +30,7 @@ _JSON_START = re.compile(r"""\s*"?(?:\{\s*[\\"'“‘}]|\[\s*[{\["'“\\])""")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WrittenStep:
     """A step of inference as the model wrote it; ``marker`` is empty if it cites nothing."""
 
     marker: str
@@ -48,7 +48,7 @@ class WrittenClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAnswer:
     """An answer as a model wrote it; nothing of it has been checked, and what its text cites has not been looked for.
 
     :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
@@ -64,7 +64,7 @@ class Written:
 
     answer: str
     entities: tuple[int, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WrittenStep, ...] = ()
     claims: tuple[WrittenClaim, ...] = ()
     markers: tuple[str, ...] = ()
     sufficient: bool | None = None
@@ -72,16 +72,16 @@ class Written:
     names_entities: bool = False
 
 
-def written(text: str) -> Written:
+def written_answer(text: str) -> WrittenAnswer:
     """Read an answer from JSON, from prose with headings "Output 1", "Output 2" …, or from prose.
 
     :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON that cannot be used
         (``E_LLM_FORMAT``), or too long (``E_LIMIT``).
 
-    >>> read = written('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
+    >>> read = written_answer('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
     >>> read.answer, read.entities, read.markers, read.dropped
     ('Paris', (2,), ('P1', 'N2'), 1)
-    >>> written("**Final answer:** It is Paris [P1].").answer
+    >>> written_answer("**Final answer:** It is Paris [P1].").answer
     'It is Paris [P1].'
     """
     body = body_of(text)
@@ -108,14 +108,14 @@ def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
     return next((value[key] for key in keys if key in value), None)
 
 
-def _of_object(value: dict[str, Any], *, cut: bool) -> Written:
+def _of_object(value: dict[str, Any], *, cut: bool) -> WrittenAnswer:
     dropped = _Dropped(int(cut))
     sufficient = truth_of(value.get("sufficient"))
     answer = _answer_text(_under(value, _ANSWER_KEYS))
     entities = _entities(value.get("entities"), dropped)
     if not answer and not entities and sufficient is not False:
         raise empty_reply()
-    return Written(
+    return WrittenAnswer(
         answer=answer,
         entities=entities,
         steps=tuple(_steps(value.get("inference"), dropped)),
@@ -169,7 +169,7 @@ def _entities(value: Any, dropped: _Dropped) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _steps(value: Any, dropped: _Dropped) -> Iterable[Step]:
+def _steps(value: Any, dropped: _Dropped) -> Iterable[WrittenStep]:
     for member in _members(value):
         lower = {key.casefold(): part for key, part in member.items()} if isinstance(member, dict) else {}
         subject, predicate, object_ = (_scalar_text(lower.get(name)) for name in ("subject", "predicate", "object"))
@@ -178,7 +178,7 @@ def _steps(value: Any, dropped: _Dropped) -> Iterable[Step]:
             continue
         markers = _markers(_under(lower, _CITED_KEYS), dropped)
         dropped.count += max(0, len(markers) - 1)
-        yield Step(markers[0] if markers else "", subject, predicate, object_)
+        yield WrittenStep(markers[0] if markers else "", subject, predicate, object_)
 
 
 def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
@@ -202,11 +202,11 @@ def _markers(value: Any, dropped: _Dropped) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _of_prose(plain: str) -> Written:
+def _of_prose(plain: str) -> WrittenAnswer:
     before, *rest = _HEADING.split(plain)
     sections = dict(zip(rest[-2::-2], rest[::-2], strict=True))  # of several with one number, the first
     answer = sections.get("1") or before.strip() or (rest[1] if rest else "")
     answer = _LEAD_IN.sub("", answer.strip(), count=1).strip().removeprefix("**").removesuffix("**").strip()
     if not answer:
         raise empty_reply()
-    return Written(answer)
+    return WrittenAnswer(answer)
