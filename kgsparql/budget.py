@@ -12,7 +12,7 @@ from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 __all__ = ["Budget", "Elapsed", "Prices", "Usage"]
 
-_OWED_S = 5.0
+_SHORTEST_GRACE_S = 5.0
 _UNPREPARED = (-1, -1)
 """Of a question whose time was over before it was asked."""
 
@@ -73,7 +73,7 @@ class Elapsed:
     :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not, and
         less than 0 each if it was not even prepared then.
     :param prepared: queries to prepare it.
-    :param owed_over_at: as ``over_at``, of the time for what its answer owed after that.
+    :param owed_over_at: as ``over_at``, of the grace time after that; recordings keep it by this name.
     """
 
     seconds: float
@@ -132,21 +132,21 @@ class Usage:
         return max(0.0, self.budget.max_seconds - self.seconds)
 
     @property
-    def owed_s(self) -> float | None:
-        """For a query that is sent however little is left: a quarter of the whole, and a little where that is little.
+    def grace_s(self) -> float | None:
+        """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited.
 
-        What is owed once the time is over has so long together, from when that was seen first.
+        It is a quarter of the question's time, at least 5 s, and runs from when that time was first seen to be over.
 
-        >>> Usage(Budget(max_seconds=4)).owed_s, Usage(Budget(max_seconds=60)).owed_s
+        >>> Usage(Budget(max_seconds=4)).grace_s, Usage(Budget(max_seconds=60)).grace_s
         (5.0, 15.0)
         """
         if self.budget.max_seconds is None or self.replayed is not None:
             return None
-        return max(0.0, self._grace_s - (0.0 if self._ended is None else time.monotonic() - self._ended))
+        return max(0.0, self._whole_grace_s - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property
-    def _grace_s(self) -> float:
-        return max(_OWED_S, (self.budget.max_seconds or 0.0) / 4)
+    def _whole_grace_s(self) -> float:
+        return max(_SHORTEST_GRACE_S, (self.budget.max_seconds or 0.0) / 4)
 
     @property
     def calls_left(self) -> int | None:
@@ -171,10 +171,10 @@ class Usage:
         with self._lock:
             self.prepared += not self.is_prepared
 
-    def before_query(self, *, owed: bool = False) -> None:
+    def before_query(self, *, in_grace: bool = False) -> None:
         """Count a query that is about to be sent, whatever becomes of it.
 
-        :param owed: it is sent however little of the budget is left, as long as :attr:`owed_s` says.
+        :param in_grace: it is sent however little of the budget is left, as long as :attr:`grace_s` says.
         :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if a limit is reached; nothing is counted then.
 
@@ -185,25 +185,25 @@ class Usage:
         Traceback (most recent call last):
         ...
         kgsparql.errors.BudgetExceededError: budget reached: 1 query
-        >>> usage.before_query(owed=True); usage.queries
+        >>> usage.before_query(in_grace=True); usage.queries
         2
         """
-        self.check(owed=owed)
+        self.check(in_grace=in_grace)
         with self._lock:
-            most = None if owed else self.budget.max_queries
+            most = None if in_grace else self.budget.max_queries
             if most is not None and self.queries >= most:
                 raise self._exceeded("queries", most, "--max-queries")
             self.queries += 1
 
-    def after_query(self, rows: int, *, owed: bool = False) -> None:
+    def after_query(self, rows: int, *, in_grace: bool = False) -> None:
         """Add the solutions that a query returned.
 
-        :param owed: as for :meth:`before_query`.
+        :param in_grace: as for :meth:`before_query`.
         :raises BudgetExceededError: if that is more than the budget holds.
         """
         with self._lock:
             self.rows += rows
-        if not owed and self.budget.max_rows is not None and self.rows > self.budget.max_rows:
+        if not in_grace and self.budget.max_rows is not None and self.rows > self.budget.max_rows:
             raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
@@ -261,29 +261,29 @@ class Usage:
             self.prompt_tokens -= prompt_tokens
             self.completion_tokens -= completion_tokens
 
-    def check(self, waited: str = "", *, owed: bool = False, is_late: bool = False) -> None:
+    def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
         """Whether the question may go on.
 
         :param waited: what it waited for last, if anything, to be said where its time is over.
-        :param owed: with what its answer owes, for which there is time after that.
+        :param in_grace: it is for what the answer must show, which may use the grace time.
         :param is_late: the time for that has been running since the question's was over, seen or not.
         :raises CancelledError: if it was stopped.
         :raises BudgetExceededError: if its time is over.
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        if self.budget.max_seconds is not None and self._is_over(owed=owed, is_late=is_late):
-            so_far = (self.queries, self.model_calls) if self.is_prepared or owed else _UNPREPARED
-            if owed:
+        if self.budget.max_seconds is not None and self._is_over(in_grace=in_grace, is_late=is_late):
+            so_far = (self.queries, self.model_calls) if self.is_prepared or in_grace else _UNPREPARED
+            if in_grace:
                 self.owed_over_at = self.owed_over_at or so_far
             else:
                 self.over_at = self.over_at or so_far
             more = f" ({waited})" if waited else ""
             raise self._exceeded("seconds", self.budget.max_seconds, "--max-seconds", more)
 
-    def _is_over(self, *, owed: bool, is_late: bool) -> bool:
+    def _is_over(self, *, in_grace: bool, is_late: bool) -> bool:
         if self.replayed is not None:
-            over_at = self.replayed.owed_over_at if owed else self.replayed.over_at
+            over_at = self.replayed.owed_over_at if in_grace else self.replayed.over_at
             if over_at is None or (over_at != _UNPREPARED and not self.is_prepared):
                 return False
             return self.queries >= over_at[0] and self.model_calls >= over_at[1]
@@ -291,7 +291,7 @@ class Usage:
             return False
         if self._ended is None:
             self._ended = self.started + self.budget.max_seconds if is_late else time.monotonic()
-        return not owed or self.owed_s == 0
+        return not in_grace or self.grace_s == 0
 
     @staticmethod
     def _exceeded(what: str, limit: float, hint: str, more: str = "") -> BudgetExceededError:

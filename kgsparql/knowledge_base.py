@@ -18,7 +18,7 @@ from kgsparql.errors import InputError
 from kgsparql.events import Event
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
-from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.label_indexes import GraphLabels
@@ -143,7 +143,7 @@ class KnowledgeBase(GraphLookups):
         return self._sessions.is_empty
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> IgnoredPredicates:
         """What no method walks in this graph."""
         return self._sessions.noise
 

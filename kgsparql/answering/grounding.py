@@ -87,7 +87,7 @@ def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """A label for every term of the evidence."""
     terms = (term for t in evidence.triples for term in (t.subject, t.predicate, t.object))
-    return with_names(evidence, session.labels(terms, owed=True))
+    return with_names(evidence, session.labels(terms, in_grace=True))
 
 
 def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:

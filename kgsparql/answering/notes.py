@@ -67,7 +67,7 @@ class Telling:
         more = len(messages) - _CUTS_TOLD
         rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
         failures = self.graph.failures
-        known = (*(n for n in self.notes if not _is_said(n, failures)), *failures, *self.graph.noise.notes)
+        known = (*(n for n in self.notes if not _is_said(n, failures)), *failures, *self.graph.ignored.notes)
         return (*dict.fromkeys(known), *self._cut_short(), *messages[:_CUTS_TOLD], *rest)
 
     def _cut_short(self) -> list[str]:
@@ -105,19 +105,19 @@ class Telling:
             self.end(error)
 
     @contextmanager
-    def looking_up(self, *, owed: bool) -> Iterator[None]:
-        """A look-up, which raises what goes wrong with it, unless the answer owes it: then the reader is told.
+    def looking_up(self, *, in_grace: bool) -> Iterator[None]:
+        """A look-up: what goes wrong with it is raised; or, ``in_grace``, becomes a note.
 
-        :raises KgsparqlError: if it is not ``owed``, and the graph fails or the budget is spent.
+        :raises KgsparqlError: if it is not ``in_grace``, and the graph fails or the budget is spent.
         """
         try:
             yield
         except GRAPH_FAILED as error:
-            if not owed:
+            if not in_grace:
                 raise
             self.lose(error)
         except BudgetExceededError as error:
-            if not owed:
+            if not in_grace:
                 raise
             self.end(error)
 

@@ -135,7 +135,7 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
         retrieval = retriever.retrieve(session)
     if not len(retrieval.evidence) and session.lost is not None:
         raise session.lost
-    hidden = session.graph.noise.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
+    hidden = session.graph.ignored.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
     if hidden and any(link.term in hidden for link in session.link()):
         session.notes.append(_STATEMENTS)
     retrieval = _with_equivalents(retrieval, session)
@@ -157,7 +157,7 @@ def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
     if not session.same or not len(retrieval.evidence):
         return retrieval
     terms = [term for same in session.same for term in same.terms]
-    items = same_items(session.same, session.labels(terms, owed=True))
+    items = same_items(session.same, session.labels(terms, in_grace=True))
     evidence = Evidence([*retrieval.evidence, *items])
     candidates = tuple(replace(a, markers=resting_on(a.markers, evidence, session.same)) for a in retrieval.candidates)
     return replace(retrieval, evidence=evidence, candidates=candidates)

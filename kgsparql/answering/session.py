@@ -148,7 +148,7 @@ class Session(TermNames):
         """
         if self._links is None:
             if self.given:
-                named = self.labels(self.given, owed=True)
+                named = self.labels(self.given, in_grace=True)
                 self._links = tuple(
                     LinkedEntity(
                         term=term, label=named[term], score=1.0, kind="entity", matched="given",
@@ -178,7 +178,7 @@ class Session(TermNames):
         if len(self.graph.members) == 1 or not links:
             return ()
         limit_s = self.usage.budget.max_seconds
-        aside = self.graph.aside(None if limit_s is None else limit_s * _ASIDE)
+        aside = self.graph.optional(None if limit_s is None else limit_s * _ASIDE)
         before = aside.failures
         with self.within_budget():
             try:
@@ -189,7 +189,7 @@ class Session(TermNames):
                 self.note_cuts(found.cuts)
                 self.same = found.items
                 self.notes.extend(f"{_LOOKED} {line}" for line in aside.failures if line not in before)
-        named = self.labels((same.other for same in self.same), owed=True)
+        named = self.labels((same.other for same in self.same), in_grace=True)
         of = {link.term: link for link in links}
         known = {same.other: of[same.term] for same in reversed(self.same)}
         return tuple(
@@ -292,7 +292,7 @@ class Session(TermNames):
         :param texts: what a model reads of each; the paths in words without any.
         """
         worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
-        named = self.labels((step.predicate for path, _ in paths for step in path), owed=True)
+        named = self.labels((step.predicate for path, _ in paths for step in path), in_grace=True)
         scores = path_scores(self.asked(about), worded, {**named, **words}, self.ranker, weights or Weights())
         shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
         return [

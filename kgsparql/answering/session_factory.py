@@ -19,8 +19,8 @@ from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
 from kgsparql.events import Numbering
 from kgsparql.exploration.lookups import entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.graphs.noise import Noise
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
 from kgsparql.linking.label_indexes import GraphLabels
 from kgsparql.rdf.query import Query
@@ -49,7 +49,7 @@ class SessionMaker:
         self._languages = languages
         self._preparing = threading.Lock()
         self._is_empty: bool | None = None
-        self._noise: dict[str, Noise] = {}
+        self._noise: dict[str, IgnoredPredicates] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -57,7 +57,7 @@ class SessionMaker:
         return self._is_empty_of(self.graph)
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> IgnoredPredicates:
         """What no method walks in this graph."""
         return self._noise_of(self.graph)
 
@@ -69,7 +69,7 @@ class SessionMaker:
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        asked = self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph
+        asked = self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph
         graph = within(asked, usage)
         with _said_what_on(graph):
             noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
@@ -80,7 +80,7 @@ class SessionMaker:
             notes = [*graph.notes, *missing]
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
-        metered = MeteredGraph(asked, usage, emit, noise=replace(noise, qualifiers=asking.qualifiers))
+        metered = MeteredGraph(asked, usage, emit, ignored=replace(noise, qualifiers=asking.qualifiers))
         session = Session(
             question=text,
             graph=metered,
@@ -116,7 +116,7 @@ class SessionMaker:
 
     def _prepared(
         self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
-    ) -> tuple[Noise, Linker | None, tuple[str, ...]]:
+    ) -> tuple[IgnoredPredicates, Linker | None, tuple[str, ...]]:
         """What a question needs beside its own queries, and what of it is missing; stopped with the question.
 
         It is read once; what a graph failed to say is asked again for the next question.
@@ -152,7 +152,7 @@ class SessionMaker:
             self._is_empty = is_empty
         return is_empty
 
-    def _noise_of(self, graph: OpenedGraph) -> Noise:
+    def _noise_of(self, graph: OpenedGraph) -> IgnoredPredicates:
         """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
         A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
@@ -164,21 +164,21 @@ class SessionMaker:
             graph.each(lambda member, _: self._noise_by_itself(member))
         named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
         own = [self._noise[member.name] for member in graph.members if member.name in self._noise]
-        return Noise.together([Noise(frozenset(named)), *own])
+        return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
 
-    def _noise_by_itself(self, graph: OpenedGraph) -> Noise:
+    def _noise_by_itself(self, graph: OpenedGraph) -> IgnoredPredicates:
         if graph.name not in self._noise:
             self._noise[graph.name] = _own_noise(graph)
         return self._noise[graph.name]
 
 
-def _own_noise(graph: OpenedGraph) -> Noise:
+def _own_noise(graph: OpenedGraph) -> IgnoredPredicates:
     if not isinstance(graph, EndpointGraph):
-        return Noise.of_dump(graph)
+        return IgnoredPredicates.of_dump(graph)
     profile = graph.profile
     if not profile.may_be_searched_for_noise:
-        return Noise(frozenset(profile.noise))
-    return Noise.of(graph, profile.noise) if profile.noise else Noise.of_dump(graph)
+        return IgnoredPredicates(frozenset(profile.noise))
+    return IgnoredPredicates.of(graph, profile.noise) if profile.noise else IgnoredPredicates.of_dump(graph)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import OptionError, StoreError, StoreLockedError
-from kgsparql.graphs.protocol.other_runs import FOLDER, wants_peace
+from kgsparql.graphs.protocol.shared_rate_state import FOLDER, is_to_be_left_alone
 from kgsparql.models.embedding_cache import VECTORS, VectorStore
 from kgsparql.models.language_model import KIND
 from kgsparql.models.server_capabilities import CAPABILITIES
@@ -171,7 +171,7 @@ class CacheContents:
         count = size = 0
         failures = []
         keys = sorted({_key(entry) for entry in self._entries(folder)})
-        waiting = [key for key in keys if folder == FOLDER and wants_peace(self.directory / folder / key)]
+        waiting = [key for key in keys if folder == FOLDER and is_to_be_left_alone(self.directory / folder / key)]
         for key in (key for key in keys if key not in waiting):
             target = self.directory / folder / key
             try:

@@ -12,7 +12,7 @@ from kgsparql.answering.notes import NAMESAKES_TOLD, link_notes
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.exploration import Described, described
+from kgsparql.exploration import Description, descriptions
 from kgsparql.linking.linker import LinkedEntity
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
@@ -42,7 +42,7 @@ def told_apart(found: Retrieval, session: Session) -> Retrieval:
         return found
     try:
         terms = [term for group in groups for term in group]
-        known = described(session.graph, terms, languages=session.languages)
+        known = descriptions(session.graph, terms, languages=session.languages)
     except GRAPH_FAILED as error:
         session.lose(error)
         return found
@@ -106,7 +106,7 @@ def _groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
     return [list(group) for group in groups.values() if len(group) > 1]
 
 
-def _texts(group: Sequence[IRI], known: Mapping[IRI, Described]) -> dict[Term, str]:
+def _texts(group: Sequence[IRI], known: Mapping[IRI, Description]) -> dict[Term, str]:
     """A few words for each: its description; else a class that the others are not of; else the end of its IRI."""
     counts = Counter(name for term in group for name in known[term].classes)
     own = {}

@@ -104,7 +104,7 @@ def _item(
     kept = [first[end] for end in ends if end in first]
     line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
     asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    labels, beside = worded(line.ways, session, session.labels([*line_terms([line]), *asides], owed=True))
+    labels, beside = worded(line.ways, session, session.labels([*line_terms([line]), *asides], in_grace=True))
     hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
     hops |= dict.fromkeys(cited.hop for cited in beside)
     seen = {cited.hop.step for cited in beside}
@@ -154,7 +154,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
             topics.setdefault(end, set()).update(leading)
     named = {link.term for link in session.link()}
     markers = dict(sorted(markers.items(), key=lambda found: (found[0] in named, -len(topics[found[0]]))))
-    labels = session.labels(islice(markers, LABELLED), owed=True)
+    labels = session.labels(islice(markers, LABELLED), in_grace=True)
     return tuple(
         AnswerTerm(end, labels.get(end) or _by_itself(end), scores[end], tuple(own)) for end, own in markers.items()
     )

@@ -10,7 +10,7 @@ from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.asking import ask_all, far_end, order_key, union_of
+from kgsparql.exploration.batched_select import batched_select, far_end, order_key, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
 from kgsparql.graphs.cut import Cut
@@ -89,7 +89,7 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     known = list(dict.fromkeys(terms))
     if not known:
         return Found()
-    identifiers = graph.noise.identifiers
+    identifiers = graph.ignored.identifiers
     beside = _beside(graph.unfiltered(), known, identifiers)
     met: dict[tuple[IRI, IRI], Same] = {}
     for same in (*beside.said, *_identified(graph.unfiltered(), known, beside, identifiers)):
@@ -140,7 +140,9 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
         return union_of([arm.limit(bound + 1) for arm in arms])
 
     size = max(1, (MAX_ARMS - 2) * graph.chunk_size // (len(named) + len(_PREDICATES)))
-    asked = ask_all(graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2))
+    asked = batched_select(
+        graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2)
+    )
     beside.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
     for solution in asked.seen:
         way, far = far_end(solution)
@@ -196,7 +198,7 @@ def _holders(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identi
         parts = [chunk[at : at + size] for at in range(0, len(chunk), size)]
         return union_of([query.bind_rows(("predicate", "object"), part) for part in parts])
 
-    asked = ask_all(
+    asked = batched_select(
         graph, query_of, wanted, key_of=_identifier_of, weight=lambda s: int(_text(s, "entities")),
         chunk_size=MAX_IDENTIFIERS,
     )  # fmt: skip

@@ -29,18 +29,18 @@ class TermNames(Telling):
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
-    def labels(self, terms: Iterable[Term], *, owed: bool = False) -> dict[Term, str]:
+    def labels(self, terms: Iterable[Term], *, in_grace: bool = False) -> dict[Term, str]:
         """A label for each term, asked of the graph at most once in this session.
 
-        :param owed: the terms will be shown, so their labels are asked for however little of the budget is left; where
-            there is no time even for that, or no graph, they are called by the ends of their IRIs.
+        :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
+            grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if term not in self._labels]
         if missing:
             found: Mapping[Term, Label] | None = None
-            with self.looking_up(owed=owed):
-                found = labels(self._graph(owed=owed), missing, languages=self.languages)
+            with self.looking_up(in_grace=in_grace):
+                found = labels(self._graph(in_grace=in_grace), missing, languages=self.languages)
             if found is None:
                 self.notes += [_UNNAMED] if self.lost is None else []
                 return {term: self._labels.get(term) or _own_name(term) for term in wanted}
@@ -53,26 +53,26 @@ class TermNames(Telling):
         """Whether the graph itself says what a term is called, as far as :meth:`labels` has asked it."""
         return term not in self._derived
 
-    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]], *, owed: bool = False) -> list[list[str]]:
+    def kinds(self, ways: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False) -> list[list[str]]:
         """What the terms at each place are, in words, for groups of ways of the same length.
 
         The name of the class that most of the terms at a place have; ``date``, ``number`` or ``text`` for literals.
 
         :param ways: for each group, ways as terms in order; all ways of a group have the same length.
-        :param owed: as for :meth:`labels`.
+        :param in_grace: as for :meth:`labels`.
         """
         terms = dict.fromkeys(term for group in ways for way in group for term in way if isinstance(term, IRI))
         missing = [term for term in terms if term not in self._types]
         if missing:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
-            with self.looking_up(owed=owed):
-                found = types(self._graph(owed=owed), missing)
+            with self.looking_up(in_grace=in_grace):
+                found = types(self._graph(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), owed=owed)
+        classes = self.labels(dict.fromkeys(c for term in terms for c in self._types[term]), in_grace=in_grace)
         return [[commonest_kind(place, self._types, classes) for place in zip(*group, strict=True)] for group in ways]
 
-    def _graph(self, *, owed: bool) -> MeteredGraph:
-        return self.graph.unlimited() if owed else self.graph
+    def _graph(self, *, in_grace: bool) -> MeteredGraph:
+        return self.graph.unlimited() if in_grace else self.graph
 
 
 def _own_name(term: Term) -> str:

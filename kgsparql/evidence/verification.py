@@ -161,7 +161,7 @@ def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -
     while todo:
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
-        is_enough = halving.is_vain(solutions)
+        is_enough = halving.should_give_up(solutions)
         found.held.update(map(_found, solutions))
         missing = [triple for triple in batch if _key(triple) not in found.held]
         if solutions.complete or not missing:

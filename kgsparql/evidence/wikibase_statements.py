@@ -14,30 +14,30 @@ from kgsparql.rdf.terms import Term
 __all__ = ["read_statements", "told_beside", "with_names", "worded"]
 
 
-def read_statements(paths: Iterable[Path], session: Session, *, owed: bool = True) -> None:
+def read_statements(paths: Iterable[Path], session: Session, *, in_grace: bool = True) -> None:
     """Ask, once in a session, what these paths do not say of the statements they go through; two queries at most.
 
-    :param owed: it will be shown, so it is asked for however little of the budget is left, unless the graph is lost.
+    :param in_grace: it will be shown: it is asked for whatever the budget says, unless the graph is lost.
     """
     known = session.statements
     wanted = {key: predicate for key, predicate in untold_sides(paths).items() if key not in known}
     if not wanted:
         return
     found = {}
-    if not owed or session.lost is None:
-        with session.looking_up(owed=owed):
-            found = statement_sides(session.graph.unlimited() if owed else session.graph, wanted)
+    if not in_grace or session.lost is None:
+        with session.looking_up(in_grace=in_grace):
+            found = statement_sides(session.graph.unlimited() if in_grace else session.graph, wanted)
     known.update({key: found.get(key) for key in wanted})
 
 
-def told_beside(ways: Sequence[Path], session: Session, *, owed: bool = True) -> list[Hop]:
+def told_beside(ways: Sequence[Path], session: Session, *, in_grace: bool = True) -> list[Hop]:
     """What statements on these ways join and some way does not say, each as a hop from a statement.
 
     A statement that says there is no value has none.
 
-    :param owed: as for :func:`read_statements`.
+    :param in_grace: as for :func:`read_statements`.
     """
-    read_statements(ways, session, owed=owed)
+    read_statements(ways, session, in_grace=in_grace)
     triples = {key: session.statements[key] for key in untold_sides(ways)}
     return [
         Hop(triple, "forward" if side == "value" else "inverse")
@@ -46,18 +46,18 @@ def told_beside(ways: Sequence[Path], session: Session, *, owed: bool = True) ->
 
 
 def worded(
-    ways: Sequence[Path], session: Session, labels: Mapping[Term, str], *, owed: bool = True
+    ways: Sequence[Path], session: Session, labels: Mapping[Term, str], *, in_grace: bool = True
 ) -> tuple[Mapping[Term, str], tuple[CitedTriple, ...]]:
     """Labels in which the statements on these ways have names, and the triples that say so, to be cited too.
 
     :param labels: of all other terms of the ways.
-    :param owed: as for :func:`read_statements`.
+    :param in_grace: as for :func:`read_statements`.
     """
-    told = told_beside(ways, session, owed=owed)
+    told = told_beside(ways, session, in_grace=in_grace)
     if not told:
         return labels, ()
     terms = dict.fromkeys(term for hop in told for term in (hop.start, hop.triple.predicate, hop.end))
-    named = {**session.labels(terms, owed=owed), **labels}
+    named = {**session.labels(terms, in_grace=in_grace), **labels}
     cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in told)
     return with_statements(named, ways, [hop.triple for hop in told]), cited
 

@@ -1,17 +1,17 @@
 """Looking around in a graph: every function asks named queries and returns what it found and what limits left out."""
 
 from kgsparql.exploration.counting import predicate_counts, predicates
+from kgsparql.exploration.descriptions import Description, descriptions
 from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
 from kgsparql.exploration.mediators import Side, mediated_paths, statement_sides, untold_sides
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
-from kgsparql.exploration.telling_apart import Described, described
 from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
 
 __all__ = [
-    "Described",
+    "Description",
     "Found",
     "Label",
     "NeighbourGroup",
@@ -20,7 +20,7 @@ __all__ = [
     "Side",
     "Text",
     "by_label",
-    "described",
+    "descriptions",
     "follow",
     "labels",
     "mediated_paths",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from kgsparql.exploration.asking import ask_all, entities_of, skipped_in, skipping, union_of
+from kgsparql.exploration.batched_select import batched_select, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.found import Found, PredicateCount
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution
@@ -32,7 +32,7 @@ def predicates(
     starts = entities_of(entities)
     skipped = skipped_in(graph, skip)
     arms = [skipping(Query.load(f"counts_{way}"), "predicate", skipped) for way in directions(direction)]
-    asked = ask_all(
+    asked = batched_select(
         graph,
         lambda chunk, _: union_of([arm.bind(entity=chunk) for arm in arms]),
         starts,

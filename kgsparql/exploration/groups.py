@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from kgsparql.exploration.asking import ask_all, far_end, order_key, skipping, union_of
+from kgsparql.exploration.batched_select import batched_select, far_end, order_key, skipping, union_of
 from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.found import NeighbourGroup, PredicateCount
 from kgsparql.graphs.cut import Cut
@@ -103,7 +103,7 @@ def hub_groups(
     for (entity, _), count in counts.items():
         totals[entity] += count.count if count.exact else BOUND + 1
     whole = [entity for entity, total in totals.items() if total <= BOUND]
-    asked = ask_all(graph, chosen.query, whole, key_of=entity_of, chunk_size=1)
+    asked = batched_select(graph, chosen.query, whole, key_of=entity_of, chunk_size=1)
     groups = groups_of(asked.solutions)
     larger = {group: count for group, count in counts.items() if group[0] not in whole or group[0] in asked.over}
     seen = _members(solution for entity, some in hubs.items() if entity not in whole for solution in some)
@@ -135,7 +135,7 @@ def _some_of_each(
     while todo:
         some = todo.popleft()
         found = graph.select(Query.union(some))
-        if len(some) == 1 or halving.is_vain(found) or not found.cut:
+        if len(some) == 1 or halving.should_give_up(found) or not found.cut:
             members |= _members(found)
         else:  # an endpoint cut it
             if isinstance(graph, CutShort):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import EndpointReplyError
-from kgsparql.exploration.asking import Asked, ask_all, entities_of, order_key
+from kgsparql.exploration.batched_select import BatchedSolutions, batched_select, entities_of, order_key
 from kgsparql.exploration.found import Found, Label, Text
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
@@ -88,7 +88,7 @@ def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in queries])
 
-    return ask_all(graph, query_of, iris, key_of=lambda solution: solution["entity"]).seen
+    return batched_select(graph, query_of, iris, key_of=lambda solution: solution["entity"]).seen
 
 
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
@@ -96,9 +96,9 @@ def language_ranges(languages: Sequence[str]) -> list[Literal]:
     return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
 
 
-def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> Asked[Term]:
+def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> BatchedSolutions[Term]:
     """What a query with an ``entity`` parameter says of these entities."""
-    return ask_all(
+    return batched_select(
         graph,
         lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
         entities,
@@ -162,7 +162,7 @@ def by_label(
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return query.bind(label=chunk).limit(bound + 1)
 
-    asked = ask_all(graph, query_of, literals, key_of=lambda solution: solution["label"])
+    asked = batched_select(graph, query_of, literals, key_of=lambda solution: solution["label"])
     found = _named(asked.seen)
     cut = [some for some in asked.over.values() if not some]
     for wider in () if found else (

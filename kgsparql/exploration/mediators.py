@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
-from kgsparql.exploration.asking import ask_all, far_end, skipped_in, skipping, union_of
+from kgsparql.exploration.batched_select import batched_select, far_end, skipped_in, skipping, union_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions, may_follow
@@ -46,7 +46,7 @@ def mediated_paths(
     cuts: list[Cut] = []
     for first in directions("both"):
         arms = [skipping(Query.load(f"mediated_{first}_{second}"), "onward", skipped) for second in onward]
-        asked = ask_all(
+        asked = batched_select(
             graph,
             lambda chunk, bound, arms=arms: union_of(  # type: ignore[misc]
                 [arm.bind_rows(("entity", "predicate"), chunk).limit(bound + 1) for arm in arms]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from kgsparql.exploration.asking import selected, skipping, union_of
+from kgsparql.exploration.batched_select import selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.search import Rules, Side
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, Solutions

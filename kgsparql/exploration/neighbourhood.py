@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
-from kgsparql.exploration.asking import ask_all, entities_of, order_key, skipped_in
+from kgsparql.exploration.batched_select import batched_select, entities_of, order_key, skipped_in
 from kgsparql.exploration.counting import step_key
 from kgsparql.exploration.found import Found, NeighbourGroup
 from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, groups_of, hub_groups
@@ -42,7 +42,7 @@ def neighbours(
     chosen = Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
     if not chosen.ways:
         return Found()
-    asked = ask_all(
+    asked = batched_select(
         graph,
         chosen.query,
         starts,

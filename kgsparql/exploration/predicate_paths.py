@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kgsparql.exploration.asking import entities_of, order_key
+from kgsparql.exploration.batched_select import entities_of, order_key
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found, NeighbourGroup, PredicateCount
 from kgsparql.exploration.neighbourhood import neighbours

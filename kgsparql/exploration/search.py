@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
-from kgsparql.exploration.asking import ask_all, far_end, skipping, union_of
+from kgsparql.exploration.batched_select import batched_select, far_end, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution
@@ -83,7 +83,7 @@ class Side:
     def expand(self, graph: KnowledgeGraph, rules: Rules) -> None:
         """Go one hop further from every term of the frontier."""
         arms = link_arms(self.direction, rules)
-        asked = ask_all(
+        asked = batched_select(
             graph,
             lambda chunk, bound: union_of([arm.bind(entity=chunk).limit(bound + 1) for arm in arms]),
             sorted((term for term in self.frontier if isinstance(term, IRI)), key=str),
@@ -162,7 +162,7 @@ class Side:
 def _classes(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
     """Which of these terms are classes."""
     query = Query.load("classes")
-    asked = ask_all(
+    asked = batched_select(
         graph,
         lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
         sorted({term for term in terms if isinstance(term, IRI)}, key=str),

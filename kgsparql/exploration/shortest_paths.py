@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
-from kgsparql.exploration.asking import entities_of, far_end, order_key, selected, skipped_in, union_of
+from kgsparql.exploration.batched_select import entities_of, far_end, order_key, selected, skipped_in, union_of
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgsparql.exploration.asking import union_of
+from kgsparql.exploration.batched_select import union_of
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, Term, Triple, spellings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from kgsparql.exploration.asking import entities_of, order_key, selected, union_of
+from kgsparql.exploration.batched_select import entities_of, order_key, selected, union_of
 from kgsparql.exploration.found import Found
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut

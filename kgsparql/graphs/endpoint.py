@@ -16,12 +16,12 @@ from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocol.channel import Channel, Limits
-from kgsparql.graphs.protocol.manners import MAX_WAIT_S
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.probing import Probe
+from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocols import Solutions, Source
-from kgsparql.graphs.question_time import QuestionTime
+from kgsparql.graphs.question_deadline import QuestionDeadline
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
@@ -87,21 +87,21 @@ class EndpointGraph:
         self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording), now=self._now)
         self.timeout_s = _time_of(profile) if timeout_s is None else timeout_s
         self._recording = exchanges if isinstance(exchanges, Recording) else None
-        self._question: QuestionTime | None = None
+        self._question: QuestionDeadline | None = None
         self._found = _Found()
         self._channel = Channel(self._address, self.name, self.probe, max_bytes, exchanges, note)
         self.prefixes: dict[str, str] = {}
 
-    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> EndpointGraph:
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> EndpointGraph:
         """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
         Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
 
-        :param owed: its time may be over, as :meth:`InTime.within` says.
+        :param in_grace: as for :meth:`InTime.within`.
         :param most_s: for each query, waiting for a turn included.
         """
         view = copy.copy(self)
-        view._question = QuestionTime(usage, owed, most_s)  # noqa: SLF001 - its own
+        view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
         return view
 
     @property
@@ -174,7 +174,7 @@ class EndpointGraph:
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know: named graphs that queries do not see."""
         with self._limited(self.timeout_s, None, None) as limits:
-            found = self._channel.looked_round(limits).note
+            found = self._channel.probe_graphs(limits).note
         return (found,) if found else ()
 
     @property
@@ -275,7 +275,7 @@ class EndpointGraph:
         most_s = query_s + MAX_WAIT_S if left_s is None else left_s
         with self._question.timeouts_as_budget():
             all_s = most_s if all_s is None else min(all_s, most_s)
-            yield Limits.of(query_s, all_s, cancel or self._question.cancel, self._question.asked)
+            yield Limits.of(query_s, all_s, cancel or self._question.cancel, self._question.usage.asked)
 
 
 def _time_of(profile: EndpointProfile) -> float:

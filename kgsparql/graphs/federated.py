@@ -31,7 +31,7 @@ class FederatedGraph:
     found where its triples are in different members; a blank node is only ever joined within its own.
 
     A member that fails does not take away what the others say: the solutions are then not complete, ``failures`` says
-    why, and the member is not asked again. That is for :meth:`afresh` to forget.
+    why, and the member is not asked again. That is for :meth:`refreshed` to forget.
 
     :param members: at least two. Those that have one name, such as an endpoint as two users see it, are numbered.
     :ivar used: whether any member has a triple with one of some predicates, as far as that was asked.
@@ -49,19 +49,19 @@ class FederatedGraph:
         self._failed: dict[int, Failure] = {}
         self.used: dict[tuple[IRI, ...], bool] = {}
 
-    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> FederatedGraph:
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> FederatedGraph:
         """The same graphs for one question, as :meth:`InTime.within`; what fails here, fails there."""
         view = copy.copy(self)
-        view.members = tuple(within(member, usage, owed=owed, most_s=most_s) for member in self.members)
+        view.members = tuple(within(member, usage, in_grace=in_grace, most_s=most_s) for member in self.members)
         return view
 
-    def afresh(self) -> FederatedGraph:
+    def refreshed(self) -> FederatedGraph:
         """The same graphs, none of which has failed yet."""
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
         return view
 
-    def aside(self) -> FederatedGraph:
+    def with_own_failures(self) -> FederatedGraph:
         """The same graphs for what can be done without: what fails there has not failed here."""
         view = copy.copy(self)
         view._failed = dict(self._failed)  # noqa: SLF001 - its own
@@ -274,9 +274,9 @@ class Member:
         """As :meth:`KnowledgeGraph.ask`."""
         return False if query.empty else self._graph.ask_within(query, only=self._at)
 
-    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> Member:
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Member:
         """As :meth:`InTime.within`."""
-        return Member(self._graph.within(usage, owed=owed, most_s=most_s), self._at)
+        return Member(self._graph.within(usage, in_grace=in_grace, most_s=most_s), self._at)
 
     def source(self, named_graph: str | None) -> Source:
         """As :meth:`KnowledgeGraph.source`."""

@@ -10,7 +10,7 @@ from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.graphs.federated import FederatedGraph
-from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Triple
@@ -26,7 +26,7 @@ class MeteredGraph:
     :param limited: ``False`` for the work an answer owes its reader however little is left: labels and verification.
         It is counted, and it stops when the question is stopped.
     :param most_s: for each query, where the graph can be interrupted.
-    :param noise: predicates whose solutions are left out.
+    :param ignored: predicates whose solutions are left out.
     :param cut_short: why results were not complete, for each that was not; shared with :meth:`unlimited`.
     """
 
@@ -35,14 +35,14 @@ class MeteredGraph:
     emit: Emit
     limited: bool = True
     most_s: float | None = None
-    noise: Noise = field(default_factory=Noise)
+    ignored: IgnoredPredicates = field(default_factory=IgnoredPredicates)
     cut_short: list[str] = field(default_factory=list)
     name: str = field(init=False)
     chunk_size: int = field(init=False)
     _in_time: KnowledgeGraph = field(init=False)
 
     def __post_init__(self) -> None:
-        self._in_time = within(self.graph, self.usage, owed=not self.limited, most_s=self.most_s)
+        self._in_time = within(self.graph, self.usage, in_grace=not self.limited, most_s=self.most_s)
         self.name = self.graph.name
         self.chunk_size = self.graph.chunk_size
 
@@ -50,14 +50,14 @@ class MeteredGraph:
         """The same graph, still counted, without limits."""
         return replace(self, limited=False)
 
-    def aside(self, most_s: float | None) -> MeteredGraph:
+    def optional(self, most_s: float | None) -> MeteredGraph:
         """The same graph for what can be done without: each query has so long, and who fails is asked again."""
-        graph = self.graph.aside() if isinstance(self.graph, FederatedGraph) else self.graph
+        graph = self.graph.with_own_failures() if isinstance(self.graph, FederatedGraph) else self.graph
         return replace(self, graph=graph, most_s=most_s)
 
     def unfiltered(self) -> MeteredGraph:
         """The same graph with its identifiers, pictures and statements: for what is looked up, and not walked."""
-        return replace(self, noise=Noise(qualifiers=True))
+        return replace(self, ignored=IgnoredPredicates(qualifiers=True))
 
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
@@ -99,14 +99,14 @@ class MeteredGraph:
         """
         if query.empty:
             return Solutions()
-        return self.noise.without(self._counted(query, lambda: self._in_time.select(query)))
+        return self.ignored.without(self._counted(query, lambda: self._in_time.select(query)))
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the errors of :meth:`select`."""
         return bool(self._counted(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
 
     def _counted(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
-        self.usage.before_query(owed=not self.limited)
+        self.usage.before_query(in_grace=not self.limited)
         began = time.perf_counter()
         solutions = run()
         if solutions.missing:
@@ -121,7 +121,7 @@ class MeteredGraph:
                 seconds=round(time.perf_counter() - began, 6),
             )
         )
-        self.usage.after_query(len(solutions), owed=not self.limited)
+        self.usage.after_query(len(solutions), in_grace=not self.limited)
         return solutions
 
     def source(self, named_graph: str | None) -> Source:

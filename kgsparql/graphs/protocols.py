@@ -120,13 +120,13 @@ class Halving:
     """Tells when to stop asking for ever smaller parts of what an endpoint cuts: they are then no help to either side.
 
     >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
-    >>> [halving.is_vain(cut) for _ in range(5)], halving.is_vain(Solutions())
+    >>> [halving.should_give_up(cut) for _ in range(5)], halving.should_give_up(Solutions())
     ([False, False, False, False, True], False)
     """
 
     cut: int = 0
 
-    def is_vain(self, found: Solutions) -> bool:
+    def should_give_up(self, found: Solutions) -> bool:
         """Whether this result is one of too many, one after the other, that were cut."""
         self.cut = self.cut + 1 if found.cut else 0
         return self.cut > MOST_CUT
@@ -276,16 +276,16 @@ class Interruptible(Protocol):
 class InTime(Protocol):
     """A graph that can be asked within the time of a question."""
 
-    def within(self, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> KnowledgeGraph:
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> KnowledgeGraph:
         """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
 
-        :param owed: it is asked when that time is over, too: an answer owes its reader some things even then. A query
-            has then as long as :attr:`Usage.owed_s` says.
-        :param most_s: for each query.
+        :param in_grace: queries for what an answer must show: when the question's time is over, they may still take
+            :attr:`Usage.grace_s`.
+        :param most_s: seconds for each query.
         """
         ...
 
 
-def within(graph: _Graph, usage: Usage, *, owed: bool = False, most_s: float | None = None) -> _Graph:
+def within(graph: _Graph, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> _Graph:
     """A graph for one question, as :meth:`InTime.within`; as it is, where it cannot be interrupted."""
-    return cast("_Graph", graph.within(usage, owed=owed, most_s=most_s)) if isinstance(graph, InTime) else graph
+    return cast("_Graph", graph.within(usage, in_grace=in_grace, most_s=most_s)) if isinstance(graph, InTime) else graph

@@ -98,7 +98,7 @@ class GraphLabels:
     @property
     def linker(self) -> Linker:
         """Finds entities in a question; made, with the index, when it is first needed."""
-        linker = self.prepare(self.graph.afresh() if isinstance(self.graph, FederatedGraph) else self.graph)
+        linker = self.prepare(self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph)
         self._members.tell()
         return linker
 

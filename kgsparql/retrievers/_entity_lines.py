@@ -134,7 +134,7 @@ def best_lines(
     kinds = [[""] * (len(line.path) + 1) for line in lines]
     with session.within_budget():
         kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
-    session.labels((step.predicate for line in lines for step in line.path), owed=True)
+    session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)
     for start in dict.fromkeys(line.start for line in lines):
@@ -156,7 +156,7 @@ def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], s
 
     :param groups: the neighbours of the entities, blank nodes among them, which are no ends of lines.
     """
-    labels = session.labels(terms_shown(ranked), owed=True)
+    labels = session.labels(terms_shown(ranked), in_grace=True)
     read_statements([way for own in ranked for way in own.shown.ways], session)
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     items = []

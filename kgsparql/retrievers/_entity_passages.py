@@ -118,7 +118,7 @@ def _of_documents(similarity: Mapping[IRI, float], session: Session) -> list[_Ch
 
 def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: Session) -> Iterator[_Chunk]:
     """The texts of the graph about entities; what they mention of the others counts too."""
-    labels = session.labels([*similarity, *(text.predicate for text in texts)], owed=True)
+    labels = session.labels([*similarity, *(text.predicate for text in texts)], in_grace=True)
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:
         keys[normalised(labels[term])].append(term.value)
@@ -151,7 +151,7 @@ def _best_part(text: str, session: Session) -> str:
 def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
     """What the graph says of each entity in a few words: its literals, then its links, as many as a passage holds."""
     shown = _facts_of(terms, groups)
-    labels = session.labels(_terms_of(shown), owed=True)
+    labels = session.labels(_terms_of(shown), in_grace=True)
     for term, facts in shown.items():
         text, kept = labels[term], list[Hop]()
         left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))

@@ -139,4 +139,4 @@ def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) ->
 
 
 def _name(term: IRI, session: Session) -> str:
-    return session.labels([term], owed=True)[term]
+    return session.labels([term], in_grace=True)[term]

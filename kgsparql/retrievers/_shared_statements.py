@@ -35,7 +35,7 @@ def add_shared(made: Enumeration, link: LinkedEntity, session: Session) -> None:
         for path in paths:
             if path.end in others:
                 between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
-        for hop in told_beside(paths, session, owed=False):
+        for hop in told_beside(paths, session, in_grace=False):
             if hop.end in others and hop.direction == "forward":
                 between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
         shared: dict[PropertyPath, list[Term]] = {}

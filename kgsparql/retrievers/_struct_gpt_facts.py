@@ -65,7 +65,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> list[Shown]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate, each in its turn."""
     named = session.labels(term for one in followed for term in _terms(one))
-    labels, _ = worded([way for one in followed for unit in one.units for way in unit], session, named, owed=False)
+    labels, _ = worded([way for one in followed for unit in one.units for way in unit], session, named, in_grace=False)
     texts = [[_text(unit, one, labels) for unit in one.units] for one in followed]
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(followed)
@@ -88,7 +88,7 @@ def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> lis
 
 def item_of(one: Shown, session: Session) -> EvidenceItem:
     """The facts of one predicate as a piece of evidence: each with the way to it from the topic."""
-    labels, beside = worded(one.ways, session, session.labels(_terms(one.followed), owed=True))
+    labels, beside = worded(one.ways, session, session.labels(_terms(one.followed), in_grace=True))
     parts = list(_texts(one, labels))
     walks = one.followed.reached()
     alone = walks[0] if len(walks) == 1 and not one.followed.mediated else None
@@ -116,7 +116,7 @@ def candidates_of(evidence: Evidence, found: Mapping[str, Sequence[Reached]], se
         for end in dict.fromkeys(end for reached in found.get(item.marker, ()) for end in reached.ends):
             markers.setdefault(end, []).append(item.marker)
             scores[end] = max(scores.get(end, item.score), item.score)
-    labels = session.labels(markers, owed=True)
+    labels = session.labels(markers, in_grace=True)
     for end, own in markers.items():
         yield AnswerTerm(end, labels[end], scores[end], tuple(own))
 

@@ -39,7 +39,7 @@ def chains_only(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieva
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
     terms = [t for chain in whole for x in chain.path.triples for t in (x.subject, x.predicate, x.object)]
-    labels = session.labels(terms, owed=True)
+    labels = session.labels(terms, in_grace=True)
     read_statements([chain.path for chain in whole], session)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
     return Retrieval(
@@ -75,7 +75,7 @@ def _on_the_chains(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ..
     met |= dict.fromkeys(term for _, path in paths for term in reversed(path.terms[1:-1]))
     named = [term for term in met if not is_mediator(term)]
     terms = [term for term in named if term not in starts] or named
-    labels = session.labels(terms, owed=True)
+    labels = session.labels(terms, in_grace=True)
     return tuple(
         AnswerTerm(
             term,

@@ -124,7 +124,7 @@ def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain in words, and its whole property path scored."""
     named = session.labels(t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate))
-    labels, _ = worded([offer.path for offer in made], session, named, owed=False)
+    labels, _ = worded([offer.path for offer in made], session, named, in_grace=False)
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]

@@ -119,7 +119,7 @@ class Entity(Retriever):
                     at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
                 )  # fmt: skip
                 similarity = {link.term: link.score for link in matched.values()}
-                session.labels([*terms_shown(best), *passage_terms(list(similarity), about, groups)], owed=True)
+                session.labels([*terms_shown(best), *passage_terms(list(similarity), about, groups)], in_grace=True)
                 items += line_items(best, groups, session)
             with session.within_budget():
                 items += self._passages(matched, about, groups, lines, session)
@@ -232,7 +232,7 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
     terms: list[Term] = [t for t in scores if t not in linked and not is_mediator(t)] or [
         t for t in scores if t in linked
     ]
-    named = session.labels(terms, owed=True)
+    named = session.labels(terms, in_grace=True)
     for term in sorted(terms, key=lambda t: (-scores[t], -len(markers[t]), named[t], str(t))):
         yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
 

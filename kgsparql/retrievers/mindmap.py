@@ -191,7 +191,7 @@ class MindMap(Retriever):
         )  # fmt: skip
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
         terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
-        labels = session.labels(terms, owed=True)
+        labels = session.labels(terms, in_grace=True)
         read_statements(kept, session)
         session.note_cuts(cuts)
         items = [self._path_item(path, labels, session) for path in kept]
@@ -236,7 +236,7 @@ class MindMap(Retriever):
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
-        labels, beside = worded(shown.ways, session, session.labels(line_terms([shown]), owed=True))
+        labels, beside = worded(shown.ways, session, session.labels(line_terms([shown]), in_grace=True))
         cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
         whole = line.exact and line.count == len(shown.ways)
         return EvidenceItem(
@@ -298,8 +298,8 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
                 scores[term] = max(scores.get(term, score), score)
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)
-    labels = session.labels(terms, owed=True)
-    kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms], owed=True)]
+    labels = session.labels(terms, in_grace=True)
+    kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms], in_grace=True)]
     fits = session.fit(expected_kind(session.question), kinds)
     total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
     if terms and max(total.values()) <= 0:

@@ -155,11 +155,11 @@ class PathRanking(Retriever):
             _tell_certainty(found, chosen, session, self._words)
             evidence = Evidence(self._followed(chosen, session))
         if session.partial and found and not len(evidence):
-            # Nothing can be shown of a path that was not followed: the best one is, as what is shown is owed.
+            # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
             best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
-            owed = replace(session, graph=session.graph.unlimited(), complete=False)
+            unlimited = replace(session, graph=session.graph.unlimited(), complete=False)
             with session.within_budget():
-                evidence = Evidence(self._followed(best[:1], owed))
+                evidence = Evidence(self._followed(best[:1], unlimited))
         if "P1" in evidence and asks_how_many(session.question):
             session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
         return Retrieval(

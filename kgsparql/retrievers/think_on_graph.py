@@ -264,7 +264,7 @@ class ThinkOnGraph(Retriever):
         """The next beam: the neighbours thinned, scored, and the best of them kept."""
         triples = (triple for pair in pairs for path in pair.siblings for triple in path.triples)
         named = session.labels(term for x in triples for term in (x.subject, x.predicate, x.object))
-        labels, _ = worded([path for pair in pairs for path in pair.siblings], session, named, owed=False)
+        labels, _ = worded([path for pair in pairs for path in pair.siblings], session, named, in_grace=False)
         if self.score_entities:
             pairs = thinned(pairs, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to)
             try:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.cli._cache_contents import CacheContents
-from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
+from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.response_cache import Exchanges
@@ -286,9 +286,9 @@ def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_on
 ) -> None:
     now = time.time()
     for server, closed_until in (("https://a.example", 0.0), ("https://b.example", now + 600)):
-        others = OtherRuns(server)
+        others = SharedRateState(server)
         assert others.enter(1) is not None
-        others.leave(Known(at=now, ended=now, closed_until=closed_until))
+        others.leave(RateState(at=now, ended=now, closed_until=closed_until))
     found = kinds(run)["manners"]
     assert (found["count"], found["trouble"]) == (2, "")
     assert str(found["newest"]) >= "2026"
@@ -296,6 +296,6 @@ def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_on
     assert (done.exit_code, "manners: 1 removed" in done.stdout) == (0, True), done.stderr
     assert "kept of 1: they must not be asked yet" in done.stderr
     assert kinds(run)["manners"]["count"] == 1
-    heard = OtherRuns("https://b.example").enter(1)
+    heard = SharedRateState("https://b.example").enter(1)
     assert heard is not None
     assert heard.closed_until == pytest.approx(now + 600)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.rdf.terms import IRI
 from tests.endpoints.proxy import Proxy, as_json, changed
 from tests.endpoints.servers import virtuoso
@@ -36,7 +36,7 @@ def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_E09_what_virtuoso_cuts_is_asked_for_in_parts(cutting: str) -> None:
-    noise = Noise.of(EndpointGraph(cutting))
+    noise = IgnoredPredicates.of(EndpointGraph(cutting))
     assert noise.terms == {IRI(f"{PROP}{part}P{n}") for n in range(1, COUNT + 1) for part in PARTS}
     assert noise.identifiers.predicates == {IRI(KEY), *(IRI(f"{PROP}direct/P{n}") for n in range(1, COUNT + 1))}
     assert len(noise.identifiers.formatters) == COUNT
@@ -49,7 +49,7 @@ def test_E09_what_is_cut_all_the_same_is_told(cutting: str) -> None:
 
     plan = changed(lambda reply: as_json(few)(reply).with_headers(X_SPARQL_MaxRows="20"))
     with Proxy(cutting, lambda request: plan if "ExternalId" in request.query else None) as proxy:
-        noise = Noise.of(EndpointGraph(proxy.url))
+        noise = IgnoredPredicates.of(EndpointGraph(proxy.url))
         assert len(proxy.of("ExternalId")) <= 6, "it is not asked for ever smaller parts"
     (note,) = noise.notes
     assert note.endswith("; some identifiers may be missing")

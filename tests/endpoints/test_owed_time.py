@@ -78,14 +78,14 @@ def test_U15_the_time_that_ends_before_the_question_says_what_it_was_spent_on(no
 
 def test_the_time_for_what_is_owed_begins_when_the_end_is_seen() -> None:
     usage = Usage(Budget(max_seconds=8.0), started=time.monotonic() - 30)
-    assert usage.owed_s == 5.0
-    usage.before_query(owed=True)
-    assert 4.0 < (usage.owed_s or 0.0) < 5.0
+    assert usage.grace_s == 5.0
+    usage.before_query(in_grace=True)
+    assert 4.0 < (usage.grace_s or 0.0) < 5.0
     with pytest.raises(BudgetExceededError):
         usage.before_query()
     with pytest.raises(BudgetExceededError):
-        Usage(Budget(max_seconds=8.0), started=time.monotonic() - 30).check(owed=True, is_late=True)
-    Usage(Budget(max_seconds=80.0), started=time.monotonic() - 95).check(owed=True, is_late=True)
+        Usage(Budget(max_seconds=8.0), started=time.monotonic() - 30).check(in_grace=True, is_late=True)
+    Usage(Budget(max_seconds=80.0), started=time.monotonic() - 95).check(in_grace=True, is_late=True)
 
 
 def test_a_replay_owes_as_much_as_its_recording() -> None:
@@ -95,7 +95,7 @@ def test_a_replay_owes_as_much_as_its_recording() -> None:
     usage.before_query()
     with pytest.raises(BudgetExceededError):
         usage.before_query()
-    usage.before_query(owed=True)
+    usage.before_query(in_grace=True)
     with pytest.raises(BudgetExceededError):
-        usage.before_query(owed=True)
+        usage.before_query(in_grace=True)
     assert (usage.queries, usage.over_at, usage.owed_over_at) == (2, (1, 0), (2, 0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgsparql.exploration.asking import ask_all, selected
+from kgsparql.exploration.batched_select import batched_select, selected
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.query import Query
@@ -113,7 +113,7 @@ def test_a_query_that_is_no_union_is_not_asked_twice(star: OxigraphGraph) -> Non
 
 
 def asked_all(graph: Flawed, names: Sequence[str], *, bound: int = 10) -> tuple[list[Solution], dict[Term, int]]:
-    found = ask_all(
+    found = batched_select(
         graph, lambda keys, most: OUT.bind(s=keys).limit(most + 1), [ex(name) for name in names],
         key_of=lambda solution: solution["s"], bound=bound,
     )  # fmt: skip

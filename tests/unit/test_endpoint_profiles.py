@@ -15,7 +15,7 @@ import rdflib
 
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
-from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
@@ -354,7 +354,7 @@ def test_the_same_data_elsewhere_has_the_same_labels_and_the_same_noise() -> Non
 
 def test_no_noise_of_a_profile_is_noise_anywhere() -> None:
     for profile in known_endpoints().profiles:
-        assert not {term for term in profile.noise if term in UNWALKED or Noise().drops(term)}, profile.name
+        assert not {term for term in profile.noise if term in UNWALKED or IgnoredPredicates().drops(term)}, profile.name
 
 
 def test_a_list_keeps_its_order_and_sets_add_up(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
     # What is not there is asked once, and never in smaller and smaller parts.
     assert len(neighbours(both, [ex("a")]).items[0].neighbours) == 2
     assert broken.asked == 1
-    assert both.afresh().failures == ()
+    assert both.refreshed().failures == ()
     assert both.within(Usage()).failures == both.failures
 
 
@@ -351,7 +351,7 @@ def test_E09_a_member_that_did_not_say_it_all_once_is_joined_all_the_same() -> N
     store.extend(parsed(":P1 <http://wikiba.se/ontology#directClaim> :p ."))
     lying = Lying(store, name="lying", fingerprint="0")
     both = FederatedGraph([graph(parsed(":P1 rdfs:label 'mentor'@en . :a :p :b ."), "one"), lying])
-    assert [labels(view, [ex("p")])[ex("p")].text for view in (both, both.afresh())] == ["mentor", "mentor"]
+    assert [labels(view, [ex("p")])[ex("p")].text for view in (both, both.refreshed())] == ["mentor", "mentor"]
     assert lying.lies == 0
 
 

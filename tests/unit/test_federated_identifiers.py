@@ -13,8 +13,8 @@ from kgsparql.evidence import same_as as module
 from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.identifiers import Formatter
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.graphs.noise import Noise
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal, Triple
@@ -43,7 +43,9 @@ def metered(*members: OpenedGraph) -> tuple[MeteredGraph, list[Any]]:
     """Several graphs as a question asks them, and the events of that."""
     whole = FederatedGraph(members)
     events: list[Any] = []
-    return MeteredGraph(whole, Usage(Budget()), events.append, noise=KnowledgeBase(whole, embedder=None).noise), events
+    return MeteredGraph(
+        whole, Usage(Budget()), events.append, ignored=KnowledgeBase(whole, embedder=None).noise
+    ), events
 
 
 def pairs(start: IRI, *more: list[pyoxigraph.Quad]) -> list[Same]:
@@ -181,7 +183,7 @@ def test_inverse_functional_properties_identify_by_literals_and_iris() -> None:
 
 def test_an_inverse_functional_property_is_still_walked() -> None:
     held = quads(":keeps a owl:InverseFunctionalProperty . :ann rdfs:label 'Ann' ; :keeps :dog .")
-    assert not Noise.of(graph(held, "held")).drops(ex("keeps"))
+    assert not IgnoredPredicates.of(graph(held, "held")).drops(ex("keeps"))
 
 
 @pytest.mark.parametrize("start", [CURIE, IRI("http://viaf.org/viaf/76353174")])

@@ -10,7 +10,7 @@ import pytest
 import kgsparql
 from kgsparql.exploration import labels, neighbours
 from kgsparql.graphs import open_graph
-from kgsparql.graphs.noise import Noise
+from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
@@ -240,18 +240,18 @@ def test_an_endpoint_says_the_same(knowledge: KnowledgeBase, served: KnowledgeBa
 def test_identifiers_are_known_from_the_graph(knowledge: KnowledgeBase) -> None:
     viaf = {IRI(PROP + f"{part}P214") for part in ("", "direct/", "statement/", "qualifier/")}
     assert knowledge.noise.terms == viaf
-    assert Noise.of(kgsparql.open("fixtures/nobel.ttl", embedder="none").graph).terms == frozenset()
+    assert IgnoredPredicates.of(kgsparql.open("fixtures/nobel.ttl", embedder="none").graph).terms == frozenset()
 
 
 def test_what_is_left_out_is_counted() -> None:
     direct, claim = IRI(PROP + "direct/P26"), IRI(PROP + "P26")
     solutions = Solutions(("predicate", "object"), ({"predicate": direct}, {"predicate": claim}))
-    kept = Noise().without(solutions)
+    kept = IgnoredPredicates().without(solutions)
     assert [s["predicate"] for s in kept] == [direct]
     assert kept.left_out == 1
-    assert len(Noise(qualifiers=True).without(solutions)) == 2
+    assert len(IgnoredPredicates(qualifiers=True).without(solutions)) == 2
     other = Solutions(("entity",), ({"entity": claim},))
-    assert Noise().without(other) is other, "only what is walked is noise"
+    assert IgnoredPredicates().without(other) is other, "only what is walked is noise"
 
 
 def test_a_statement_is_no_entity_to_walk_on_from(knowledge: KnowledgeBase) -> None:

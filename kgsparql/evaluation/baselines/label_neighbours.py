@@ -84,7 +84,7 @@ class LabelNeighbours(Retriever):
             if len(own) > self.lines:
                 session.note_cuts([Cut("predicates shown", self.lines, len(own), str(entity.term))])
             kept += [(line, entity.score) for line in own[: self.lines]]
-        labels = session.labels(line_terms(line for line, _ in kept), owed=True)
+        labels = session.labels(line_terms(line for line, _ in kept), in_grace=True)
         return [_item(line, score, labels) for line, score in kept]
 
 

@@ -48,7 +48,7 @@ class TripleEmbedding(Retriever):
             raise OptionError("triple_embedding has no index of this graph", hint="evaluation.baselines.load makes it")
         found = self.index.nearest(session.question, self.triples)
         terms = dict.fromkeys(term for t, _ in found for term in (t.subject, t.predicate, t.object))
-        labels = session.labels(terms, owed=True)
+        labels = session.labels(terms, in_grace=True)
         evidence = Evidence(_item(triple, score, labels) for triple, score in found)
         return Retrieval(evidence=evidence, candidates=tuple(_candidates(evidence, labels, session)))
 

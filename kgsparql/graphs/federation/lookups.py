@@ -90,7 +90,7 @@ class Lookups:
 
     def _fetch_chunk(self, chunk: Sequence[Lookup]) -> None:
         found = self.select(_query(chunk))
-        is_whole, is_enough = self.is_whole(found), self._halving.is_vain(found)
+        is_whole, is_enough = self.is_whole(found), self._halving.should_give_up(found)
         if is_whole or is_enough or len(chunk) == 1:
             self._take(chunk, found)
             if not is_whole:

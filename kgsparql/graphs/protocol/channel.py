@@ -77,11 +77,11 @@ class Channel:
         :raises CancelledError: if the limits' ``cancel`` is set meanwhile.
         """
         deadline = time.monotonic() + limits.all_s
-        parameters = self.looked_round(limits).parameters
+        parameters = self.probe_graphs(limits).parameters
         left_s = max(0.001, deadline - time.monotonic())
         return self._send(query, form, replace(limits, all_s=left_s), parameters)
 
-    def looked_round(self, limits: Limits) -> Seen:
+    def probe_graphs(self, limits: Limits) -> Seen:
         """What queries see, found out before the first of them; what the endpoint is has then been found out, too.
 
         :raises KgsparqlError: as :meth:`send`.
@@ -136,7 +136,7 @@ class Channel:
 
     def _polite(self) -> Sender:
         from kgsparql.graphs.protocol.client import Client
-        from kgsparql.graphs.protocol.polite_client import PoliteClient
+        from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
 
         client = Client(self.address, max_bytes=self.max_bytes)
-        return PoliteClient(client, note=self.note)
+        return RateLimitedClient(client, note=self.note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgsparql.exploration.asking import ask_all
+from kgsparql.exploration.batched_select import batched_select
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.rdf.query import Query
@@ -75,5 +75,5 @@ def _asked(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return query.bind(**{parameter: chunk}).limit(bound + 1)
 
-    asked = ask_all(graph, query_of, terms, key_of=lambda solution: solution[parameter])
+    asked = batched_select(graph, query_of, terms, key_of=lambda solution: solution[parameter])
     return names_in(asked.seen)

@@ -12,24 +12,24 @@ import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.protocol.manners import MOST_FAILURES, Manners
-from kgsparql.graphs.protocol.other_runs import FOLDER, Known, OtherRuns
-from kgsparql.graphs.protocol.polite_client import PoliteClient
+from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
+from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.request import Reply
+from kgsparql.graphs.protocol.shared_rate_state import FOLDER, RateState, SharedRateState
 from kgsparql.storage.file_lock import writer_lock
-from tests.unit.test_manners import GOOD, PUBLIC, Clock, Server, about, status
+from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status
 
 SERVER = "sparql.example.org"
 
 
-def run(clock: Clock, directory: Path) -> Manners:
+def run(clock: Clock, directory: Path) -> RateLimiter:
     """The manners of one process; its clock counts from another day than that of the others."""
-    other_runs = OtherRuns(SERVER, directory=directory, clock=lambda: clock.now + 1_700_000_000)
-    return Manners("seed", clock, clock.wait, other_runs)
+    shared = SharedRateState(SERVER, directory=directory, clock=lambda: clock.now + 1_700_000_000)
+    return RateLimiter("seed", clock, clock.wait, shared)
 
 
-def ask(manners: Manners, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> Reply:
-    client = PoliteClient(server, manners=manners)
+def ask(limiter: RateLimiter, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> Reply:
+    client = RateLimitedClient(server, limiter=limiter)
     return client.send(about(profile), "SELECT", parameters={}, left_s=left_s)
 
 
@@ -52,7 +52,7 @@ def test_E11_a_run_keeps_the_wait_that_another_was_told(tmp_path: Path) -> None:
 
 def test_E24_a_run_leaves_alone_what_failed_for_another(tmp_path: Path) -> None:
     clock, first = Clock(), run(Clock(), tmp_path)
-    first.clock, first.wait, first.other_runs = clock, clock.wait, run(clock, tmp_path).other_runs
+    first.clock, first.wait, first.shared = clock, clock.wait, run(clock, tmp_path).shared
     server = Server(clock, [*[status(500, b"the password is geheim")] * MOST_FAILURES, GOOD])
     for _ in range(MOST_FAILURES):
         ask(first, server)
@@ -125,7 +125,9 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
             return GOOD
 
     def work(name: str) -> None:
-        client = PoliteClient(Counting(name), manners=Manners(other_runs=OtherRuns(SERVER, directory=tmp_path)))
+        client = RateLimitedClient(
+            Counting(name), limiter=RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
+        )
         for _ in range(8):
             client.send(about(PUBLIC), "SELECT", parameters={}, left_s=60)
 
@@ -139,10 +141,10 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
 
 
 def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Path) -> None:
-    other = OtherRuns(SERVER, directory=tmp_path)
-    assert other.enter(1) == Known()
-    manners = Manners(other_runs=OtherRuns(SERVER, directory=tmp_path))
-    client = PoliteClient(Server(Clock(), [GOOD]), manners=manners)
+    other = SharedRateState(SERVER, directory=tmp_path)
+    assert other.enter(1) == RateState()
+    limiter = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
+    client = RateLimitedClient(Server(Clock(), [GOOD]), limiter=limiter)
     with pytest.raises(EndpointTimeoutError, match="had no turn"):
         client.send(about(PUBLIC), "SELECT", parameters={}, left_s=0.3)
     other.leave()
@@ -152,9 +154,9 @@ def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Pat
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_as_many_turns_as_queries_may_run(tmp_path: Path, at_once: int) -> None:
-    others = [OtherRuns(SERVER, directory=tmp_path) for _ in range(at_once + 1)]
+    others = [SharedRateState(SERVER, directory=tmp_path) for _ in range(at_once + 1)]
     assert [other.enter(at_once) is None for other in others] == [False] * at_once + [True]
-    others[0].leave(Known(at=time.time(), ended=time.time()))
+    others[0].leave(RateState(at=time.time(), ended=time.time()))
     found = others[-1].enter(at_once)
     assert found is not None
     assert found.at > 0
@@ -187,8 +189,8 @@ def test_E25_a_clock_that_is_set_back_closes_nothing_for_days(tmp_path: Path) ->
 
 def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    manners, said = Manners(other_runs=OtherRuns(SERVER, directory=tmp_path / "file")), list[str]()
-    client = PoliteClient(Server(Clock(), [GOOD]), said.append, manners)
+    limiter, said = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path / "file")), list[str]()
+    client = RateLimitedClient(Server(Clock(), [GOOD]), said.append, limiter)
     for _ in range(3):
         assert client.send(about(PUBLIC), "SELECT", parameters={}, left_s=30) is GOOD
     assert len(said) == 1
@@ -196,12 +198,12 @@ def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_
 
 
 def test_a_file_that_cannot_be_written_any_more_is_said_too(tmp_path: Path) -> None:
-    other = OtherRuns(SERVER, directory=tmp_path)
+    other = SharedRateState(SERVER, directory=tmp_path)
     assert other.enter(1) is not None
     name = next(name for name in files(tmp_path)).partition(".")[0]
     (tmp_path / FOLDER / name).mkdir()
-    other.leave(Known(at=1.0))
+    other.leave(RateState(at=1.0))
     assert name in other.trouble
     with writer_lock(tmp_path / FOLDER / f"{name}.0"):
-        assert other.enter(1) == Known()
+        assert other.enter(1) == RateState()
     other.leave()

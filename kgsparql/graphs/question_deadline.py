@@ -1,4 +1,4 @@
-"""The time of a question, which ends whatever a graph is asked for it."""
+"""The time limit of a question, for a graph that is asked on its behalf."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, EndpointTimeoutError
 
-__all__ = ["QuestionTime"]
+__all__ = ["QuestionDeadline"]
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionTime:
-    """What is left of the time of a question.
+class QuestionDeadline:
+    """How long queries for a question may still take.
 
     :param usage: of the question: its time, and whether it was stopped.
-    :param owed: its time may be over: what an answer owes its reader is asked for all the same, until the question is
-        stopped; each query has only so long as :attr:`Usage.owed_s` says.
-    :param most_s: for each query, where its answer can be done without.
+    :param in_grace: as for :meth:`InTime.within`.
+    :param most_s: seconds for each query; ``None`` for no limit of its own.
     """
 
     usage: Usage
-    owed: bool = False
+    in_grace: bool = False
     most_s: float | None = None
 
     @property
@@ -32,32 +31,28 @@ class QuestionTime:
         """Set when the question is stopped."""
         return self.usage.cancel
 
-    def asked(self) -> None:
-        """The endpoint is about to be sent a query."""
-        self.usage.asked()
-
     def left_s(self) -> float | None:
-        """Seconds that are left; ``None`` if there is no end.
+        """Seconds that are left; ``None`` if there is no limit.
 
         :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if its time is over.
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")
-        left_s = self.usage.owed_s if self.owed else self.usage.seconds_left
+        left_s = self.usage.grace_s if self.in_grace else self.usage.seconds_left
         if left_s == 0:
-            self.usage.check(owed=self.owed)
+            self.usage.check(in_grace=self.in_grace)
         return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
 
     @contextmanager
     def timeouts_as_budget(self) -> Iterator[None]:
-        """What runs out of time in here is called the question's, if it is that.
+        """Turns a timeout of a query into the end of the question's time, if that is over.
 
-        :raises BudgetExceededError: if it was the question's time.
+        :raises BudgetExceededError: if it is.
         """
         try:
             yield
         except EndpointTimeoutError as error:
             waited = error.message if "waited_s" in error.detail else ""
-            self.usage.check(waited, owed=self.owed, is_late=self.owed)
+            self.usage.check(waited, in_grace=self.in_grace, is_late=self.in_grace)
             raise

@@ -14,7 +14,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import claim_part
 
-__all__ = ["Noise"]
+__all__ = ["IgnoredPredicates"]
 
 _PREDICATES = ("predicate", "onward")
 """The variables that hold what is walked, in every query that does not say which predicates it wants."""
@@ -30,7 +30,7 @@ _OTHERS = f"{string.ascii_letters}/#_-.:~)"
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class IgnoredPredicates:
     """Predicates that are read by no method, however they are met.
 
     A Wikibase such as Wikidata says everything twice: as a direct claim, and as a statement with qualifiers, references
@@ -43,9 +43,9 @@ class Noise:
     :param hidden: the entities of which statements were met that are not walked, so far.
 
     >>> wikidata = "http://www.wikidata.org/prop/"
-    >>> Noise().drops(IRI(wikidata + "P39")), Noise(qualifiers=True).drops(IRI(wikidata + "P39"))
+    >>> IgnoredPredicates().drops(IRI(wikidata + "P39")), IgnoredPredicates().drops(IRI(wikidata + "direct/P39"))
     (True, False)
-    >>> Noise().drops(IRI(wikidata + "direct/P39"))
+    >>> IgnoredPredicates(qualifiers=True).drops(IRI(wikidata + "P39"))
     False
     """
 
@@ -56,7 +56,7 @@ class Noise:
     hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
     @classmethod
-    def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> Noise:
+    def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """That of a graph, which says itself which of its properties are external identifiers: one query.
 
         Where an endpoint cuts the result, it is asked for parts of it, and what is cut even then is a note.
@@ -75,7 +75,7 @@ class Noise:
         )
 
     @classmethod
-    def of_dump(cls, graph: KnowledgeGraph) -> Noise:
+    def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
         """That of a graph that nobody described: what a known service calls noise is so in a dump of it, too.
 
         It is one if the graph declares these properties itself, and not only uses them. One query more; two if it is a
@@ -89,7 +89,7 @@ class Noise:
         return cls.of(graph, (term for solution in declared if isinstance(term := solution["entity"], IRI)))
 
     @classmethod
-    def together(cls, parts: Iterable[Noise]) -> Noise:
+    def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
         """That of several graphs."""
         each = list(parts)
         terms = frozenset[IRI]().union(*(part.terms for part in each))
@@ -133,7 +133,7 @@ def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
         endings = todo.popleft()
         part = graph.select(query.bind(ending=map(Literal, endings)))
         found.append(part)
-        if halving.is_vain(part):
+        if halving.should_give_up(part):
             open_ = [part]
             break
         if part.cut and endings not in first:

@@ -1,4 +1,4 @@
-"""Brings queries to an endpoint with manners: in turn, again only where that may help, and never where it harms."""
+"""Brings queries to an endpoint with limiter: in turn, again only where that may help, and never where it harms."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from kgsparql.errors import EndpointRateLimitError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.protocol.contact import checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
-from kgsparql.graphs.protocol.manners import MAX_WAIT_S, Manners, Patience, manners_of
+from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, Patience, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.statuses import meaning_of, of_status
 from kgsparql.http.address import host_of, is_loopback, server_of
 from kgsparql.http.retry_after import in_words, retry_after_s
 
-__all__ = ["PoliteClient"]
+__all__ = ["RateLimitedClient"]
 
 MAX_TRIES = 3
 _FIRST_PAUSE_S = 0.25
@@ -29,17 +29,17 @@ _Outcome: TypeAlias = Reply | UnreachableError
 
 
 @dataclass(slots=True)
-class PoliteClient:
+class RateLimitedClient:
     """A sender that asks only when its endpoint may be asked, and again where nothing was sent or the server wants it.
 
     :param note: called with a line before a wait that a person would notice.
-    :param manners: those of the endpoint in this process, if ``None``.
+    :param limiter: those of the endpoint in this process, if ``None``.
     """
 
     sender: Sender
     note: Callable[[str], None] | None = None
-    manners: Manners | None = None
-    _own: Manners | None = field(default=None, init=False)
+    limiter: RateLimiter | None = None
+    _limiter: RateLimiter | None = field(default=None, init=False)
     _has_answered: bool = field(default=False, init=False)
     _is_told: bool = field(default=False, init=False)
 
@@ -64,46 +64,51 @@ class PoliteClient:
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
-        manners = self._manners(request)
-        began = manners.clock()
+        limiter = self._rate_limiter(request)
+        began = limiter.clock()
         patience = Patience(began + left_s, cancel)
         tries = 0
         while True:
             tries += 1
-            self._tell(request, manners.closed_s, patience, manners)
-            manners.enter(request, patience)
-            entered, outcome, pause_s, closed_s = manners.clock(), None, None, None
+            self._tell(request, limiter.closed_s, patience, limiter)
+            limiter.enter(request, patience)
+            entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
             try:
-                outcome = self._tried(manners, request, form, parameters, patience)
+                outcome = self._tried(limiter, request, form, parameters, patience)
                 closed_s = retry_after_s(outcome.headers) if isinstance(outcome, Reply) else None
-                pause_s = _pause_s(outcome, request, tries, manners, took_s=manners.clock() - began)
+                pause_s = _pause_s(outcome, request, tries, limiter, took_s=limiter.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
             finally:  # not before: whoever is next in line would ask while nobody is to
-                took_s = manners.clock() - entered
-                manners.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
-            self._tell_trouble(request, manners)
+                took_s = limiter.clock() - entered
+                limiter.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
+            self._tell_trouble(request, limiter)
             if pause_s is None:
                 if isinstance(outcome, Reply):
                     return outcome
                 raise outcome
-            if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock()):
+            if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - limiter.clock()):
                 raise _given_up(outcome, request, pause_s, tries)
 
-    def _manners(self, request: SparqlRequest) -> Manners:
-        if self.manners is not None:
-            return self.manners
+    def _rate_limiter(self, request: SparqlRequest) -> RateLimiter:
+        if self.limiter is not None:
+            return self.limiter
         is_kept = request.profile.counts_clients
-        if self._own is None or is_kept:
+        if self._limiter is None or is_kept:
             is_shared = is_kept and not is_loopback(host_of(request.url))
-            self._own = manners_of(server_of(request.url), keep=is_kept, share=is_shared)
-        return self._own
+            self._limiter = rate_limiter_of(server_of(request.url), keep=is_kept, share=is_shared)
+        return self._limiter
 
     def _tried(
-        self, manners: Manners, request: SparqlRequest, form: Form, parameters: Mapping[str, str], patience: Patience
+        self,
+        limiter: RateLimiter,
+        request: SparqlRequest,
+        form: Form,
+        parameters: Mapping[str, str],
+        patience: Patience,
     ) -> _Outcome:
         """One try, counted for what it was."""
-        began = manners.clock()
+        began = limiter.clock()
         within_s = min(request.timeout_s, patience.until - began)
         try:
             reply = self.sender.send(request, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
@@ -111,27 +116,27 @@ class PoliteClient:
             if self._has_answered and error.detail.get("connected") is False:
                 error.hint = "it answered before, and has stopped: is the server still running?"
             if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
-                manners.failed(error.message, request.profile)
+                limiter.failed(error.message, request.profile)
             return error
         self._has_answered = True
         failure = of_status(reply, request)
         if failure is None:
-            manners.succeeded()
+            limiter.succeeded()
         elif not isinstance(failure, QueryError):
-            manners.failed(failure.message, request.profile)
+            limiter.failed(failure.message, request.profile)
         elif request.profile.counts_bad_queries:
-            manners.failed(failure.message, request.profile, is_about_the_query=True)
+            limiter.failed(failure.message, request.profile, is_about_the_query=True)
         else:
-            manners.succeeded()
+            limiter.succeeded()
         return reply
 
-    def _tell(self, request: SparqlRequest, pause_s: float, patience: Patience, manners: Manners) -> None:
-        is_waited = pause_s <= min(MAX_WAIT_S - patience.waited_s, patience.until - manners.clock())
+    def _tell(self, request: SparqlRequest, pause_s: float, patience: Patience, limiter: RateLimiter) -> None:
+        is_waited = pause_s <= min(MAX_WAIT_S - patience.waited_s, patience.until - limiter.clock())
         if self.note is not None and pause_s >= _TOLD_FROM_S and is_waited:
             self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
 
-    def _tell_trouble(self, request: SparqlRequest, manners: Manners) -> None:
-        trouble = "" if manners.other_runs is None else manners.other_runs.trouble
+    def _tell_trouble(self, request: SparqlRequest, limiter: RateLimiter) -> None:
+        trouble = "" if limiter.shared is None else limiter.shared.trouble
         if trouble and self.note is not None and not self._is_told:
             self._is_told = True
             what = "runs of kgsparql at the same time do not wait for each other"
@@ -150,9 +155,11 @@ def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) 
     return max(0.0, request.profile.abandoned_query_s - took_s) if is_left else 0.0
 
 
-def _pause_s(outcome: _Outcome, request: SparqlRequest, tries: int, manners: Manners, *, took_s: float) -> float | None:
+def _pause_s(
+    outcome: _Outcome, request: SparqlRequest, tries: int, limiter: RateLimiter, *, took_s: float
+) -> float | None:
     """How long to wait before another try; ``None`` if there is to be none."""
-    backoff_s = _FIRST_PAUSE_S * 2 ** (tries - 1) * manners.random.uniform(0.75, 1.25)
+    backoff_s = _FIRST_PAUSE_S * 2 ** (tries - 1) * limiter.random.uniform(0.75, 1.25)
     if not isinstance(outcome, Reply):
         may_pass = bool(outcome.detail.get("unsent")) and took_s < _RECONNECT_WITHIN_S
         return backoff_s if may_pass and tries < MAX_TRIES else None

@@ -23,8 +23,8 @@ from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
-from kgsparql.graphs.protocol.manners import MAX_WAIT_S, MOST_FAILURES, REST_S, Manners, manners_of
-from kgsparql.graphs.protocol.polite_client import MAX_TRIES, PoliteClient
+from kgsparql.graphs.protocol.rate_limited_client import MAX_TRIES, RateLimitedClient
+from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocol.statuses import of_status
 from kgsparql.http.retry_after import LONGEST_S, retry_after_s
@@ -87,8 +87,8 @@ def clock() -> Clock:
 
 
 def asking(server: Server, profile: EndpointProfile, said: list[str] | None = None) -> Asking:
-    manners = Manners("seed", server.clock, server.clock.wait)
-    client = PoliteClient(server, None if said is None else said.append, manners)
+    limiter = RateLimiter("seed", server.clock, server.clock.wait)
+    client = RateLimitedClient(server, None if said is None else said.append, limiter)
 
     def ask(left_s: float = 500.0, timeout_s: float = 30.0, cancel: threading.Event | None = None) -> Reply:
         return client.send(about(profile, timeout_s), "SELECT", parameters={}, left_s=left_s, cancel=cancel)
@@ -136,10 +136,10 @@ def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
     server = Server(clock, [GOOD])
     urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
     for url in urls:
-        client = PoliteClient(server)
+        client = RateLimitedClient(server)
         client.send(SparqlRequest(url, "walk", "", 30.0, (), public), "SELECT", parameters={}, left_s=30.0)
-        manners = manners_of("manners.example.org")
-        assert client._own is manners
+        limiter = rate_limiter_of("manners.example.org")
+        assert client._limiter is limiter
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
@@ -160,7 +160,7 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
                 running -= 1
             return GOOD
 
-    client, sent = PoliteClient(Counting(), manners=Manners()), about(EndpointProfile(concurrency=at_once))
+    client, sent = RateLimitedClient(Counting(), limiter=RateLimiter()), about(EndpointProfile(concurrency=at_once))
     replies: list[Reply] = []
     threads = [
         threading.Thread(target=lambda: replies.append(client.send(sent, "SELECT", parameters={}, left_s=30)))
@@ -183,7 +183,7 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
             go.wait(30)
             return GOOD
 
-    client, sent = PoliteClient(Waiting(), manners=Manners()), about(PUBLIC)
+    client, sent = RateLimitedClient(Waiting(), limiter=RateLimiter()), about(PUBLIC)
     first = threading.Thread(target=lambda: client.send(sent, "SELECT", parameters={}, left_s=60))
     first.start()
     assert inside.wait(10)
@@ -285,24 +285,24 @@ def test_a_wait_longer_than_the_time_left_is_said_at_once(clock: Clock) -> None:
 
 
 def test_other_threads_wait_out_what_one_was_told(clock: Clock) -> None:
-    manners = Manners("seed", clock, clock.wait)
+    limiter = RateLimiter("seed", clock, clock.wait)
     one, other = Server(clock, [status(429, retry_after="300")]), Server(clock, [GOOD])
     with pytest.raises(RateLimitError):
-        PoliteClient(one, manners=manners).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+        RateLimitedClient(one, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
     with pytest.raises(RateLimitError):
-        PoliteClient(other, manners=manners).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+        RateLimitedClient(other, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
     assert other.asked == []
     clock.now += 200
-    PoliteClient(other, manners=manners).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+    RateLimitedClient(other, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
     assert other.asked == pytest.approx([300.0])
 
 
 def test_whoever_asks_the_same_endpoint_has_the_same_manners() -> None:
-    first = manners_of("http://e.org/a")
-    assert manners_of("http://e.org/a") is first
-    assert manners_of("http://e.org/b") is not first
-    kept = id(manners_of("http://e.org/public", keep=True))
-    assert id(manners_of("http://e.org/public")) == kept
+    first = rate_limiter_of("http://e.org/a")
+    assert rate_limiter_of("http://e.org/a") is first
+    assert rate_limiter_of("http://e.org/b") is not first
+    kept = id(rate_limiter_of("http://e.org/public", keep=True))
+    assert id(rate_limiter_of("http://e.org/public")) == kept
 
 
 @pytest.mark.parametrize("number", [200, 301, 400, 403, 404, 413, 500, 504])

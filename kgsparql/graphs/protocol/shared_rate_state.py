@@ -18,7 +18,7 @@ from kgsparql.http.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["FOLDER", "Known", "OtherRuns", "wants_peace"]
+__all__ = ["FOLDER", "RateState", "SharedRateState", "is_to_be_left_alone"]
 
 FOLDER = "manners"
 """In the cache directory: a small file for each server, and the locks of those who ask it now."""
@@ -27,7 +27,7 @@ _AHEAD_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class RateState:
     """What all processes know of a server; times are those of the wall clock, in seconds.
 
     :param at: when it was written; 0 if nothing is known.
@@ -48,7 +48,7 @@ class Known:
     saved_s: float | None = None
     counted: float = 0.0
 
-    def then(self, later: Known) -> Known:
+    def then(self, later: RateState) -> RateState:
         """What is known after a turn, at the start of which this was."""
         return replace(
             later, ended=max(self.ended, later.ended), closed_until=max(self.closed_until, later.closed_until),
@@ -56,13 +56,13 @@ class Known:
         )  # fmt: skip
 
 
-def wants_peace(file: Path, *, clock: Callable[[], float] = time.time) -> bool:
+def is_to_be_left_alone(file: Path, *, clock: Callable[[], float] = time.time) -> bool:
     """Whether the server that a file of ours is about must not be asked now."""
     known = _known_in(file, clock())
     return max(known.closed_until, known.resting_until) > clock()
 
 
-class OtherRuns:
+class SharedRateState:
     """The other processes at a server. A lock is held while a query runs; its process may end however it likes.
 
     Who waits for a turn holds a second lock, so that a process that asks one query after the other lets others in.
@@ -80,13 +80,13 @@ class OtherRuns:
         self._first: ExitStack | None = None
         self._turns: list[ExitStack] = []
 
-    def enter(self, at_once: int) -> Known | None:
+    def enter(self, at_once: int) -> RateState | None:
         """Take a turn, if there is one, and hear what is known; :meth:`leave` must follow. ``None`` if there is none.
 
         :param at_once: queries of all processes together.
         """
         if self.trouble:
-            return Known()
+            return RateState()
         try:
             if self._first is None:
                 self._first = self._locked("next")
@@ -95,14 +95,14 @@ class OtherRuns:
             return None
         except StoreError as error:
             self._give_up(error.message)
-            return Known()
+            return RateState()
         if turn is None:
             return None
         self._turns.append(turn)
         self.step_back()
         return self._read()
 
-    def leave(self, known: Known | None = None) -> None:
+    def leave(self, known: RateState | None = None) -> None:
         """Give the turn back; whoever is next hears of what was learned in it."""
         if not self._turns:
             return
@@ -137,10 +137,10 @@ class OtherRuns:
         self.trouble = why
         self.step_back()
 
-    def _read(self) -> Known:
+    def _read(self) -> RateState:
         return _known_in(self._file, self.clock())
 
-    def _write(self, known: Known) -> None:
+    def _write(self, known: RateState) -> None:
         partial = self._file.with_name(f"{self._file.name}.partial-{uuid4().hex[:12]}")
         try:
             partial.write_text(json.dumps(asdict(known)), encoding="utf-8")
@@ -149,20 +149,20 @@ class OtherRuns:
             partial.unlink(missing_ok=True)
 
 
-def _known_in(file: Path, now: float) -> Known:
+def _known_in(file: Path, now: float) -> RateState:
     try:
         return _checked(json.loads(file.read_text(encoding="utf-8")), now)
     except (OSError, ValueError, TypeError, AttributeError):
-        return Known()  # it is written anew
+        return RateState()  # it is written anew
 
 
-def _checked(kept: dict[str, Any], now: float) -> Known:
+def _checked(kept: dict[str, Any], now: float) -> RateState:
     """What is kept, if it can be meant: no time is further away than any server may ask for.
 
     :raises ValueError: if it cannot.
     """
     values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
-    known = Known(**values)
+    known = RateState(**values)
     ends = [known.ended, known.closed_until, known.resting_until, *known.left_behind]
     times = [known.at, *ends, *known.errors, known.counted]
     if not all(

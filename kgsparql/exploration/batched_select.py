@@ -15,8 +15,8 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import LABELS
 
 __all__ = [
-    "Asked",
-    "ask_all",
+    "BatchedSolutions",
+    "batched_select",
     "entities_of",
     "far_end",
     "order_key",
@@ -30,8 +30,8 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(slots=True)
-class Asked(Generic[K]):
-    """What :func:`ask_all` found.
+class BatchedSolutions(Generic[K]):
+    """What :func:`batched_select` found.
 
     :param solutions: every solution for every key but those in ``over``.
     :param over: the keys with more solutions than the bound, and those solutions of theirs that were seen.
@@ -46,7 +46,7 @@ class Asked(Generic[K]):
         return [*self.solutions, *(solution for some in self.over.values() for solution in some)]
 
 
-def ask_all(
+def batched_select(
     graph: KnowledgeGraph,
     query_of: Callable[[Sequence[K], int], Query],
     keys: Iterable[K],
@@ -55,7 +55,7 @@ def ask_all(
     bound: int | Callable[[int], int] = BOUND,
     weight: Callable[[Solution], int] = lambda _: 1,
     chunk_size: int | None = None,
-) -> Asked[K]:
+) -> BatchedSolutions[K]:
     """Ask about all keys in chunks; halve a chunk whose solutions reach the bound until it does not, or is one key.
 
     So too where an endpoint cut the result: a key whose own result is not complete is one that reaches the bound. Where
@@ -72,13 +72,13 @@ def ask_all(
     size = max(1, chunk_size or graph.chunk_size)
     distinct = list(dict.fromkeys(keys))
     todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
-    asked: Asked[K] = Asked()
+    asked: BatchedSolutions[K] = BatchedSolutions()
     halving = Halving()
     while todo:
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
-        is_enough = halving.is_vain(found)
+        is_enough = halving.should_give_up(found)
         if not found.cut and sum(map(weight, found)) + found.left_out <= at_most:
             asked.solutions.extend(found)
             continue

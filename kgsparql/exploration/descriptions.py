@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kgsparql.exploration.asking import ask_all, entities_of
+from kgsparql.exploration.batched_select import batched_select, entities_of
 from kgsparql.exploration.labels import language_ranges, language_rank
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE
 
-__all__ = ["Described", "described"]
+__all__ = ["Description", "descriptions"]
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class Description:
     """What a graph says of an entity in a few words.
 
     :param text: its best description; empty without any in these languages.
@@ -35,9 +35,9 @@ class _Read:
     classes: dict[tuple[Term, Term], tuple[object, ...]] = field(default_factory=dict)
 
 
-def described(
+def descriptions(
     graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
-) -> dict[IRI, Described]:
+) -> dict[IRI, Description]:
     """The best description of each entity, and the names of its classes; one query for each chunk.
 
     In these languages, as ``mul``, without a tag or in English; of classes also ``instance of`` of Wikidata.
@@ -53,7 +53,7 @@ def described(
     def query_of(chunk: Sequence[IRI], bound: int) -> Query:
         return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in (of_it, of_class)])
 
-    asked = ask_all(graph, query_of, starts, key_of=lambda solution: solution["entity"])
+    asked = batched_select(graph, query_of, starts, key_of=lambda solution: solution["entity"])
     read = _Read()
     for solution in asked.seen:
         _read(solution, languages, names, read)
@@ -61,7 +61,7 @@ def described(
     for (entity, _), key in read.classes.items():
         classes.setdefault(entity, []).append(str(key[-1]))
     texts = {entity: str(key[-1]) for entity, key in read.texts.items()}
-    return {e: Described(texts.get(e, ""), tuple(sorted(set(classes.get(e, ()))))) for e in starts}
+    return {e: Description(texts.get(e, ""), tuple(sorted(set(classes.get(e, ()))))) for e in starts}
 
 
 def _read(solution: Solution, languages: Sequence[str], names: Sequence[IRI], read: _Read) -> None:

@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.protocol.other_runs import Known, OtherRuns
 from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.http.retry_after import in_words
 
-__all__ = ["MAX_WAIT_S", "Manners", "Patience", "manners_of"]
+__all__ = ["MAX_WAIT_S", "Patience", "RateLimiter", "rate_limiter_of"]
 
 MAX_WAIT_S = 120.0
 """That one query waits because the endpoint wants it, or because of what it may be asked in a minute."""
@@ -37,7 +37,7 @@ _RESERVE_S = 1.0
 class Patience:
     """How long a query may wait, and has waited.
 
-    :param until: when all must be over, by the clock of the manners.
+    :param until: when all must be over, by the clock of the limiter.
     :param waited_s: for the endpoint, over all tries.
     """
 
@@ -47,10 +47,10 @@ class Patience:
 
 
 @dataclass(slots=True, weakref_slot=True)
-class Manners:
+class RateLimiter:
     """Lets queries go to one endpoint, first come first served; for all threads and questions of this process.
 
-    :param other_runs: the other processes of this user, which take turns with it; ``None`` if they are not known.
+    :param shared: the other processes of this user, which take turns with it; ``None`` if they are not known.
     :param clock: in seconds, never back.
     :param wait: waits on a condition, at most so long.
     """
@@ -58,7 +58,7 @@ class Manners:
     seed: str = ""
     clock: Callable[[], float] = time.monotonic
     wait: Callable[[threading.Condition, float], object] = threading.Condition.wait
-    other_runs: OtherRuns | None = None
+    shared: SharedRateState | None = None
     random: Random = field(init=False)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _line: deque[object] = field(default_factory=deque)
@@ -99,8 +99,8 @@ class Manners:
             finally:
                 with suppress(ValueError):
                     self._line.remove(ticket)
-                if self.other_runs is not None and not self._line:
-                    self.other_runs.step_back()
+                if self.shared is not None and not self._line:
+                    self.shared.step_back()
                 self._changed.notify_all()
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
@@ -117,8 +117,8 @@ class Manners:
                 self._closed_until = max(self._closed_until, self._ended + closed_s)
             if runs_on_s > 0:
                 self._left_behind.append(self._ended + runs_on_s)
-            if self.other_runs is not None:
-                self.other_runs.leave(self._known(self.other_runs))
+            if self.shared is not None:
+                self.shared.leave(self._known(self.shared))
             self._changed.notify_all()
 
     def succeeded(self) -> None:
@@ -171,20 +171,20 @@ class Manners:
 
     def _has_turn(self, request: SparqlRequest) -> bool:
         """Whether no other process has it; what those have learned meanwhile is heard, and may change everything."""
-        if self.other_runs is None:
+        if self.shared is None:
             return True
-        known = self.other_runs.enter(max(1, self._at_once(request.profile) - len(self._left_behind)))
+        known = self.shared.enter(max(1, self._at_once(request.profile) - len(self._left_behind)))
         if known is None:
             return False
         now = self.clock()
-        self._hear(known, now - self.other_runs.clock())
+        self._hear(known, now - self.shared.clock())
         is_fine = now >= self._resting_until and self._wanted(now, request.profile)[0] <= 0
         if is_fine and self._has_room(now, request.profile):
             return True
-        self.other_runs.leave()
+        self.shared.leave()
         return False
 
-    def _hear(self, known: Known, ahead_s: float) -> None:
+    def _hear(self, known: RateState, ahead_s: float) -> None:
         """Take over what other processes know, whose clock is another."""
         if not known.at:
             return
@@ -198,14 +198,14 @@ class Manners:
         if known.resting_until + ahead_s > self._resting_until + _SAME_S:
             self._resting_until, self._why = known.resting_until + ahead_s, "too many queries of another run failed"
 
-    def _known(self, other_runs: OtherRuns) -> Known:
+    def _known(self, shared: SharedRateState) -> RateState:
         """What other processes should know; no words of the server are among it."""
-        now = other_runs.clock()
+        now = shared.clock()
         ahead_s = self.clock() - now
         closed, resting = (
             0.0 if math.isinf(until) else until - ahead_s for until in (self._closed_until, self._resting_until)
         )
-        return Known(
+        return RateState(
             at=now, ended=now, closed_until=closed, resting_until=resting, failures=self._failures,
             left_behind=tuple(until - ahead_s for until in self._left_behind),
             errors=tuple(at - ahead_s for at in self._errors),
@@ -257,25 +257,25 @@ def _no_turn(request: SparqlRequest, waited_s: float) -> EndpointTimeoutError:
     )  # fmt: skip
 
 
-_known: WeakValueDictionary[str, Manners] = WeakValueDictionary()
+_known: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
 _kept: set[int] = set()
-_of_the_public: list[Manners] = []
+_of_the_public: list[RateLimiter] = []
 _knowing = threading.Lock()
 
 
-def manners_of(server: str, *, keep: bool = False, share: bool = False) -> Manners:
-    """The manners at a server, the same for whoever asks any of its endpoints in this process.
+def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> RateLimiter:
+    """The limiter at a server, the same for whoever asks any of its endpoints in this process.
 
     :param keep: also when nobody asks it any more: a public endpoint counts clients, not the graphs that they open.
     :param share: with other processes, by files in the cache directory.
     """
     with _knowing:
-        manners = _known.get(server)
-        if manners is None:
-            manners = _known[server] = Manners(seed=server)
-        if share and manners.other_runs is None:
-            manners.other_runs = OtherRuns(server)
-        if keep and id(manners) not in _kept:
-            _kept.add(id(manners))
-            _of_the_public.append(manners)
-        return manners
+        limiter = _known.get(server)
+        if limiter is None:
+            limiter = _known[server] = RateLimiter(seed=server)
+        if share and limiter.shared is None:
+            limiter.shared = SharedRateState(server)
+        if keep and id(limiter) not in _kept:
+            _kept.add(id(limiter))
+            _of_the_public.append(limiter)
+        return limiter
