@@ -23,7 +23,8 @@ import pyoxigraph
 
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.labels.index import build_label_index, label_index
-from kgsparql.linking.linker import LinkedEntity, Linker
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import open_embedder
 from kgsparql.rdf.terms import IRI
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase, open
-    from kgsparql.linking.linker import LinkedEntity, Mention
+    from kgsparql.linking.linked_entity import LinkedEntity, Mention
     from kgsparql.models.language_model import LanguageModel
     from kgsparql.models.open_model import open_model
     from kgsparql.rdf.paths import Hop, Path, PropertyPath
@@ -47,7 +47,7 @@ _MODULES = {
     "graphs.protocols": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),
     "knowledge_base": ("KnowledgeBase", "open"),
-    "linking.linker": ("LinkedEntity", "Mention"),
+    "linking.linked_entity": ("LinkedEntity", "Mention"),
     "models.language_model": ("LanguageModel",),
     "models.open_model": ("open_model",),
     "rdf.paths": ("Hop", "Path", "PropertyPath"),

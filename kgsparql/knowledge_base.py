@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from kgsparql.answering.answer import Answer, Retrieval
     from kgsparql.linking.labels.index import LabelIndex
-    from kgsparql.linking.linker import LinkedEntity, Linker
+    from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.linking.linker import Linker
     from kgsparql.linking.ranking import Ranker
     from kgsparql.models.embedding import Embedder
 
@@ -236,7 +237,7 @@ class KnowledgeBase(GraphLookups):
             raise InputError(
                 "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
             )
-        linker = self.linker.asking(self.graph)
+        linker = self.linker.with_graph(self.graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
             self._note(line)

@@ -14,7 +14,7 @@ from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
-    from kgsparql.linking.linker import LinkedEntity
+    from kgsparql.linking.linked_entity import LinkedEntity
 
 __all__ = [
     "LISTED",

@@ -10,7 +10,7 @@ from kgsparql.rdf.terms import Term, printable
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer, AnswerTerm
     from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-    from kgsparql.linking.linker import LinkedEntity
+    from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.linking.passages.documents import Excerpt
 
 __all__ = ["answer_json"]

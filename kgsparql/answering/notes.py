@@ -13,7 +13,8 @@ from kgsparql.exploration import Side
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.labels.members import UNFOUND
-from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import Ranker
-from kgsparql.linking.words import Token, stop_words, tokens
+from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term
 
@@ -94,7 +94,7 @@ class Asked:
         return " ".join(text.split()) or self.question
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[TextToken]:
         """The words of the question, those of mentions too."""
         return tokens(self.question)
 

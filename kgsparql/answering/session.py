@@ -23,7 +23,8 @@ from kgsparql.events import EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.evidence.term_labels import TermNames
 from kgsparql.evidence.verbalising import nested_text
-from kgsparql.linking.linker import LinkedEntity, Linker, Mention
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import place_of
@@ -206,7 +207,7 @@ class Session(TermNames):
         if self.linker is None:
             return
         if links:
-            self.notes.extend(missing_notes(self.linker.missing(self.own_words, links, mentions)))
+            self.notes.extend(missing_notes(self.linker.unlinked_names(self.own_words, links, mentions)))
         elif near := self.linker.suggest(self.own_words):
             self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
         self.notes.extend(self.linker.notes(links))

@@ -84,7 +84,7 @@ class SessionMaker:
         session = Session(
             question=text,
             graph=metered,
-            linker=None if linker is None else linker.asking(metered.unfiltered()),
+            linker=None if linker is None else linker.with_graph(metered.unfiltered()),
             ranker=ranker,
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,

@@ -11,7 +11,7 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.linking.linker import LinkedEntity
+    from kgsparql.linking.linked_entity import LinkedEntity
 
 __all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 
@@ -51,7 +51,7 @@ def link_lines(answer: Answer) -> Iterator[str]:
     """What each name in the question was taken to mean, and what else it may mean."""
     for link in answer.linked:
         mention = f"{link.mention.text!r} → " if link.mention.text else ""
-        rivals = link.also_meant
+        rivals = link.likely_alternatives
         named = ", ".join(_rival(one, link) for one in rivals[:_RIVALS])
         others = f"; or {named}{' …' if len(rivals) > _RIVALS else ''}" if rivals else ""
         label = f"{printable(link.label, 80)}{_told_apart(link)}"

@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
 __all__ = ["Record", "RecordedAnswer", "RecordedCost", "RecordedEvidence", "RecordedLink", "is_lost"]

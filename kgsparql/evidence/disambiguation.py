@@ -13,7 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.exploration import Description, descriptions
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
 __all__ = ["links_told_apart", "told_apart"]

@@ -1,98 +1,41 @@
-"""From a question to the entities it names."""
+"""Entity linking: from a question to the entities it names."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgsparql.graphs.protocols import KnowledgeGraph
-from kgsparql.linking.candidates import Candidate, Matched
+from kgsparql.linking.label_matching import LinkCandidate
 from kgsparql.linking.labels.index import LabelIndex
 from kgsparql.linking.labels.rows import Kind, LabelRow
-from kgsparql.linking.mention_detection import Reading
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.linking.words import place_of, trigrams, words
+from kgsparql.linking.words import place_of, trigrams
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
-__all__ = ["MAX_CANDIDATES", "THRESHOLD", "LinkedEntity", "Linker", "Matched", "Mention"]
+__all__ = ["MAX_CANDIDATES", "THRESHOLD", "Linker"]
 
 THRESHOLD = 0.7
-"""Score below which nothing is linked, whatever it was found by."""
+"""Score below which nothing is linked, however it was found."""
 
 ALIKE = 1 / 3
-"""Share of parts of words below which a label is not suggested."""
+"""A label with a smaller share of trigrams in common is not suggested."""
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
-_CLOSE = 0.9
-"""From this share of a link's score on, another candidate may be meant where no label is the mention itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """The part of a question that names something.
-
-    :param start: in characters of the question, as is ``end``.
-    :param is_type: it is, or may only be, the name of a class or predicate: `film` in `which film …`.
-    """
-
-    text: str
-    start: int
-    end: int
-    is_type: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedEntity:
-    """An entity of the graph that a question names.
-
-    :param label: the name it was found by.
-    :param score: in [0, 1]; 1 for one that was given.
-    :param candidates: what else the same mention may be, the best first.
-    :param description: what tells it from another that is shown under the same label; empty where there is none.
-    """
-
-    term: IRI
-    label: str
-    score: float
-    kind: Kind
-    matched: Matched
-    mention: Mention
-    candidates: tuple[LinkedEntity, ...] = ()
-    description: str = ""
-
-    @property
-    def namesakes(self) -> tuple[LinkedEntity, ...]:
-        """The candidates that are called the same, but for case and signs, by all the words of the mention."""
-        name = normalised(self.label)
-        return tuple(c for c in self._of_all_words if normalised(c.label) == name and c.kind == self.kind)
-
-    @property
-    def also_meant(self) -> tuple[LinkedEntity, ...]:
-        """The candidates that may just as well be meant: the namesakes; where no label is the mention, those near it.
-
-        Not what a part of the mention is called: Joseph is not what Joseph Beuys means.
-        """
-        if self.matched == "exact":
-            return self.namesakes
-        same = set(self.namesakes)
-        return tuple(c for c in self._of_all_words if c in same or c.score >= _CLOSE * self.score)
-
-    @property
-    def _of_all_words(self) -> list[LinkedEntity]:
-        own = set(words(normalised(self.mention.text)))
-        return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]
 
 
 class Linker:
     """Links mentions to labels: longest match first, one entity per mention, the same links every time.
 
     :param index: the labels.
-    :param embedder: for labels that mean the same in other words; used if the index has its vectors of all labels.
+    :param embedder: finds labels that mean the same in other words; used if the index has its vectors of all labels.
     :param threshold: the least score of a link.
     :param languages: labels in any language match; these, in order, are preferred among equals.
-    :param kinds: what may be linked. Classes and predicates that are named exactly are linked when nothing else is.
+    :param kinds: what may be linked; where nothing is, classes and predicates that are named exactly are.
     """
 
     def __init__(
@@ -110,107 +53,106 @@ class Linker:
         self.languages = tuple(tag.lower() for tag in languages)
         self.kinds = kinds
 
-    def asking(self, graph: KnowledgeGraph) -> Linker:
-        """The same linker for one question: labels that must be asked for are asked of its view of the graph."""
+    def with_graph(self, graph: KnowledgeGraph) -> Linker:
+        """The same linker for one question, which looks labels up in that question's view of the graph."""
         other = copy.copy(self)
-        other.index = replace(self.index, search=self.index.search.asking(graph))
+        other.index = replace(self.index, search=self.index.search.with_graph(graph))
         return other
 
     def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
-        """What the reader of an answer should know of how labels were searched."""
+        """What the reader of an answer should know about the search of labels."""
         return self.index.search.notes({link.term.value for link in links})
 
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
 
-        :param mentions: the names in the question and whether each names a type, where somebody else found them; they
-            are linked in their order. Where nothing is, as without them, the words of the question are.
+        :param mentions: names in the question that somebody else found, and whether each names a type; linked in their
+            order. Without them, or where none can be linked, the words of the question are linked.
         """
-        return self._mentioned(question, mentions or ()) or self._named(question)
+        return self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
 
-    def _mentioned(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
-        """The best entity for each mention that no mention before it took; for types only if there is no other."""
+    def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
+        """For each mention, the best entity that no mention before it took; for types only if no other is linked."""
         for wanted in ([text for text, is_type in mentions if not is_type], [text for text, kind in mentions if kind]):
             links: dict[IRI, LinkedEntity] = {}
             for text in wanted[:MAX_LINKS]:
-                for link in self._named(text)[:1]:
+                for link in self._links_in_text(text)[:1]:
                     rest = [c for c in (link, *link.candidates) if c.score >= self.threshold and c.term not in links]
                     if rest:
-                        mention = _placed(text, question, is_type=link.mention.is_type)
+                        mention = _mention_of(text, question, is_type=link.mention.is_type)
                         others = tuple(c for c in link.candidates if c.term != rest[0].term)
                         links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
             if links:
                 return tuple(links.values())
         return ()
 
-    def _named(self, question: str) -> tuple[LinkedEntity, ...]:
-        reading = Reading(question, self.index.search, self.languages)
-        found = self._candidates(reading)
+    def _links_in_text(self, question: str) -> tuple[LinkedEntity, ...]:
+        """The links of the question's words: exact labels, similar ones, ones near in meaning; else by a last name."""
+        detector = MentionDetector(question, self.index.search, self.languages)
+        found = self._candidates(detector)
         others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
         wanted, labelled = _without_derived([c for c in found if c.row.kind in self.kinds], others)
-        if self._choose(reading, wanted):
-            return self._choose(reading, sorted(wanted + labelled, key=lambda c: c.order))
-        return self._choose(reading, others) or self._by_last_name(reading, wanted)
+        if self._links_without_overlap(detector, wanted):
+            return self._links_without_overlap(detector, sorted(wanted + labelled, key=lambda c: c.order))
+        return self._links_without_overlap(detector, others) or self._link_by_last_name(detector, wanted)
 
-    def _by_last_name(self, reading: Reading, found: Sequence[Candidate]) -> tuple[LinkedEntity, ...]:
-        """Of the things whose label ends with a name in the question, such as `Einstein`, the best connected.
+    def _link_by_last_name(self, detector: MentionDetector, found: Sequence[LinkCandidate]) -> tuple[LinkedEntity, ...]:
+        """The best connected of the things whose label ends with a name in the question, such as `Einstein`.
 
-        Only where nothing else is linked, in a question that gives names capitals. The score stays below the threshold.
+        For questions that write names with capitals, where nothing else is linked. Its score is below the threshold.
         """
-        names = {i for run in reading.names() for i in run} if reading.is_cased else set()
+        names = {i for run in detector.name_runs() for i in run} if detector.is_cased else set()
         possible = [c for c in found if c.matched == "text" and c.fit.places <= names]
-        ending = [c for c in possible if c.row.key.endswith(f" {reading.tokens[c.fit.last].text}")]
+        ending = [c for c in possible if c.row.key.endswith(f" {detector.tokens[c.fit.last].text}")]
         ending.sort(key=lambda c: (-c.row.degree, c.order))
-        return tuple(linked(reading, best, ending) for best in ending[:1])
+        return tuple(_linked_entity(detector, best, ending) for best in ending[:1])
 
     def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
-        """Labels that look like some words of a question, the nearest first: for one of which nothing is linked.
+        """Labels that look like some words of a question in which nothing is linked, the most alike first.
 
-        Names and rare words are looked at first; what has less than a third of its parts of words in common with them
-        is no suggestion.
+        Names and rare words come first. A label with less than a third of its trigrams in common is no suggestion.
         """
-        reading = Reading(question, self.index.search, self.languages)
+        detector = MentionDetector(question, self.index.search, self.languages)
         found: dict[str, LinkedEntity] = {}
-        for run in reading.names():
-            first, last = reading.tokens[run[0]], reading.tokens[run[-1]]
+        for run in detector.name_runs():
+            first, last = detector.tokens[run[0]], detector.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
-            for row, shared in _alike(reading, normalised(mention.text), limit=3 * limit):
+            for row, shared in _trigram_likeness(detector, normalised(mention.text), limit=3 * limit):
                 if shared > ALIKE and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
 
-    def missing(
+    def unlinked_names(
         self, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None = None
     ) -> tuple[tuple[str, tuple[LinkedEntity, ...]], ...]:
-        """The names in a question that nothing was linked to, each with labels that look like it.
+        """The names in a question that were not linked, each with labels that look like it.
 
-        :param mentions: as for :meth:`link`; without them, what a question in English writes like a name, and a word of
-            which no label has.
+        :param mentions: as for :meth:`link`; without them, the unknown names of a question in English.
         """
         places = [(link.mention.start, link.mention.end) for link in links]
         names = [(text, place_of(text, question)) for text, is_type in mentions or () if not is_type]
         if not names:
-            reading = Reading(question, self.index.search, self.languages)
-            names = [(question[start:end], (start, end)) for start, end in reading.unknown_names()]
+            detector = MentionDetector(question, self.index.search, self.languages)
+            names = [(question[start:end], (start, end)) for start, end in detector.unknown_name_spans()]
         lost = {
             text: None
             for text, place in names
             if place is not None
             and not any(start < place[1] and place[0] < end for start, end in places)
-            and not self._named(text)
+            and not self._links_in_text(text)
         }
         return tuple((text, self.suggest(text)) for text in list(lost)[:MAX_LINKS])
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
-        """Everything of any kind whose label is like a text, the best first, however little like it."""
-        reading = Reading(text, self.index.search, self.languages)
+        """Entities, classes and predicates whose labels are most like a text, the best first."""
+        detector = MentionDetector(text, self.index.search, self.languages)
         found: dict[str, LinkedEntity] = {}
-        for candidate in sorted(self._candidates(reading), key=lambda c: (-c.score, c.order)):
-            found.setdefault(candidate.row.iri, linked(reading, candidate))
+        for candidate in sorted(self._candidates(detector), key=lambda c: (-c.score, c.order)):
+            found.setdefault(candidate.row.iri, _linked_entity(detector, candidate))
         key = normalised(text)
-        for row, shared in _alike(reading, key, limit=limit):
-            # Below every label of which whole words were found: only parts of words are the same.
+        for row, shared in _trigram_likeness(detector, key, limit=limit):
+            # Half the score, so that labels with whole words in common come first.
             entity = LinkedEntity(
                 IRI(row.iri), row.text, round(shared / 2, 4), row.kind, "text", Mention(text, 0, len(text))
             )
@@ -218,9 +160,9 @@ class Linker:
         return sorted(found.values(), key=lambda e: -e.score)[:limit]
 
     def similar(self, question: str, *, limit: int = 10, threshold: float = 0.5) -> tuple[LinkedEntity, ...]:
-        """The entities whose labels are most like a whole question, the best first; classes where no entity is.
+        """The entities whose labels are most like a whole question, the best first; classes if no entity is.
 
-        By meaning where the index has vectors of all labels, which is one embedding; else by the words in common.
+        By meaning where the index has vectors of all labels, at the cost of one embedding; else by words in common.
 
         :param threshold: the least score: a cosine, or the share of words in common.
         """
@@ -229,7 +171,7 @@ class Linker:
             shared = BM25Ranker().similarities([entity.label for entity in known], [question])
             found = [replace(e, score=round(float(share), 4)) for e, (share,) in zip(known, shared, strict=True)]
         else:
-            search = self.index.search.about(question, self.languages)
+            search = self.index.search.for_text(question, self.languages)
             (hits,) = search.nearest(self.embedder.embed([question]), limit=5 * limit)
             nowhere = Mention("", -1, -1)
             found = [
@@ -243,19 +185,21 @@ class Linker:
             best.setdefault(entity.term, entity)
         return tuple(best.values())[:limit]
 
-    def _candidates(self, reading: Reading) -> list[Candidate]:
-        exact = list(reading.exact())
-        if not reading.content:
-            return sorted(exact, key=lambda c: c.order)
-        found = [*exact, *reading.textual(exact)]
-        if self.embedder is not None:
-            found += reading.similar(exact, self.embedder)
+    def _candidates(self, detector: MentionDetector) -> list[LinkCandidate]:
+        exact = list(detector.exact_candidates())
+        found = list(exact)
+        if detector.content:
+            found += detector.text_candidates(exact)
+            if self.embedder is not None:
+                found += detector.vector_candidates(exact, self.embedder)
         return sorted(found, key=lambda c: c.order)
 
-    def _choose(self, reading: Reading, found: Sequence[Candidate]) -> tuple[LinkedEntity, ...]:
-        """Greedy: the heaviest candidate takes its words; what else wanted any of them becomes its candidates.
+    def _links_without_overlap(
+        self, detector: MentionDetector, found: Sequence[LinkCandidate]
+    ) -> tuple[LinkedEntity, ...]:
+        """Greedy: the heaviest candidate takes its words; others for any of these words become its candidates.
 
-        Beside a real name, common words name nothing: `films` in `Which films did Jane Campion write?`.
+        Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
         """
         links: list[LinkedEntity] = []
         common: list[bool] = []
@@ -267,7 +211,7 @@ class Linker:
             taken |= candidate.fit.places
             entities.add(candidate.row.iri)
             rivals = (c for c in found if c.fit.places & candidate.fit.places)
-            links.append(linked(reading, candidate, rivals))
+            links.append(_linked_entity(detector, candidate, rivals))
             common.append(candidate.is_common)
             if len(links) == MAX_LINKS:
                 break
@@ -276,23 +220,23 @@ class Linker:
         return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
 
 
-def _placed(text: str, question: str, *, is_type: bool) -> Mention:
-    """A mention at its place in the question; a text that is not in it, word for word, has none."""
+def _mention_of(text: str, question: str, *, is_type: bool) -> Mention:
+    """A text as a mention in the question; one without a place, if the question does not have it word for word."""
     place = place_of(text, question)
     return Mention("", -1, -1, is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
 
 
-def _alike(reading: Reading, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
-    """Labels with the share of the runs of three characters that they have in common with a key."""
+def _trigram_likeness(detector: MentionDetector, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
+    """Labels like a key, each with the share of trigrams that both have, in [0, 1]."""
     asked = trigrams(key)
-    rows = reading.search.like(key, limit=limit)
+    rows = detector.search.like(key, limit=limit)
     return [(row, round(len(asked & trigrams(row.key)) / len(asked | trigrams(row.key)), 4)) for row in rows]
 
 
 def _without_derived(
-    wanted: Sequence[Candidate], others: Sequence[Candidate]
-) -> tuple[list[Candidate], list[Candidate]]:
-    """The candidates without what only its IRI calls so, and the classes that the graph itself calls so instead."""
+    wanted: Sequence[LinkCandidate], others: Sequence[LinkCandidate]
+) -> tuple[list[LinkCandidate], list[LinkCandidate]]:
+    """The wanted ones without names made from IRIs whose words another kind's label has; and classes so labelled."""
     labelled = [c for c in others if c.row.role == "label"]
     places = {place for c in labelled for place in c.fit.places}
     derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
@@ -301,16 +245,18 @@ def _without_derived(
     return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
 
 
-def linked(reading: Reading, candidate: Candidate, rivals: Iterable[Candidate] = ()) -> LinkedEntity:
-    """A candidate as the caller sees it, with the best rivals that are other entities."""
-    first, last = reading.tokens[candidate.fit.first], reading.tokens[candidate.fit.last]
-    mention = Mention(reading.question[first.start : last.end], first.start, last.end, candidate.is_type)
+def _linked_entity(
+    detector: MentionDetector, candidate: LinkCandidate, rivals: Iterable[LinkCandidate] = ()
+) -> LinkedEntity:
+    """The entity of a candidate; its own candidates are the best rivals that are other entities."""
+    first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
+    mention = Mention(detector.question[first.start : last.end], first.start, last.end, candidate.is_type)
     row = candidate.row
     entity = LinkedEntity(IRI(row.iri), row.text, round(candidate.score, 4), row.kind, candidate.matched, mention)
     others: dict[str, LinkedEntity] = {}
     for rival in rivals:
         if rival.row.iri != row.iri and rival.row.iri not in others:
-            others[rival.row.iri] = linked(reading, rival)
+            others[rival.row.iri] = _linked_entity(detector, rival)
             if len(others) == MAX_CANDIDATES:
                 break
     return replace(entity, candidates=tuple(others.values()))

@@ -1,4 +1,4 @@
-"""Every label that some words of a question may mean."""
+"""Mention detection: every label that some words of a question may mean."""
 
 from __future__ import annotations
 
@@ -7,42 +7,52 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.candidates import Candidate, Matched
-from kgsparql.linking.labels.matching import SAME_STEM, TYPE_WORD, Fit, exact_fit, fit, is_begun
+from kgsparql.linking.label_matching import (
+    SAME_STEM,
+    TYPE_WORD,
+    Fit,
+    LinkCandidate,
+    Matched,
+    best_fit,
+    exact_fit,
+    is_only_prefix,
+)
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import LabelSearch, Vocabulary
 from kgsparql.linking.words import is_unspaced, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["Reading"]
+__all__ = ["MentionDetector"]
 
 MAX_NGRAMS = 20_000
-"""N-grams of one question: all of them up to 200 words; in longer texts the longer ones are left out."""
+"""N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones."""
 USUAL_NGRAM = 8
 MAX_WINDOW = 4
 """Content words that are compared with labels by meaning."""
+# Factors on the score or the weight of a candidate:
 ALTERNATIVE = 0.97
-"""Multiplies the score of what is found by another name than its label."""
+"""Score, where it was found by another name than its label."""
 SCATTERED = 0.95
-"""Multiplies the score of a label that shares words with the question and is not, as it stands, a part of it; where
-other words stand between these, its score once more, and its weight."""
+"""Score of a label that shares words with the question, but is no part of it as it stands. Where other words stand
+between the shared ones, once more, and also on the weight."""
 PARTIAL = 0.6
-"""Multiplies the weight of a label of which a part was found, or which is only near in meaning."""
+"""Weight of a label of which only a part was found, or which is only near in meaning."""
 SHORT_NUMBER = 0.3
-"""Multiplies the score of a number of one or two digits, which more likely counts something than is meant itself."""
+"""Score of a number of one or two digits: it more likely counts something than is meant itself."""
 COMMON_WORD = 0.75
-"""Multiplies the score of a name, in a question that gives names a capital, for one word without, or for words that are
-only like it; and of a label that is near in meaning, but only goes on where a word of the question ends."""
+"""Score of a name that was found for one lower-case word, or only for similar words, in a question that writes names
+with capitals; also of a label that is near in meaning, but of which a word of the question is only the beginning."""
 LOWER_CASE = 0.6
-"""Multiplies the weight of a label for words without a capital, in a question that gives names one; where capitals tell
-something in the labels of the graph, too."""
+"""Weight of a label found for lower-case words, where the question and the labels of the graph write names with
+capitals."""
 EXACT_CASE = 1.02
-"""Multiplies the weight of a label that the question has with the same capitals, where these tell something."""
+"""Weight of a label with the same capitals as in the question, where capitals mark names."""
 BEGUN = 0.8
-"""The least cosine of a label that goes on where a name ends: to a model, Frank is much like Frankreich."""
+"""The cosine below which a label of which a name is only the beginning loses score: to a model, Frank is much like
+Frankreich."""
 PARENTHESIS = 0.1
-"""What it adds that the question also has the words that a label has in a parenthesis: `the album` Thriller."""
+"""Added to 1 as factor on the weight, where the question has all words in the parenthesis of a label: `the album`."""
 
 _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
@@ -50,12 +60,17 @@ _ASKING = frozenset(
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
 
 
-class Reading:
-    """One question, read: its words, and what the index says about them."""
+class MentionDetector:
+    """Finds the labels that the words of one question may mean.
+
+    :ivar tokens: the words of the question; methods speak of them by their numbers.
+    :ivar is_cased: whether the question writes names with capitals.
+    :ivar content: numbers of the tokens that are no stop words.
+    """
 
     def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
         self.question = question
-        self.search = search.about(question, languages)
+        self.search = search.for_text(question, languages)
         self.languages = languages
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
@@ -63,24 +78,24 @@ class Reading:
         self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
         self._content = frozenset(self.content)
         self._stems = frozenset(stem(token.text) for token in self.tokens)
-        # Where names have capitals, what has none is a word, not a name that was mistyped.
+        # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
 
     def _is_marked(self, i: int) -> bool:
-        """Whether the capital of a word tells something: `I`, and the first word of a sentence, have one anyway."""
+        """Whether the capital of a word marks a name: `I`, and the first word of a sentence, have one anyway."""
         between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
         is_long = self.tokens[i].end - self.tokens[i].start > 1
         return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
 
     def _is_acronym(self, i: int) -> bool:
-        """`US` and `WHO` are not the stop words `us` and `who`, in a question that is not all capitals."""
+        """Whether a word is like `US` and `WHO`, which are not the stop words `us` and `who`."""
         token = self.tokens[i]
         return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
 
-    def exact(self) -> Iterator[Candidate]:
+    def exact_candidates(self) -> Iterator[LinkCandidate]:
         """Every label that is, word for word, a part of the question."""
         spans = defaultdict(list)
         for start, end in self._ngrams():
@@ -93,17 +108,16 @@ class Reading:
 
     def _ngrams(self) -> Iterator[tuple[int, int]]:
         longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
-        content = set(self.content)
         for start in range(len(self.tokens)):
             has_content = False
             for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
-                has_content = has_content or end - 1 in content
+                has_content = has_content or end - 1 in self._content
                 is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
                 if (has_content or is_whole) and not self._is_fragment(start, end):
                     yield start, end
 
     def _is_fragment(self, start: int, end: int) -> bool:
-        """Whether it is one character out of a run of a script without spaces: too little to go by."""
+        """Whether it is one character within a run of a script without spaces: too little to go by."""
         if end - start > 1 or not is_unspaced(self.tokens[start].text[0]):
             return False
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
@@ -112,7 +126,7 @@ class Reading:
         first, *others = self.tokens[start:end]
         return first.text + "".join(t.text if t.joined else f" {t.text}" for t in others)
 
-    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> Candidate:
+    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
         found = exact_fit(self.tokens, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
@@ -122,14 +136,14 @@ class Reading:
         return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
-        """How many of the words that were left out of a key the question has elsewhere: `the album Thriller`."""
+        """The share of the words in a label's parenthesis that the question has elsewhere: `the album Thriller`."""
         left_out = words(normalised(row.text))[len(words(row.key)) :]
-        told = [stem(word) for word in left_out if word not in self.stops]
-        return sum(word in self._stems for word in told) / len(told) if told else 0.0
+        stems = [stem(word) for word in left_out if word not in self.stops]
+        return sum(word in self._stems for word in stems) / len(stems) if stems else 0.0
 
     def _candidate(
         self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
-    ) -> Candidate:
+    ) -> LinkCandidate:
         places = [i for i in found.places if i in self._content]
         weight = found.weight
         score *= 1.0 if row.role == "label" else ALTERNATIVE
@@ -145,25 +159,25 @@ class Reading:
                 score *= COMMON_WORD
         rank = self._language_rank(row.language)
         is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched, vocabulary)
-        return Candidate(row, found, score, weight * score, matched, is_type, rank, is_common)
+        return LinkCandidate(row, found, score, weight * score, matched, is_type, rank, is_common)
 
     def _is_just_words(self, row: LabelRow, found: Fit, matched: Matched, vocabulary: Vocabulary) -> bool:
-        """Whether words without a capital, in a question that gives names one, are no mention of this label."""
+        """Whether lower-case words, in a question that writes names with capitals, are no mention of this label."""
         is_name = row.text[0].isupper()
         is_one = len(found.places) == 1
         if matched == "text":
-            # Where every label has a capital, `tumors` may well be Tumor; but never `words` The Words.
+            # Where every label has a capital, `tumors` may well mean Tumor; but `words` never The Words.
             return (is_name or is_one) and (vocabulary.capitals_tell or found.coverage < SAME_STEM)
         return matched == "exact" and is_one and is_name and vocabulary.capitals_tell
 
     def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
-        """Whether what was matched, or the whole label it is nearly, is made of names of classes or predicates."""
-        asked = [self.tokens[i].text for i in places]
-        told = [word for word in words(key) if word not in self.stops]
-        return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (asked, told) if some)
+        """Whether all matched words, or all content words of the label, are names of classes or predicates."""
+        matched = [self.tokens[i].text for i in places]
+        content = [word for word in words(key) if word not in self.stops]
+        return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (matched, content) if some)
 
     def _language_rank(self, language: str) -> int:
-        """Smaller is better: an asked language, as ``mul`` is any of them; then none, English, and what there is."""
+        """Smaller is better: the wanted languages and ``mul``; then no language, English, any other."""
         if language == "mul":
             return 0
         for rank, wanted in enumerate(self.languages):
@@ -171,17 +185,17 @@ class Reading:
                 return rank
         return len(self.languages) + (0 if not language else 1 if language == "en" else 2)
 
-    def names(self) -> list[list[int]]:
-        """The tokens of what may be names: content words side by side, and alone; with capitals, if there are any."""
+    def name_runs(self) -> list[list[int]]:
+        """The tokens of possible names: content words side by side, then each alone; those with capitals, if any."""
         likely = [i for i in self.content if i not in self._small] or self.content
         runs = [[i for i in run if i in likely] for run in self._runs()]
         return [run for run in runs if len(run) > 1] + [[i] for i in likely]
 
-    def unknown_names(self) -> Iterator[tuple[int, int]]:
-        """Where in the question what is written like a name stands, a word of which no label has.
+    def unknown_name_spans(self) -> Iterator[tuple[int, int]]:
+        """Start and end, in characters, of what is written like a name and has a word that is in no label.
 
-        Only in a question that begins with an English word for asking: elsewhere a capital may be no sign of a name.
-        One word before a word without a capital may be an adjective: `German` in `German physicists`.
+        Only of a question that begins with an English question word: elsewhere a capital may not mark a name. One
+        word before a lower-case word may be an adjective: `German` in `German physicists`.
         """
         if not self.is_cased or self.tokens[0].text not in _ASKING:
             return
@@ -202,19 +216,19 @@ class Reading:
     def _is_beside(self, i: int) -> bool:
         return self.question[self.tokens[i - 1].end : self.tokens[i].start].isspace()
 
-    def textual(self, exact: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Labels that share words, or nearly share them, with the question; what is already exact is left out."""
+    def text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
+        """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
         done = {frozenset(c.fit.places) for c in exact}
         for run in self._runs():
             if frozenset(run) not in done:
                 lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
         exact_rows = {c.row for c in exact}
-        rows = [row for row in _merged(lists, limit=100) if row not in exact_rows]
+        rows = [row for row in _fused(lists, limit=100) if row not in exact_rows]
         wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
         for row in rows:
-            found = fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
+            found = best_fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
                 yield self._text_candidate(row, found, vocabulary)
 
@@ -229,18 +243,18 @@ class Reading:
         if run:
             yield run
 
-    def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> Candidate:
+    def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
         factor = SCATTERED if between else 1.0
         is_whole = found.coverage > 0.999
         found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
         if not is_whole and len(found.places) == 1:
-            # One word out of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
+            # One word of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
             factor *= min(1.0, vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf)
         return self._candidate(row, found, found.coverage * SCATTERED * factor, vocabulary, "text")
 
-    def similar(self, exact: Sequence[Candidate], embedder: Embedder) -> Iterator[Candidate]:
-        """Labels that mean nearly the same as a few words of the question which no label has exactly."""
+    def vector_candidates(self, exact: Sequence[LinkCandidate], embedder: Embedder) -> Iterator[LinkCandidate]:
+        """Labels that mean nearly the same as a few words of the question that no exact label covers."""
         windows = list(self._windows({i for c in exact if not c.is_type for i in c.fit.places}))
         if not windows:
             return
@@ -254,26 +268,26 @@ class Reading:
                     best[row] = max(best.get(row, (0.0, ())), (round(min(cosine, 1.0), 4), window))
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
         for row, (cosine, window) in best.items():
-            told = sum(vocabulary.idf(self.tokens[i].text) for i in window)
-            # In a question that gives names a capital, what has none is a word, which may be cut short: `chem`.
+            weight = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            # In a question that writes names with capitals, a lower-case word may be an abbreviation: `chem`.
             is_name = not self._small.issuperset(window)
-            is_unlike = cosine < BEGUN and is_name and is_begun([self.tokens[i].text for i in window], row.key)
+            is_unlike = cosine < BEGUN and is_name and is_only_prefix([self.tokens[i].text for i in window], row.key)
             score = cosine * COMMON_WORD if is_unlike else cosine
-            yield self._candidate(row, Fit(frozenset(window), score, told * PARTIAL), score, vocabulary, "vector")
+            yield self._candidate(row, Fit(frozenset(window), score, weight * PARTIAL), score, vocabulary, "vector")
 
-    def _windows(self, known: Collection[int]) -> Iterator[tuple[int, ...]]:
-        """One to four content words of one clause, at most two others between, none that an exact label has."""
+    def _windows(self, covered: Collection[int]) -> Iterator[tuple[int, ...]]:
+        """One to four content words of one clause, at most two other words between them, none of them covered."""
         for first in range(len(self.content)):
             for last in range(first, min(first + MAX_WINDOW, len(self.content))):
                 window = tuple(self.content[first : last + 1])
                 text = self.question[self.tokens[window[0]].start : self.tokens[window[-1]].end]
-                if window[-1] in known or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
+                if window[-1] in covered or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
                     break
                 yield window
 
 
-def _merged(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]:
-    """Rows of several ranked lists, those that are high in many first.
+def _fused(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]:
+    """The rows of several ranked lists, those first that are high in many of them.
 
     Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
     """

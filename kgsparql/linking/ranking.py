@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.linking import bm25
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
@@ -20,7 +20,7 @@ __all__ = ["BM25Ranker", "EmbeddingRanker", "Ranker", "ranker_for"]
 
 
 KIND = 0.1
-"""What a word of the expected kind of answer counts, beside a word of the question."""
+"""Weight of a word of the expected kind of answer; a word of the question has 1."""
 
 
 class Ranker(Protocol):
@@ -28,7 +28,7 @@ class Ranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What the scores are from, for logs and answers."""
+        """Where the scores come from, for logs and answers."""
         ...
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -46,7 +46,7 @@ def ranker_for(embedder: Embedder | None) -> Ranker:
 
 
 class EmbeddingRanker:
-    """The cosine of question and text. A text is embedded once, however often it is ranked."""
+    """Ranks by the cosine of question and text. A text is embedded once, however often it is ranked."""
 
     def __init__(self, embedder: Embedder, *, remembered: int = 50_000) -> None:
         self.embedder = embedder
@@ -75,7 +75,7 @@ class EmbeddingRanker:
         return np.asarray(left @ right.T)
 
     def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
-        """Keep vectors for later; when there are too many, only these. Other threads may be reading what there was."""
+        """Keep vectors for later; when there are too many, only these. Another thread may still read the old ones."""
         with self._lock:
             if len(self._vectors) + new > self._remembered:
                 self._vectors = vectors
@@ -84,43 +84,41 @@ class EmbeddingRanker:
 
 
 class BM25Ranker:
-    """The words that question and text share, rare ones first; rarity is counted over the given texts alone.
+    """Ranks by the words that question and text share; how rare a word is, the given texts alone tell.
 
-    In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few words for the same.
+    In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few synonyms.
 
-    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75, light stemming; the usual length
-    is fixed, so that the scores of two calls can stand beside each other.
+    Source: Okapi BM25 as :mod:`kgsparql.linking.bm25`, with light stemming; the usual length is fixed, so that the
+    scores of two calls are comparable.
 
     >>> BM25Ranker().rank("Who directed it?", ["director", "directed by", "release year"]).round(2).tolist()
     [0.4, 0.4, 0.0]
     """
 
     name = "bm25"
-    k1 = 1.2
-    b = 0.75
     usual_length = 2.0
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
-        # A word counts as often as the question has it: a path that walks a predicate twice does not fit it better.
-        often = Counter(_terms(question))
-        found = [Counter(_terms(text)) for text in texts]
-        documents = [Counter({t: min(n, often[t]) if t in often else n for t, n in own.items()}) for own in found]
+        # A word counts at most as often as the question has it: a path that uses a predicate twice fits no better.
+        most = Counter(_terms(question))
+        counted = [Counter(_terms(text)) for text in texts]
+        documents = [Counter({t: min(n, most[t]) if t in most else n for t, n in own.items()}) for own in counted]
         found_in = Counter(term for document in documents for term in document)
-        lengths = np.array([sum(own.values()) for own in found], dtype=np.float64)
-        norms = self.k1 * (1 - self.b + self.b * lengths / self.usual_length)
+        lengths = np.array([sum(own.values()) for own in counted], dtype=np.float64)
+        norms = bm25.length_norms(lengths, self.usual_length)
         scores = np.zeros(len(texts))
-        asked = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}
+        weights = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}
         best = 0.0
-        for term, weight in sorted(asked.items()):
-            idf = weight * math.log(1 + (len(texts) - found_in[term] + 0.5) / (found_in[term] + 0.5))
-            best += idf * (self.k1 + 1)
+        for term, weight in sorted(weights.items()):
+            idf = weight * bm25.inverse_frequency(len(texts), found_in[term])
+            best += idf * (bm25.K1 + 1)
             if found_in[term]:
                 counts = np.array([document[term] for document in documents], dtype=np.float64)
-                scores += idf * counts * (self.k1 + 1) / (counts + norms)
-        # As a share of what no text can reach, so that the scores of two calls can stand beside each other.
+                scores += bm25.term_scores(idf, counts, norms)
+        # As a share of what no text can reach, so that the scores of two calls are comparable.
         return scores / best if best else scores
 
     def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
@@ -135,7 +133,7 @@ class BM25Ranker:
 
 
 def _terms(text: str) -> list[str]:
-    """Stems of the words that mean something; of all words, if none does."""
+    """Roots of the words that are no stop words; of all words, if there are no others."""
     found = words(normalised(text))
-    told = [word for word in found if word not in STOP_WORDS["en"]]
-    return [root(word) for word in told or found]
+    content = [word for word in found if word not in STOP_WORDS["en"]]
+    return [root(word) for word in content or found]

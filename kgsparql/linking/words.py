@@ -1,4 +1,4 @@
-"""Words of labels and questions: tokens with their places, light stems, stop words."""
+"""Words of labels and questions: tokens with their positions, light stems, stop words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgsparql.rdf.terms import normalised
 
 __all__ = [
     "STOP_WORDS",
-    "Token",
+    "TextToken",
     "comma_separated",
     "counted",
     "is_unspaced",
@@ -61,7 +61,7 @@ STOP_WORDS: dict[str, frozenset[str]] = {
         "voor waar wanneer waren was wat welk welke werd wie wordt zij zijn".split()
     ),
 }
-"""Words that say nothing about which entity is meant, by language; normalised as labels are."""
+"""By language, words that do not tell which entity is meant; normalised as labels are."""
 
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -70,11 +70,12 @@ _UNSPACED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word of a text and its place there.
+class TextToken:
+    """A word of a text, and where it stands.
 
     :param text: normalised, as in the keys of labels.
-    :param joined: it follows the token before it without a gap, as characters do in Chinese, Japanese or Thai.
+    :param start: in characters of the text, as is ``end``.
+    :param joined: no gap is before it, as between characters in Chinese, Japanese or Thai.
     """
 
     text: str
@@ -92,26 +93,26 @@ def is_unspaced(char: str) -> bool:
     return _UNSPACED.match(char) is not None
 
 
-def tokens(text: str) -> list[Token]:
-    """The words of a text in order. Scripts without spaces give a token for each character and its marks.
+def tokens(text: str) -> list[TextToken]:
+    """The words of a text in order; in scripts without spaces, each character with its marks.
 
     >>> [token.text for token in tokens("Who is Chunchuna Villafañe?")]
     ['who', 'is', 'chunchuna', 'villafane']
     >>> [(token.text, token.joined) for token in tokens("東京 は")]
     [('東', False), ('京', True), ('は', False)]
     """
-    found: list[Token] = []
+    found: list[TextToken] = []
     end_of_last = -1
     for start, end in _spans(text):
         word = normalised(text[start:end])
         if word:
-            found.append(Token(word, start, end, joined=start == end_of_last))
+            found.append(TextToken(word, start, end, joined=start == end_of_last))
             end_of_last = end
     return found
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Where each word begins and ends: runs of letters, digits, symbols and marks, unspaced characters one by one."""
+    """Start and end of each word: of runs of letters, digits, symbols and marks; of each unspaced character."""
     spans: list[tuple[int, int]] = []
     begun: int | None = None
     for at, char in enumerate(text):
@@ -134,16 +135,16 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def place_of(name: str, text: str) -> tuple[int, int] | None:
-    """Where a text has a name in it, case aside: start and end in its characters; as a whole word if there is one.
+    """Start and end of a name in a text, in characters, ignoring case; as a whole word if there is one.
 
-    An underscore is as good as a space, as in the names of identifiers.
+    An underscore counts as a space, as in identifiers.
 
     >>> place_of("ann", "Anna and Ann"), place_of("STRASSE", "Die Straße"), place_of("ankara", "İzmir, Ankara")
     ((9, 12), (4, 10), (7, 13))
     >>> place_of("Bob", "Ann") is None, place_of("", "Ann") is None, place_of("New York", "in new_york?")
     (True, True, (3, 11))
     """
-    # Folding the case may make one character two, as with ß and İ: each folded character keeps its place.
+    # Case folding may make two characters of one, as with ß and İ: each folded character keeps the original's place.
     folded = [(char, at) for at, original in enumerate(text) for char in original.casefold()]
     line, wanted = "".join(char for char, _ in folded).replace("_", " "), name.casefold().replace("_", " ")
     places: list[tuple[int, int]] = []
@@ -172,7 +173,7 @@ def words(key: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def trigrams(key: str) -> frozenset[str]:
-    """The runs of three characters of each space-separated word, shorter words whole.
+    """The runs of three characters in each word between spaces; shorter words whole.
 
     >>> sorted(trigrams("rio de"))
     ['de', 'rio']
@@ -180,9 +181,8 @@ def trigrams(key: str) -> frozenset[str]:
     return frozenset(word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2)))
 
 
-@lru_cache(maxsize=20_000)
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """A number with its noun, in the plural where it must be.
 
     >>> counted(1, "question"), counted(2000, "question")
     ('1 question', '2,000 questions')
@@ -191,7 +191,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def comma_separated(text: str) -> tuple[str, ...]:
-    """What stands between the commas of a text; nothing that is empty.
+    """The parts of a text between its commas, without empty ones.
 
     >>> comma_separated(" mindmap, entity,")
     ('mindmap', 'entity')
@@ -199,8 +199,9 @@ def comma_separated(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """An English word without its commonest endings; other scripts as they are. Only ever compared with other stems.
+    """An English word without its commonest endings; other scripts as they are. To be compared with other stems only.
 
     >>> [stem(w) for w in ("movies", "cities", "directed", "directing", "director", "class", "bus")]
     ['movy', 'city', 'direct', 'direct', 'director', 'class', 'bus']
@@ -222,7 +223,7 @@ def stem(word: str) -> str:
     return word
 
 
-_SAME = {
+_SYNONYMS = {
     word: group.split()[0]
     for group in (
         "birth born birthplace birthdate",
@@ -241,25 +242,24 @@ _SAME = {
     )
     for word in group.split()
 }
-"""English words that stand for the same in questions and in names of predicates, and that no stem brings together."""
+"""English words with one meaning in questions and names of predicates, but different stems; to the first of each."""
 
 
 @lru_cache(maxsize=20_000)
 def root(word: str) -> str:
-    """The stem that stands for a word and those that are made from it.
+    """The stem that a word shares with its synonyms and with the words made from it.
 
     >>> [root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
     ['birth', 'birth', 'write', 'produc', 'produc', 'film']
     """
-    found = _SAME.get(word) or stem(word)
-    return found[:-1] if found.endswith("e") and len(found) > 5 else found
+    base = _SYNONYMS.get(word) or stem(word)
+    return base[:-1] if base.endswith("e") and len(base) > 5 else base
 
 
 def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
-    """The stop words of some languages; a tag such as ``pt-BR`` stands for its language.
+    """The stop words of some languages; of a tag such as ``pt-BR``, those of its language.
 
     >>> "the" in stop_words(("en-GB",)), "the" in stop_words(("xx",))
     (True, False)
     """
-    found = (STOP_WORDS.get(tag.split("-")[0].lower(), frozenset()) for tag in languages)
-    return frozenset().union(*found)
+    return frozenset().union(*(STOP_WORDS.get(tag.split("-")[0].lower(), ()) for tag in languages))

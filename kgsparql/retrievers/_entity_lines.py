@@ -13,7 +13,7 @@ from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.evidence.wikibase_statements import read_statements, worded
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, may_follow
 from kgsparql.rdf.query import Query

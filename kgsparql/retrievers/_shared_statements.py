@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgsparql.answering.session import Session
 from kgsparql.evidence.wikibase_statements import told_beside
 from kgsparql.exploration import mediated_paths
-from kgsparql.linking.linker import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator

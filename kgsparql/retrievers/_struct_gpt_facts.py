@@ -13,7 +13,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
 from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.graphs.cut import Cut
-from kgsparql.linking.answer_type import shared_words
+from kgsparql.linking.answer_type import word_overlap
 from kgsparql.models.chat_completion import Message, estimated_tokens
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path
@@ -53,7 +53,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     question = session.masked_question
     order = list(range(len(texts)))
     if len(order) > _COMPARED:
-        shared = [shared_words(question, text) for text in texts]
+        shared = [word_overlap(question, text) for text in texts]
         order.sort(key=lambda i: -shared[i])
         session.note_cuts([Cut("names compared by meaning", _COMPARED, len(texts))])
     compared, rest = order[:_COMPARED], order[_COMPARED:]

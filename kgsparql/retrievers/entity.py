@@ -21,7 +21,7 @@ from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line
 from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
 from kgsparql.graphs.cut import Cut
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator

@@ -24,8 +24,8 @@ from kgsparql.evidence.path_expansion import completed
 from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
 from kgsparql.evidence.wikibase_statements import read_statements, worded
 from kgsparql.exploration import neighbours
-from kgsparql.linking.answer_type import asks_for_others, expected_kind, shared_words
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.answer_type import asks_for_others, expected_kind, word_overlap
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.query import Query
@@ -272,7 +272,7 @@ def _line_query(line: Line, *, whole: bool) -> Query:
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
     """A line as something to choose, in three wordings, with what it has in common with the question to the letter."""
     nested = nested_text(line.path, kinds, labels)
-    bonus = _SHARED_WORDS * shared_words(question, nested)
+    bonus = _SHARED_WORDS * word_overlap(question, nested)
     if line.path.goes_back and asks_for_others(question):
         bonus += _OTHERS
     rephrased = arrow_text(line.path, kinds, labels), reversed_text(line.path, kinds, labels)

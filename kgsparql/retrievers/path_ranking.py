@@ -24,7 +24,7 @@ from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import ENDS, answers_at_ends, completed
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.retrievers._aliases import read_aliases

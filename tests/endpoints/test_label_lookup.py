@@ -106,12 +106,12 @@ def test_nothing_is_asked_twice_for_one_question(nobel_url: str) -> None:
     assert linker.link("Where was Marie Curie born?") == links
     linker.link("Marie Curie")
     assert [query.name for query in graph.asked[before:]] == []
-    assert linker.asking(graph).link("Where was Marie Curie born?") == links
+    assert linker.with_graph(graph).link("Where was Marie Curie born?") == links
     assert len(graph.asked) == 2 * before
 
 
 def test_classes_and_predicates_are_no_entities(nobel_url: str) -> None:
-    rows = EndpointLabels(EndpointGraph(nobel_url)).about("person, place of birth, Paris", ("en",)).rows
+    rows = EndpointLabels(EndpointGraph(nobel_url)).for_text("person, place of birth, Paris", ("en",)).rows
     kinds = {row.text: row.kind for row in rows}
     assert kinds["person"] == "class"
     assert kinds["place of birth"] == "predicate"
@@ -180,7 +180,9 @@ def test_predicates_of_the_graphs_own_are_looked_up_where_nothing_else_is_found(
 
 def test_what_was_found_is_compared_by_meaning(nobel_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    search = EndpointLabels(EndpointGraph(nobel_url), embedder=HashedEmbedder(log=log)).about("Is Paris big?", ("en",))
+    search = EndpointLabels(EndpointGraph(nobel_url), embedder=HashedEmbedder(log=log)).for_text(
+        "Is Paris big?", ("en",)
+    )
     assert search.has_vectors
     ((row, cosine), *_) = search.nearest(HashedEmbedder().embed(["Paris"]), limit=1)[0]
     assert (row.text, round(cosine, 4)) == ("Paris", 1.0)

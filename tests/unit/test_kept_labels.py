@@ -119,7 +119,7 @@ def test_searches_are_joined() -> None:
     assert joined.notes({"http://e.org/Bob"}) == ()
     assert not joined.has_vectors
     assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
-    assert joined.about("Ann", ("en",)).exact(["bob"]) == [row("Bob")]
+    assert joined.for_text("Ann", ("en",)).exact(["bob"]) == [row("Bob")]
 
 
 def test_a_label_that_says_nothing_makes_no_row() -> None:

@@ -11,8 +11,8 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.labels.index import LabelIndex, build_label_index
-from kgsparql.linking.labels.matching import similarity
 from kgsparql.linking.labels.scanning import label_rows
 from kgsparql.linking.labels.search import MemoryLabels
 from kgsparql.linking.linker import Linker
@@ -274,7 +274,7 @@ def test_names_that_the_graph_lacks(
     linker = linker_of(graph)
     links = linker.link(question, mentions)
     assert links
-    found = linker.missing(question, links, mentions)
+    found = linker.unlinked_names(question, links, mentions)
     assert [name for name, _ in found] == missing
     assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
 

@@ -13,7 +13,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, LimitReached, QueryRun
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.linking.linker import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query

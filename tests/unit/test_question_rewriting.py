@@ -14,7 +14,8 @@ from kgsparql.answering.question_rewriting import LONGEST, RULES
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget
 from kgsparql.events import Event, QueryRun
-from kgsparql.linking.linker import LinkedEntity, Linker
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Linker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from tests.conftest import FIXTURES

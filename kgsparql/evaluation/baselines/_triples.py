@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from kgsparql.evaluation.dataset import triple_of
 from kgsparql.exploration import predicate_counts
 from kgsparql.graphs.protocols import naming_of
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking import bm25
 from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
@@ -216,7 +216,7 @@ class TripleWords:
     :param postings: for each stem the triples that have it, and how often.
     :param lengths: stems of each triple, shape ``(n_triples,)``.
 
-    Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), k1 1.2 and b 0.75.
+    Source: Okapi BM25, as :mod:`kgsparql.linking.bm25`.
     """
 
     triples: tuple[Triple, ...]
@@ -249,9 +249,9 @@ class TripleWords:
         for stem in sorted(set(_stems(text))):
             if stem in self.postings:
                 places, counts = self.postings[stem]
-                idf = math.log(1 + (len(scores) - len(places) + 0.5) / (len(places) + 0.5))
-                norms = 1.2 * (0.25 + 0.75 * self.lengths[places] / usual)
-                scores[places] += idf * counts * 2.2 / (counts + norms)
+                idf = bm25.inverse_frequency(len(scores), len(places))
+                norms = bm25.length_norms(self.lengths[places], usual)
+                scores[places] += bm25.term_scores(idf, counts, norms)
         return [(self.triples[i], float(scores[i])) for i in _best(scores, limit) if scores[i] > 0]
 
 

@@ -14,7 +14,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
-from kgsparql.linking.linker import LinkedEntity
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Path, PropertyPath
 from kgsparql.rdf.terms import Literal, Term, Triple, as_iri

@@ -76,7 +76,7 @@ class EndpointLabels:
         """As :meth:`LabelSearch.has_vectors`."""
         return self._embedder is not None
 
-    def asking(self, graph: KnowledgeGraph) -> EndpointLabels:
+    def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
         """The same for one question, which is asked the same whatever was asked before it."""
         return EndpointLabels(
             graph,
@@ -87,11 +87,11 @@ class EndpointLabels:
             known=self._known,
         )
 
-    def at_hand(self) -> FoundLabels:
-        """As :meth:`LabelSearch.at_hand`: nothing is."""
+    def offline(self) -> FoundLabels:
+        """As :meth:`LabelSearch.offline`: nothing is."""
         return FoundLabels((), self._memory.vectors, self._embedder)
 
-    def about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+    def for_text(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         """The labels that a text may name."""
         with self._memory.lock:
             return self._about(text, languages)
@@ -107,7 +107,7 @@ class EndpointLabels:
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """As :meth:`LabelSearch.exact`."""
-        return [row for key in sorted(set(keys)) for row in self.about(key, ()).exact([key])]
+        return [row for key in sorted(set(keys)) for row in self.for_text(key, ()).exact([key])]
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.with_words`."""
@@ -115,14 +115,14 @@ class EndpointLabels:
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.like`."""
-        return self.about(key, ()).like(key, limit=limit)
+        return self.for_text(key, ()).like(key, limit=limit)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """As :meth:`LabelSearch.nearest`, for what was never asked about: there is nothing to compare with."""
-        return self.at_hand().nearest(vectors, limit=limit)
+        return self.offline().nearest(vectors, limit=limit)
 
     def _for(self, wanted: Iterable[str]) -> FoundLabels:
-        return self.about(" ".join(wanted), ())
+        return self.for_text(" ".join(wanted), ())
 
     def _about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         asked = (text, languages)

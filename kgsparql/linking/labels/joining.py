@@ -49,8 +49,8 @@ class _JoinedLabels(ABC):
         """As :meth:`LabelSearch.has_vectors`."""
 
     @abstractmethod
-    def asking(self, graph: KnowledgeGraph) -> Self:
-        """As :meth:`LabelSearch.asking`."""
+    def with_graph(self, graph: KnowledgeGraph) -> Self:
+        """As :meth:`LabelSearch.with_graph`."""
 
     @abstractmethod
     def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
@@ -60,13 +60,13 @@ class _JoinedLabels(ABC):
     def _nearest(self, found: Sequence[Sequence[_Hit]], limit: int) -> list[_Hit]:
         """What every part found near one vector, as one."""
 
-    def at_hand(self) -> Self:
-        """As :meth:`LabelSearch.at_hand`."""
-        return replace(self, parts=tuple(part.at_hand() for part in self.parts))
+    def offline(self) -> Self:
+        """As :meth:`LabelSearch.offline`."""
+        return replace(self, parts=tuple(part.offline() for part in self.parts))
 
-    def about(self, text: str, languages: tuple[str, ...]) -> Self:
-        """As :meth:`LabelSearch.about`."""
-        return replace(self, parts=tuple(part.about(text, languages) for part in self.parts))
+    def for_text(self, text: str, languages: tuple[str, ...]) -> Self:
+        """As :meth:`LabelSearch.for_text`."""
+        return replace(self, parts=tuple(part.for_text(text, languages) for part in self.parts))
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """As :meth:`LabelSearch.notes`."""
@@ -119,9 +119,9 @@ class LayeredLabels(_JoinedLabels):
         """Whether any part can compare by meaning."""
         return any(part.has_vectors for part in self.parts)
 
-    def asking(self, graph: KnowledgeGraph) -> LayeredLabels:
-        """As :meth:`LabelSearch.asking`."""
-        return replace(self, parts=tuple(part.asking(graph) for part in self.parts))
+    def with_graph(self, graph: KnowledgeGraph) -> LayeredLabels:
+        """As :meth:`LabelSearch.with_graph`."""
+        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """As :meth:`LabelSearch.notes`."""
@@ -162,14 +162,14 @@ class FederatedLabels(_JoinedLabels):
         """Whether every label has a vector."""
         return all(part.has_vectors for part in self.parts)
 
-    def asking(self, graph: KnowledgeGraph) -> FederatedLabels:
-        """As :meth:`LabelSearch.asking`, each part with its own member of the graph."""
+    def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
+        """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
         members = {member.name: member for member in members_of(graph)}
-        asked = (part.asking(members[name]) if name in members else part for name, part in self._named)
+        asked = (part.with_graph(members[name]) if name in members else part for name, part in self._named)
         return FederatedLabels(tuple(asked), self.names)
 
-    def about(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
-        """As :meth:`LabelSearch.about`.
+    def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
+        """As :meth:`LabelSearch.for_text`.
 
         :raises KgsparqlError: what was wrong with the first graph, if all fail.
         """
@@ -181,10 +181,10 @@ class FederatedLabels(_JoinedLabels):
     def _about(self, name: str, part: LabelSearch, text: str, languages: tuple[str, ...]) -> LabelSearch:
         if name not in self.failed:
             try:
-                return part.about(text, languages)
+                return part.for_text(text, languages)
             except GRAPH_FAILED as error:
                 self.failed[name] = error
-        return part.at_hand().about(text, languages)
+        return part.offline().for_text(text, languages)
 
     @property
     def _named(self) -> Iterable[tuple[str, LabelSearch]]:

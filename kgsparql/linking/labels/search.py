@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.linking import bm25
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.words import STOP_WORDS, stem, trigrams, words
 from kgsparql.rdf.terms import normalised
@@ -82,15 +83,15 @@ class LabelSearch(Protocol):
         """Whether every label has a vector, so that :meth:`nearest` may be used."""
         ...
 
-    def asking(self, graph: KnowledgeGraph) -> LabelSearch:
+    def with_graph(self, graph: KnowledgeGraph) -> LabelSearch:
         """The same for one question, whose view of the graph is asked if any is."""
         ...
 
-    def at_hand(self) -> LabelSearch:
+    def offline(self) -> LabelSearch:
         """What of it is searched without asking anybody: all that is left while its graph does not answer."""
         ...
 
-    def about(self, text: str, languages: tuple[str, ...]) -> LabelSearch:
+    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:
         """The labels that a text may name, or all of them: what is searched for the text is searched for here."""
         ...
 
@@ -122,16 +123,16 @@ class LabelSearch(Protocol):
 class LocalLabels:
     """Labels that are all at hand, whatever is asked."""
 
-    def asking(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
-        """As :meth:`LabelSearch.asking`."""
+    def with_graph(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
+        """As :meth:`LabelSearch.with_graph`."""
         return self
 
-    def at_hand(self) -> Self:
-        """As :meth:`LabelSearch.at_hand`."""
+    def offline(self) -> Self:
+        """As :meth:`LabelSearch.offline`."""
         return self
 
-    def about(self, text: str, languages: tuple[str, ...]) -> Self:  # noqa: ARG002 - all labels are here
-        """As :meth:`LabelSearch.about`."""
+    def for_text(self, text: str, languages: tuple[str, ...]) -> Self:  # noqa: ARG002 - all labels are here
+        """As :meth:`LabelSearch.for_text`."""
         return self
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
@@ -205,7 +206,7 @@ class _Postings:
                 self._places[term].append(number)
         sizes = np.array(lengths, dtype=np.float64)
         mean = sizes.mean() if lengths else 1.0
-        self._weight = 2.2 / (1 + 1.2 * (0.25 + 0.75 * sizes / max(mean, 1e-9)))
+        self._weights = bm25.term_scores(1.0, 1.0, bm25.length_norms(sizes, max(mean, 1e-9)))
 
     def best(self, terms: Iterable[str], limit: int) -> list[str]:
         """The keys with most of these words, the best first, at most ``limit``."""
@@ -213,9 +214,8 @@ class _Postings:
         for term in sorted(set(terms)):
             places = self._places.get(term)
             if places:
-                idf = math.log(1 + (len(self._keys) - len(places) + 0.5) / (len(places) + 0.5))
-                scores[places] += idf
-        scores *= self._weight
+                scores[places] += bm25.inverse_frequency(len(self._keys), len(places))
+        scores *= self._weights
         hits = np.flatnonzero(scores)
         # Equal scores in the order of the keys, so that a cut is the same every time.
         order = sorted(hits, key=lambda i: (-round(float(scores[i]), 9), self._keys[i]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kgsparql.linking.words import Token, stop_words, tokens
+from kgsparql.linking.words import TextToken, stop_words, tokens
 
 __all__ = ["MAX_SPELLINGS", "Spellings"]
 
@@ -132,11 +132,11 @@ class Spellings:
         alone = [(word,) for run in self._named_runs() for word in self._telling(run)]
         return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
 
-    def _telling(self, run: Sequence[Token]) -> tuple[str, ...]:
+    def _telling(self, run: Sequence[TextToken]) -> tuple[str, ...]:
         places = {token.start: i for i, token in enumerate(self.tokens)}
         return tuple(self.text[t.start : t.end] for t in run if self._is_content(places[t.start]))
 
-    def _named_runs(self) -> list[list[Token]]:
+    def _named_runs(self) -> list[list[TextToken]]:
         """What is written like names, with the small words that may be in the middle of one, and without."""
         if not self.is_cased:
             return self._runs()
@@ -157,9 +157,9 @@ class Spellings:
         words = (self.tokens[j].text for j in range(last + 1, i))
         return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
 
-    def _runs(self) -> list[list[Token]]:
+    def _runs(self) -> list[list[TextToken]]:
         """Words that say something, side by side."""
-        runs: list[list[Token]] = []
+        runs: list[list[TextToken]] = []
         last = -2
         for i, token in enumerate(self.tokens):
             if self._is_content(i):

@@ -1,24 +1,29 @@
-"""How well a label fits the words of a question."""
+"""How well a label fits the words of a question, and the candidates for links that come of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal as OneOf
+from typing import TypeAlias
 
+from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import Vocabulary
-from kgsparql.linking.words import Token, stem, words
+from kgsparql.linking.words import TextToken, stem, words
 
-__all__ = ["Fit", "exact_fit", "fit", "is_begun", "similarity"]
+__all__ = ["Fit", "LinkCandidate", "Matched", "best_fit", "exact_fit", "is_only_prefix", "similarity"]
 
+Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
+"""How an entity was found."""
 SAME_STEM = 0.95
-"""``directors`` for ``director``."""
+"""Likeness of words with one stem: ``directors`` and ``director``."""
 TYPE_WORD = 0.3
-"""What the word of a class or predicate counts, beside other words: `film`, `city`, `time zone`."""
+"""Factor on the weight of a word of a class or predicate: `film`, `city`, `time zone`."""
 _STOP_WEIGHT = 0.1
-"""Stop words count a little, so that `The Last Man` is a better match than `Last Man` where both are there."""
+"""Weight of a stop word of the question: `The Last Man` is a better match than `Last Man`, where both are labels."""
 _MISSING_STOP = 0.5
-"""... and where they are not, the label is a little less what was asked: `This Is Not a Film` for `film`."""
+"""Weight of a stop word that only the label has: `This Is Not a Film` is a little less what `film` asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,8 @@ class Fit:
     """A label laid over a question.
 
     :param places: numbers of the question's tokens that the label's words matched.
-    :param coverage: in [0, 1]: the share of the label, its words weighted by rarity, that was found.
-    :param weight: how much was found: the sum of those weights, comparable within one question.
+    :param coverage: in [0, 1]: the share of the label's words, weighted by rarity, that was found.
+    :param weight: the sum of the weights of the words that were found; comparable within one question.
     """
 
     places: frozenset[int]
@@ -36,16 +41,43 @@ class Fit:
 
     @property
     def first(self) -> int:
-        """The first token."""
+        """Number of the first token."""
         return min(self.places)
 
     @property
     def last(self) -> int:
-        """The last token."""
+        """Number of the last token."""
         return max(self.places)
 
 
-def exact_fit(question: Sequence[Token], start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:
+@dataclass(frozen=True, slots=True)
+class LinkCandidate:
+    """A label that may be what some words of a question mean.
+
+    :param score: in [0, 1]: how much of the label was found, or how near its meaning is.
+    :param weight: how much of the question it explains: the longest, rarest match has most.
+    :param is_common: it rests on words that are more likely to be just words: `write`, `films`, `words`.
+    """
+
+    row: LabelRow
+    fit: Fit
+    score: float
+    weight: float
+    matched: Matched
+    is_type: bool
+    language_rank: int
+    is_common: bool = False
+
+    @property
+    def order(self) -> tuple[float, bool, int, int, str, str]:
+        """Sort key: the most specific first; then the preferred language, the better connected, the IRI."""
+        row = self.row
+        return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
+
+
+def exact_fit(
+    question: Sequence[TextToken], start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]
+) -> Fit:
     """The fit of a label that is exactly the tokens from ``start`` to before ``end``."""
     weight = sum(_weight(token.text, vocabulary, stops) for token in question[start:end])
     return Fit(frozenset(range(start, end)), 1.0, weight)
@@ -57,26 +89,26 @@ def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
     return vocabulary.idf(word) * (TYPE_WORD if stem(word) in vocabulary.type_stems else 1.0)
 
 
-def fit(
+def best_fit(
     key: str,
-    question: Sequence[Token],
+    question: Sequence[TextToken],
     allowed: Sequence[int],
     vocabulary: Vocabulary,
     stops: Collection[str],
     *,
     well_spelled: Collection[int] = (),
 ) -> Fit | None:
-    """The best fit of a label's words to some tokens of a question, each token used once; ``None`` without any.
+    """The best fit of a label's words to tokens of a question, each token used once; ``None`` if no word fits.
 
     :param allowed: numbers of the tokens that may be matched.
-    :param well_spelled: numbers of those that are taken as they are, without typing errors.
+    :param well_spelled: numbers of those in which no typing error is assumed.
     """
     label = words(key)
-    told = [word for word in label if word not in stops] or list(label)
+    content = [word for word in label if word not in stops] or list(label)
     free = list(allowed)
     places: set[int] = set()
     found = total = weight = 0.0
-    for word in sorted(told, key=lambda w: (-vocabulary.idf(w), w)):
+    for word in sorted(content, key=lambda w: (-vocabulary.idf(w), w)):
         idf = vocabulary.idf(word)
         total += idf
         likeness, _, best = max(
@@ -101,21 +133,21 @@ def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bo
     return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0
 
 
-def is_begun(asked: Sequence[str], key: str) -> bool:
-    """Whether some word of a question is only the beginning of a word of a label, which shares none with it.
+def is_only_prefix(asked: Sequence[str], key: str) -> bool:
+    """Whether a word of a question begins a word of a label, while question and label share no whole word.
 
-    >>> is_begun(["frank"], "frankreich"), is_begun(["frank"], "anne frank"), is_begun(["movie"], "movies")
-    (True, False, False)
+    >>> [is_only_prefix(*some) for some in ((["frank"], "frankreich"), (["frank"], "anne frank"), (["film"], "films"))]
+    [True, False, False]
     """
-    told = words(key)
-    if {stem(word) for word in asked} & {stem(word) for word in told}:
+    label = words(key)
+    if {stem(word) for word in asked} & {stem(word) for word in label}:
         return False
-    return any(word.startswith(own) for own in asked for word in told)
+    return any(word.startswith(own) for own in asked for word in label)
 
 
 @lru_cache(maxsize=100_000)
 def similarity(word: str, other: str) -> float:
-    """How much two words look like one: 1 for the same, 0 for different ones, typing errors and endings between.
+    """How alike two words are: 1 for the same, 0 for different ones; between, for typing errors and endings.
 
     >>> similarity("physics", "physics"), similarity("movie", "movies"), similarity("actor", "director")
     (1.0, 0.95, 0.0)
@@ -127,8 +159,8 @@ def similarity(word: str, other: str) -> float:
     if stem(word) == stem(other):
         return SAME_STEM
     shorter, longer = sorted((len(word), len(other)))
-    # Short words are one edit from too many others, as `Faust` from `Fausta`, and `deliver` is two from `driver`; but
-    # two letters at the end may be an ending, as in `injured` and `injury`.
+    # Short words are one edit from too many others: `Faust` from `Fausta`; and `deliver` is two edits from `driver`.
+    # But two letters at the end may be an ending, as in `injured` and `injury`.
     is_long = shorter >= 9 or word[:5] == other[:5]
     allowed = 0 if shorter < 6 else 2 if is_long else 1
     if longer - shorter > allowed or word[0] != other[0] or any(c.isdigit() for c in word + other):

@@ -1,0 +1,72 @@
+"""Mentions in a question, and the entities that they are linked to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgsparql.linking.label_matching import Matched
+from kgsparql.linking.labels.rows import Kind
+from kgsparql.linking.words import words
+from kgsparql.rdf.terms import IRI, normalised
+
+__all__ = ["LinkedEntity", "Mention"]
+
+_CLOSE = 0.9
+"""Share of a link's score from which another candidate may be meant, where no label is the mention itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The part of a question that names something.
+
+    :param start: in characters of the question, as is ``end``; -1 for a text that is not in the question.
+    :param is_type: it is, or may only be, the name of a class or predicate: `film` in `which film …`.
+    """
+
+    text: str
+    start: int
+    end: int
+    is_type: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEntity:
+    """An entity of the graph that a question names.
+
+    :param label: the name it was found by.
+    :param score: in [0, 1]; 1 for one that was given.
+    :param candidates: what else the same mention may be, the best first.
+    :param description: tells it from another with the same label; empty where nothing does.
+    """
+
+    term: IRI
+    label: str
+    score: float
+    kind: Kind
+    matched: Matched
+    mention: Mention
+    candidates: tuple[LinkedEntity, ...] = ()
+    description: str = ""
+
+    @property
+    def namesakes(self) -> tuple[LinkedEntity, ...]:
+        """The candidates of the same kind and label, but for case and signs, that all words of the mention name."""
+        name = normalised(self.label)
+        return tuple(c for c in self._full_candidates if normalised(c.label) == name and c.kind == self.kind)
+
+    @property
+    def likely_alternatives(self) -> tuple[LinkedEntity, ...]:
+        """The candidates that may just as well be meant: the namesakes; where no label is the mention, also close ones.
+
+        Candidates for a part of the mention do not count: Joseph is not what Joseph Beuys means.
+        """
+        if self.matched == "exact":
+            return self.namesakes
+        same = set(self.namesakes)
+        return tuple(c for c in self._full_candidates if c in same or c.score >= _CLOSE * self.score)
+
+    @property
+    def _full_candidates(self) -> list[LinkedEntity]:
+        """The candidates whose mention has all words of this one."""
+        own = set(words(normalised(self.mention.text)))
+        return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]
