@@ -6,12 +6,14 @@ Source: the project's own recipe; its parts and what each is worth are printed b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.answering.option_ranges import Within
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
 from kgsparql.linking.ranking import Ranker
@@ -30,37 +32,38 @@ _REPEATS = 0.45
 _OUT_OF_ORDER = -1.0
 """What a path with more steps than the question has places counts for in the order of its steps."""
 
+Weight: TypeAlias = Annotated[float, Within(0, 10)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What each part of a score counts for; the last two are taken off.
+    """What each part of a score counts for; the last two are taken off. The weights are options of path ranking.
 
-    :param nested: the wording as a noun phrase, inside out.
-    :param arrow: the wording as a chain from the start.
-    :param reversed: the wording from the end back.
-    :param coverage: how well each word of the question is like some predicate of the path.
-    :param order: how well the steps follow the words of the question, outwards from the mention.
-    :param kind: how well the ends are of the kind that is asked for.
-    :param sharing: a step straight back along the predicate before it, where the question asks for others with the
-        same, or else no such step.
-    :param words: for each step more than there are words.
-    :param runs: for each step more than there are runs of words.
+    :param nested: weight of the path as a noun phrase.
+    :param arrow: weight of the path as a chain.
+    :param reversed: weight of the path read from its end.
+    :param coverage: weight of how well the words of the question are covered.
+    :param order: weight of the order of the words.
+    :param kind: weight of the kind of answer that is asked for.
+    :param sharing: weight of going back along a predicate exactly where the question asks for others with the same.
+    :param words: taken off for each hop beyond the number of words.
+    :param runs: taken off for each hop beyond the number of runs of words.
     """
 
-    nested: float = 1.0
-    arrow: float = 0.5
-    reversed: float = 0.5
-    coverage: float = 0.5
-    order: float = 0.5
-    kind: float = 0.5
-    sharing: float = 0.2
-    words: float = 0.1
-    runs: float = 0.1
+    nested: Weight = 1.0
+    arrow: Weight = 0.5
+    reversed: Weight = 0.5
+    coverage: Weight = 0.5
+    order: Weight = 0.5
+    kind: Weight = 0.5
+    sharing: Weight = 0.2
+    words: Weight = 0.1
+    runs: Weight = 0.1
 
     @property
     def signed(self) -> NDArray[np.float64]:
         """The weights in the order of :func:`path_features`, what is taken off negative; shape ``(9,)``."""
-        values = np.array(astuple(self), dtype=np.float64)
+        values = np.array([getattr(self, field.name) for field in fields(Weights)], dtype=np.float64)
         values[-2:] *= -1
         return values
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.composing import compose
 from kgsparql.answering.cost_formulas import evaluated, names_in
+from kgsparql.answering.option_ranges import check_ranges
 from kgsparql.answering.session import Session
 
 __all__ = ["Cost", "Retriever"]
@@ -64,12 +65,16 @@ class Retriever(ABC):
     """A method. Implementations are frozen dataclasses whose fields are the options.
 
     ``source`` names the paper, ``summary`` says in one line what the method does, ``cost`` bounds what it spends.
+    Fields that are annotated with :class:`~kgsparql.answering.option_ranges.Within` are checked.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
     cost: ClassVar[Cost]
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
     @abstractmethod
     def retrieve(self, session: Session) -> Retrieval:

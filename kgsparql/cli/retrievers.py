@@ -13,7 +13,7 @@ from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.retrievers._description import Bound, Described
+    from kgsparql.retrievers._description import CostBound, MethodDescription
 
 __all__ = ["methods_table", "retrievers"]
 
@@ -47,26 +47,26 @@ def retrievers(
     c.write("\n".join(_options_table(found[0]) if shape == "md" else _shown(found[0])), output)
 
 
-def _described(name: str | None) -> list[Described]:
+def _described(name: str | None) -> list[MethodDescription]:
     """The methods; one of another package that cannot be used is told, and does not hide the others.
 
     :raises OptionError: if the one that was named is none.
     """
     from kgsparql.retrievers import find, names
-    from kgsparql.retrievers._description import described
+    from kgsparql.retrievers._description import description_of
 
     if name is not None:
-        return [described(find(name))]
+        return [description_of(find(name))]
     found = []
     for one in names():
         try:
-            found.append(described(find(one)))
+            found.append(description_of(find(one)))
         except OptionError as error:
             c.show_error(error)
     return found
 
 
-def _listed(found: list[Described]) -> Iterator[str]:
+def _listed(found: list[MethodDescription]) -> Iterator[str]:
     width = max((len(one.name) for one in found), default=0)
     for one in found:
         yield f"{one.name:<{width}}  {printable(one.summary)}"
@@ -75,7 +75,7 @@ def _listed(found: list[Described]) -> Iterator[str]:
         yield f"{'':<{width}}  {printable(one.source)}"
 
 
-def _shown(one: Described) -> Iterator[str]:
+def _shown(one: MethodDescription) -> Iterator[str]:
     yield f"{one.name}: {printable(one.summary)}"
     yield printable(one.about)
     yield f"Source: {printable(one.source)}"
@@ -91,7 +91,7 @@ def _shown(one: Described) -> Iterator[str]:
         yield f"  {option.name:<{width}}  {printable(option.about)} ({option.type}; {default})"
 
 
-def methods_table(found: list[Described]) -> str:
+def methods_table(found: list[MethodDescription]) -> str:
     """The methods as a Markdown table."""
     rows = [
         f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_most(bound) for bound in one.cost.values())} "
@@ -101,7 +101,7 @@ def methods_table(found: list[Described]) -> str:
     return "\n".join(["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|", *rows])
 
 
-def _options_table(one: Described) -> Iterator[str]:
+def _options_table(one: MethodDescription) -> Iterator[str]:
     yield f"## {one.name}"
     yield ""
     yield f"{_cell(one.about)} Source: {_cell(one.source)}"
@@ -118,7 +118,7 @@ def _options_table(one: Described) -> Iterator[str]:
         yield f"| `{option.name}` | {_cell(option.type)} | {default} | {_cell(option.about)} |"
 
 
-def _most(bound: Bound) -> str:
+def _most(bound: CostBound) -> str:
     """A bound with the default options, and what it takes for granted of the question."""
     given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
     return f"{bound.value:,}" + (f" ({given})" if given else "")

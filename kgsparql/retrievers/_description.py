@@ -1,19 +1,19 @@
-"""What a method says of itself: its options with their types and defaults, and what it costs."""
+"""The description of a method: its options with their types and defaults, and what it costs."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import types
-from dataclasses import MISSING, Field, asdict, dataclass, fields
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from dataclasses import MISSING, Field, asdict, dataclass
+from typing import Any, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.answering.cost_formulas import names_in
 from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
+from kgsparql.retrievers._loading import alternatives, option_fields
 
-__all__ = ["Bound", "Described", "Option", "described"]
+__all__ = ["CostBound", "MethodDescription", "Option", "description_of"]
 
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -24,7 +24,7 @@ class Option:
 
     :param type: as a person writes it: ``int``, ``model | linker``.
     :param default: as the command line takes it; ``None`` for an option that must be given.
-    :param about: what it is for, in a line.
+    :param about: its purpose in one line.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class CostBound:
     """The most that a method spends of something on one question.
 
-    :param formula: in the names of options, and of what is known of the question only when it is asked.
-    :param value: what it comes to with the default options.
-    :param where: what that takes for granted of the question: ``{"entities": 1}``.
+    :param formula: in the names of options, and of properties of the question, such as ``entities``.
+    :param value: of the formula with the default options.
+    :param where: the properties of the question that this value assumes: ``{"entities": 1}``.
     """
 
     formula: str
@@ -48,10 +48,10 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class MethodDescription:
     """A method in words and numbers.
 
-    :param about: the first paragraph of its class.
+    :param about: the first paragraph of the docstring of its class.
     :param cost: bounds of ``calls``, ``rounds`` and ``queries``.
     """
 
@@ -59,7 +59,7 @@ class Described:
     summary: str
     source: str
     about: str
-    cost: dict[str, Bound]
+    cost: dict[str, CostBound]
     options: tuple[Option, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -67,43 +67,43 @@ class Described:
         return asdict(self)
 
 
-def described(method: type[Retriever]) -> Described:
-    """What a method says of itself.
+def description_of(method: type[Retriever]) -> MethodDescription:
+    """The description of a method, from its class, its docstring and its fields.
 
     :raises OptionError: if it does not say what it costs, in formulas that can be read.
 
     >>> from kgsparql.retrievers import find
-    >>> found = described(find("mindmap"))
+    >>> found = description_of(find("mindmap"))
     >>> found.options[0]
     Option(name='paths_kept', type='int', default='5', about='paths shown, over all chains')
     >>> found.cost["calls"]
-    Bound(formula="2 + (verbalise == 'model')", value=2, where={})
+    CostBound(formula="2 + (verbalise == 'model')", value=2, where={})
     """
-    said = inspect.cleandoc(method.__doc__ or "")
-    told = {name: _line(text) for name, text in _PARAMETER.findall(said)}
+    docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
+    about = {name: _line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}
     hints = get_type_hints(method)
-    known = [field for field in fields(cast("Any", method)) if field.init]
-    return Described(
+    options = option_fields(method)
+    return MethodDescription(
         name=method.name,
         summary=method.summary,
         source=method.source,
-        about=_line(said.partition("\n\n")[0], end="."),
-        cost=_bounds(method, {field.name: _default(field) for field in known}),
+        about=_line(docs[0].partition("\n\n")[0], end="."),
+        cost=_bounds(method, {field.name: _default(field) for field in options}),
         options=tuple(
-            Option(field.name, _type(hints[field.name]), _text(_default(field)), told.get(field.name, ""))
-            for field in known
+            Option(field.name, _type_text(hints[field.name]), _default_text(_default(field)), about.get(field.name, ""))
+            for field in options
         ),
     )
 
 
-def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, Bound]:
+def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
     try:
         values = method.cost.bounds(options)
         given = method.cost.open_names(options)
     except (AttributeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
     return {
-        what: Bound(formula, values[what], {name: 1 for name in names_in(formula) if name in given})
+        what: CostBound(formula, values[what], {name: 1 for name in names_in(formula) if name in given})
         for what, formula in method.cost.formulas.items()
     }
 
@@ -117,7 +117,7 @@ def _default(field: Field[Any]) -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _text(default: Any) -> str | None:
+def _default_text(default: Any) -> str | None:
     """A default as the command line takes it."""
     if default is MISSING:
         return None
@@ -126,12 +126,12 @@ def _text(default: Any) -> str | None:
     return str(default).lower() if isinstance(default, bool) or default is None else str(default)
 
 
-def _type(hint: Any) -> str:
+def _type_text(hint: Any) -> str:
     """A type as a person writes it."""
     if get_origin(hint) is OneOf:
         return " | ".join(map(str, get_args(hint)))
-    if get_origin(hint) in {Union, types.UnionType}:
-        return " | ".join("none" if kind is type(None) else _type(kind) for kind in get_args(hint))
+    if len(kinds := alternatives(hint)) > 1:
+        return " | ".join("none" if kind is type(None) else _type_text(kind) for kind in kinds)
     if get_origin(hint) in {tuple, list, frozenset}:
-        return f"{_type(get_args(hint)[0])}, …"
+        return f"{_type_text(get_args(hint)[0])}, …"
     return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))

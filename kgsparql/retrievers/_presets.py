@@ -1,14 +1,14 @@
-"""A method with options that were chosen once, in a TOML file: what ``eval tune`` writes and ``--preset`` reads.
+"""Presets: a method with chosen options in a TOML file, which ``eval tune`` writes and ``--preset`` reads.
 
 ::
 
-    method = "path_ranking"         what a preset needs: the rest says where it is from
+    method = "path_ranking"         the only line that a preset must have
     kgsparql = "0.1.0"
     comment = "…"
 
     [options]
     paths_kept = 10
-    max_hops = "none"               TOML knows no null; the method reads this text as none
+    max_hops = "none"               TOML has no null; the method reads this text as none
 
     [tuned]                         how the options were chosen
     metric = "f1"
@@ -23,61 +23,72 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_origin, get_type_hints
+
+from pydantic import ConfigDict, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
 from kgsparql import retrievers
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
+from kgsparql.retrievers._loading import alternatives
 
 __all__ = ["Figures", "Preset", "Tuned", "is_tuple"]
 
 _LARGEST = 1_000_000
-"""Bytes: what is larger is no preset, and is not read."""
+"""Bytes: a larger file is no preset, and is not read."""
+
+_TYPE_WORDS = {
+    "string_type": "a text", "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false",
+}  # fmt: skip
+"""What pydantic wanted, by its type of error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the metric is on one part of the questions.
+    """The metric on one part of the questions.
 
-    :param n: questions.
-    :param default: mean with the method's own options.
-    :param chosen: mean with the chosen ones.
-    :param difference: chosen minus default; with ``low`` and ``high``, its 95 % interval, and ``p``, where they were
+    :param n: number of questions.
+    :param default: mean with the method's default options.
+    :param chosen: mean with the chosen options.
+    :param difference: chosen minus default, with its 95 % interval (``low``, ``high``) and ``p``, where the two were
         compared question by question.
     """
 
-    n: int
-    default: float
-    chosen: float
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    n: StrictInt
+    default: StrictFloat
+    chosen: StrictFloat
+    difference: StrictFloat | None = None
+    low: StrictFloat | None = None
+    high: StrictFloat | None = None
+    p: StrictFloat | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
     """How options were chosen.
 
-    :param questions_sha256: of the questions, with all that is known of them.
-    :param graph: the fingerprint of the graph.
-    :param model: its name, ``oracle``, or empty for none.
-    :param trials: settings that were tried, the default one included.
-    :param significant: the gain on the held-out questions is more than chance.
+    :param questions_sha256: digest of the questions with their gold answers.
+    :param graph: fingerprint of the graph.
+    :param model: name of the model, ``oracle``, or empty for none.
+    :param trials: number of settings that were tried, with the default one.
+    :param significant: whether the gain on the held-out questions is more than chance.
     """
 
-    metric: str
-    dataset: str
-    questions_sha256: str
-    graph: str
-    model: str
-    gold_topics: bool
-    search: str
-    trials: int
-    significant: bool
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    metric: StrictStr
+    dataset: StrictStr
+    questions_sha256: StrictStr
+    graph: StrictStr
+    model: StrictStr
+    gold_topics: StrictBool
+    search: StrictStr
+    trials: StrictInt
+    significant: StrictBool
     development: Figures
     held_out: Figures
 
@@ -86,8 +97,8 @@ class Tuned:
 class Preset:
     """A method and its options.
 
-    :param options: those that were chosen; the others are as the method has them.
-    :param comment: what whoever uses it should know.
+    :param options: the chosen options; all others keep the method's defaults.
+    :param comment: for whoever uses the preset.
     :param kgsparql: the version that wrote it.
 
     >>> print(Preset(method="mindmap", options={"paths_kept": 3, "mentions": "linker"}).to_toml())
@@ -99,20 +110,22 @@ class Preset:
     <BLANKLINE>
     """
 
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    comment: str = ""
-    kgsparql: str = ""
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    method: StrictStr
+    options: Mapping[str, StrictStr | StrictInt | StrictFloat | StrictBool | list[Any]] = field(default_factory=dict)
+    comment: StrictStr = ""
+    kgsparql: StrictStr = ""
     tuned: Tuned | None = None
 
     @classmethod
     def load(cls, path: Path) -> Preset:
         """The preset in a file.
 
-        :raises InputError: if it cannot be read, or says something that a preset does not; with the line.
-        :raises OptionError: for a method, an option or a value that there is not, or not any more.
+        :raises InputError: if the file cannot be read or is no preset; with the line.
+        :raises OptionError: for a method, an option or a value that does not exist (any more).
         """
-        text = _text(path)
+        text = _text_of(path)
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -122,26 +135,12 @@ class Preset:
             raise InputError(f"{where}: not TOML: {said}", hint="kgsparql eval tune writes presets") from error
         except RecursionError as error:
             raise InputError(f"{path}: nested too deeply", hint="kgsparql eval tune writes presets") from error
-        preset = cls(**_Reader(path, text).read(cls, data, ()))
-        preset._checked(path, text)
+        preset = _preset_of(data, path, text)
+        _check_options(preset, path, text)
         return preset
 
-    def _checked(self, path: Path, text: str) -> None:
-        """Refuse options that the method does not have, or does not take.
-
-        :raises OptionError: which names the file.
-        """
-        try:
-            retrievers.load(self.method, loadable(self.method, self.options))
-        except OptionError as error:
-            line = next((at for name in self.options if name in error.message and (at := _line(text, name))), 0)
-            where = f"{path}:{line}" if line else str(path)
-            raise OptionError(
-                f"{where}: {error.message}", hint=error.hint or "the preset is of another version"
-            ) from error
-
     def with_options(self, explicit: Mapping[str, Any]) -> dict[str, Any]:
-        """The options for :func:`kgsparql.retrievers.load`; what was said explicitly wins.
+        """The options for :func:`kgsparql.retrievers.load`; explicit ones win over those of the preset.
 
         >>> Preset(method="mindmap", options={"paths_kept": 3, "max_hops": 4}).with_options({"max_hops": "2"})
         {'paths_kept': '3', 'max_hops': '2'}
@@ -151,13 +150,13 @@ class Preset:
 
     def to_toml(self) -> str:
         """The preset as a TOML document, ending with a line end."""
-        return "\n".join(_lines(self, ())).lstrip("\n") + "\n"
+        return "\n".join(_table_lines(self, ())).lstrip("\n") + "\n"
 
 
 def loadable(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options from TOML as a method takes them: lists where it has several values, else texts, which are checked.
+    """Options from TOML as a method takes them: tuples for options with several values, texts for all others.
 
-    :raises OptionError: for a method that there is not, or a list where one value is wanted.
+    :raises OptionError: for a method that does not exist, or a list where one value is wanted.
 
     >>> loadable("struct_gpt", {"mediator_classes": ["http://a.org/b,c"], "max_steps": 2})
     {'mediator_classes': ('http://a.org/b,c',), 'max_steps': '2'}
@@ -182,11 +181,10 @@ def is_tuple(hint: Any) -> bool:
     >>> is_tuple(tuple[str, ...] | None), is_tuple(int)
     (True, False)
     """
-    kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
-    return any(get_origin(kind) is tuple for kind in kinds)
+    return any(get_origin(kind) is tuple for kind in alternatives(hint))
 
 
-def _text(path: Path) -> str:
+def _text_of(path: Path) -> str:
     try:
         if path.is_file() and path.stat().st_size > _LARGEST:
             raise InputError(f"{path}: too large for a preset", hint="kgsparql eval tune writes presets")
@@ -200,58 +198,48 @@ def _text(path: Path) -> str:
         raise InputError(f"{path}:{line}: not UTF-8", hint="kgsparql eval tune writes presets") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Checks what a document says against the fields of our classes."""
+def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
+    """The preset that a document says.
 
-    path: Path
-    text: str
-
-    def read(self, cls: Any, data: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
-        """The values of the fields of a class, from a table.
-
-        :raises InputError: for a name that is no field, a value of another type, or a field that is not there.
-        """
-        hints = get_type_hints(cls)
-        known = {f.name: f for f in fields(cls)}
-        found: dict[str, Any] = {}
-        for name, value in data.items():
-            if name not in known:
-                there = ", ".join(known)
-                raise self._wrong(within, name, f"{printable(name, 60)!r} is not for presets", f"there are: {there}")
-            found[name] = self._value(hints[name], value, (*within, name))
-        for name, one in known.items():
-            if name not in found and one.default is MISSING and one.default_factory is MISSING:
-                raise self._wrong(within[:-1], within[-1] if within else "", f"{name!r} is missing", "")
-        return found
-
-    def _value(self, hint: Any, value: Any, at: tuple[str, ...]) -> Any:
-        kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
-        table = next((kind for kind in kinds if kind in {Figures, Tuned}), None)
-        if table is not None and isinstance(value, dict):
-            return table(**self.read(table, value, at))
-        if at == ("options",) and isinstance(value, dict):
-            for name, own in value.items():
-                if not isinstance(own, str | int | float | list):
-                    raise self._wrong(at, name, f"{printable(name, 60)} has a value that no option has", "")
-            return value
-        if float in kinds and type(value) is int:
-            return float(value)
-        if any(type(value) is kind for kind in kinds):
-            return value
-        wanted = " or ".join(_KINDS.get(kind, "a table") for kind in kinds if kind is not type(None))
-        raise self._wrong(at[:-1], at[-1], f"{'.'.join(at)} is not {wanted}", "")
-
-    def _wrong(self, within: tuple[str, ...], name: str, message: str, hint: str) -> InputError:
-        line = _line(self.text, name, within)
-        return InputError(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}", hint=hint)
+    :param text: of the document, to name the line of what is wrong.
+    :raises InputError: for a name that is no field, a value of another type, or a field that is not there.
+    """
+    try:
+        return TypeAdapter(Preset).validate_python(data)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda one: one["type"] == "missing")
+        (*within, name), hint = map(str, first["loc"]), ""
+        if first["type"] == "missing":
+            message = f"{name!r} is missing"
+            *within, name = within or [""]
+        elif first["type"] == "unexpected_keyword_argument":
+            message = f"{printable(name, 60)!r} is not for presets"
+            fields_there = fields({0: Preset, 1: Tuned}.get(len(within), Figures))
+            hint = f"there are: {', '.join(one.name for one in fields_there)}"
+        elif within[:1] == ["options"]:
+            within, name = ["options"], [*within, name][1]
+            message = f"{printable(name, 60)} has a value that no option has"
+        else:
+            message = f"{'.'.join((*within, name))} is not {_TYPE_WORDS.get(first['type'], 'a table')}"
+        line = _line(text, name, tuple(within))
+        raise InputError(f"{path}:{line}: {message}" if line else f"{path}: {message}", hint=hint) from error
 
 
-_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+def _check_options(preset: Preset, path: Path, text: str) -> None:
+    """Check that the method has the options and takes their values.
+
+    :raises OptionError: with the file and the line, if it does not.
+    """
+    try:
+        retrievers.load(preset.method, loadable(preset.method, preset.options))
+    except OptionError as error:
+        line = next((at for name in preset.options if name in error.message and (at := _line(text, name))), 0)
+        where = f"{path}:{line}" if line else str(path)
+        raise OptionError(f"{where}: {error.message}", hint=error.hint or "the preset is of another version") from error
 
 
 def _line(text: str, name: str, within: tuple[str, ...] = ("options",)) -> int:
-    """The line where a name of a table is set, or its table begins; 0 if it is not found."""
+    """The number of the line that sets a name of a table, or begins the table of this name; 0 if there is none."""
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.strip()
@@ -264,8 +252,8 @@ def _line(text: str, name: str, within: tuple[str, ...] = ("options",)) -> int:
     return 0
 
 
-def _lines(value: Any, within: tuple[str, ...]) -> Iterator[str]:
-    """A table: what is plain first, as TOML wants it, then the tables in it."""
+def _table_lines(value: Any, within: tuple[str, ...]) -> Iterator[str]:
+    """The lines of a table: plain values first, as TOML wants it, then the tables inside it."""
     items = dict(value) if isinstance(value, Mapping) else {f.name: getattr(value, f.name) for f in fields(value)}
     tables = {name: own for name, own in items.items() if isinstance(own, Mapping | Figures | Tuned)}
     if within:
@@ -278,21 +266,21 @@ def _lines(value: Any, within: tuple[str, ...]) -> Iterator[str]:
             or (own is None and within[:1] != ("options",))
         ):
             continue
-        yield f"{_key(name)} = {_written(own)}"
+        yield f"{_toml_key(name)} = {_toml_value(own)}"
     for name, own in tables.items():
-        yield from _lines(own, (*within, name))
+        yield from _table_lines(own, (*within, name))
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _written(name)
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
 
 
-def _written(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     """A value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_toml_value, value))}]"
     if isinstance(value, int | float):
         return repr(value)
     # The escapes of JSON are those of a basic string in TOML; half of a surrogate pair, which no file may hold, is not.

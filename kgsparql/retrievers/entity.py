@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
@@ -30,18 +31,6 @@ from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_i
 from kgsparql.retrievers._entity_passages import passage_items, passage_terms
 
 __all__ = ["Entity"]
-
-_RANGES = {
-    "top_k_nodes": (1, 1_000),
-    "top_k_chunks": (0, 100),
-    "top_k_paths": (0, 1_000),
-    "similarity_threshold": (0, 1),
-    "max_hops": (1, 3),
-    "node_freq_weight": (0, 1),
-    "node_sim_weight": (0, 1),
-    "decay": (0, 1),
-}
-"""The least and the most that an option may be."""
 
 _ON_THE_WAY = 0.5
 """How much less a term between the start and the ends of a line counts than one at its end."""
@@ -71,22 +60,19 @@ class Entity(Retriever):
     source: ClassVar[str] = "VectorInstitute, kg-rag, entity-based method, 2025"
     cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="6 * top_k_nodes + 4 * max_hops + 30")
 
-    top_k_nodes: int = 10
-    top_k_chunks: int = 5
-    top_k_paths: int = 10
-    similarity_threshold: float = 0.5
-    max_hops: int = 1
-    node_freq_weight: float = 0.4
-    node_sim_weight: float = 0.6
-    decay: float = 0.0
+    top_k_nodes: Annotated[int, Within(1, 1_000)] = 10
+    top_k_chunks: Annotated[int, Within(0, 100)] = 5
+    top_k_paths: Annotated[int, Within(0, 1_000)] = 10
+    similarity_threshold: Annotated[float, Within(0, 1)] = 0.5
+    max_hops: Annotated[int, Within(1, 3)] = 1
+    node_freq_weight: Annotated[float, Within(0, 1)] = 0.4
+    node_sim_weight: Annotated[float, Within(0, 1)] = 0.6
+    decay: Annotated[float, Within(0, 1)] = 0.0
     path_ranking: OneOf["similarity", "degree"] = "similarity"
     mode: OneOf["text", "reasoning", "numeric"] = "text"
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OptionError(f"entity: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+        check_ranges(self)
         if not math.isclose(self.node_freq_weight + self.node_sim_weight, 1.0, abs_tol=1e-9):
             raise OptionError(
                 f"entity: the weights {self.node_freq_weight:g} and {self.node_sim_weight:g} are not 1 together",

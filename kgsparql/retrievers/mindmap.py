@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.composing import drafted
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import completed
@@ -39,19 +39,6 @@ __all__ = ["MindMap"]
 
 Scored: TypeAlias = tuple[EvidenceItem, Candidate]
 """An item of evidence and the words in which it is compared with the question."""
-
-_RANGES = {
-    "paths_kept": (0, 10_000),
-    "lines_per_entity": (0, 1_000),
-    "neighbour_lines": (0, 10_000),
-    "ends_per_line": (1, 1_000),
-    "paths_per_pair": (1, 10_000),
-    "paths_enumerated": (1, 100_000),
-    "max_hops": (1, 10),
-    "hub_limit": (1, 1_000_000),
-    "frontier": (1, 10_000),
-}
-"""The least and the most that an option may be."""
 
 _JOINING = 0.25
 """What a term counts for that lies on a path joining entities of the question, beside one near a single entity."""
@@ -100,25 +87,19 @@ class MindMap(Retriever):
         queries="(entities - 1) * (5 + 2 * max(0, max_hops - 4)) + 8 * entities + 30",
     )
 
-    paths_kept: int = 5
-    lines_per_entity: int = 5
-    neighbour_lines: int = 20
-    ends_per_line: int = 50
-    paths_per_pair: int = 5
-    paths_enumerated: int = 1_000
-    max_hops: int = 5
-    hub_limit: int = 10_000
-    frontier: int = 200
+    paths_kept: Annotated[int, Within(0, 10_000)] = 5
+    lines_per_entity: Annotated[int, Within(0, 1_000)] = 5
+    neighbour_lines: Annotated[int, Within(0, 10_000)] = 20
+    ends_per_line: Annotated[int, Within(1, 1_000)] = 50
+    paths_per_pair: Annotated[int, Within(1, 10_000)] = 5
+    paths_enumerated: Annotated[int, Within(1, 100_000)] = 1_000
+    max_hops: Annotated[int, Within(1, 10)] = 5
+    hub_limit: Annotated[int, Within(1, 1_000_000)] = 10_000
+    frontier: Annotated[int, Within(1, 10_000)] = 200
     two_hop_when_single: bool = True
     merge_inverses: bool = True
     mentions: OneOf["model", "linker"] = "model"
     verbalise: OneOf["template", "model"] = "template"
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OptionError(f"mindmap: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths first (P), then neighbour lines (N); candidates from both."""

@@ -9,16 +9,16 @@ Source: ours; the recipe and what each of its parts is worth are printed by ``be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import ENDS, answers_at_ends, completed
@@ -48,17 +48,6 @@ _NEARLY = 0.15
 _EXAMPLES = 2
 """Ends of a path that a model is shown."""
 
-_RANGES = {
-    "max_hops": (1, 5),
-    "link_candidates": (1, 20),
-    "frontier": (1, 10_000),
-    "first_steps": (1, 1_000),
-    "paths_kept": (1, 50),
-    "prompt_paths": (1, 200),
-    **dict.fromkeys((field.name for field in fields(Weights)), (0, 10)),
-}
-"""The least and the most that an option may be."""
-
 
 @dataclass(frozen=True, slots=True)
 class Likely:
@@ -75,7 +64,7 @@ class Likely:
 
 
 @dataclass(frozen=True, slots=True)
-class PathRanking(Retriever):
+class PathRanking(Weights, Retriever):
     """Property paths from the question's entities, the best followed to every answer.
 
     :param max_hops: the longest path; none for 3, or 2 where more than 30 predicates are near the entity.
@@ -86,15 +75,6 @@ class PathRanking(Retriever):
     :param paths_kept: paths that are followed to every answer.
     :param prompt_paths: paths that a model chooses from.
     :param aliases: a file of other words for predicates, ``IRI<tab>words`` a line: what questions call them.
-    :param nested: weight of the path as a noun phrase.
-    :param arrow: weight of the path as a chain.
-    :param reversed: weight of the path read from its end.
-    :param coverage: weight of how well the words of the question are covered.
-    :param order: weight of the order of the words.
-    :param kind: weight of the kind of answer that is asked for.
-    :param sharing: weight of going back along a predicate exactly where the question asks for others with the same.
-    :param words: taken off for each hop beyond the number of words.
-    :param runs: taken off for each hop beyond the number of runs of words.
     """
 
     name: ClassVar[str] = "path_ranking"
@@ -106,39 +86,18 @@ class PathRanking(Retriever):
         queries="entities * link_candidates * 16 + 20",
     )
 
-    max_hops: int | None = None
-    link_candidates: int = 3
+    max_hops: Annotated[int | None, Within(1, 5)] = None
+    link_candidates: Annotated[int, Within(1, 20)] = 3
     link_weight: float = 2.0
-    frontier: int = 50
-    first_steps: int = 15
-    paths_kept: int = 5
-    prompt_paths: int = 20
+    frontier: Annotated[int, Within(1, 10_000)] = 50
+    first_steps: Annotated[int, Within(1, 1_000)] = 15
+    paths_kept: Annotated[int, Within(1, 50)] = 5
+    prompt_paths: Annotated[int, Within(1, 200)] = 20
     aliases: str | None = None
-    nested: float = 1.0
-    arrow: float = 0.5
-    reversed: float = 0.5
-    coverage: float = 0.5
-    order: float = 0.5
-    kind: float = 0.5
-    sharing: float = 0.2
-    words: float = 0.1
-    runs: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                raise OptionError(f"path_ranking: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
-
+        check_ranges(self)
         self._words  # noqa: B018 - a file of aliases that cannot be read is said before a graph is loaded
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of a path's score."""
-        return Weights(
-            nested=self.nested, arrow=self.arrow, reversed=self.reversed, coverage=self.coverage, order=self.order,
-            kind=self.kind, sharing=self.sharing, words=self.words, runs=self.runs,
-        )  # fmt: skip
 
     @property
     def _words(self) -> Mapping[Term, str]:
@@ -191,7 +150,7 @@ class PathRanking(Retriever):
             add_shared(enumeration, link, session)
         kept = {link.term: enumeration.paths for link, enumeration in made}
         if sum(map(len, kept.values())) > _SHORTLIST:
-            unworded = replace(self.weights, nested=0.0, arrow=0.0, reversed=0.0)
+            unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for link, own in made for f in self._scored(own, own.paths, link, session, weights=unworded)]
             found.sort(key=_order)
             kept = {term: [f.path for f in found[:_SHORTLIST] if f.link.term == term] for term in kept}
@@ -199,7 +158,7 @@ class PathRanking(Retriever):
         for link, own in made:
             with_ends(own, kept[link.term], session)
             paths = [path for path in kept[link.term] if path not in own.whole or own.ends[path]]
-            found += self._scored(own, paths, link, session, weights=self.weights)
+            found += self._scored(own, paths, link, session, weights=self)
         return sorted(found, key=_order)
 
     def _scored(

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.composing import judged
+from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
@@ -41,15 +42,6 @@ from kgsparql.retrievers._walking import composed, counted, linked_classes
 
 __all__ = ["StructGPT"]
 
-_RANGES = {
-    "max_steps": (1, 10),
-    "predicates_per_step": (1, 3),
-    "fact_tokens": (50, 100_000),
-    "entities_per_step": (1, 10_000),
-    "neighbours_per_predicate": (1, 500),
-}
-"""The least and the most that an option may be."""
-
 _SAMPLE = 20
 """Ways of a walk whose terms say what kind of thing stands at each place."""
 
@@ -75,18 +67,15 @@ class StructGPT(Retriever):
         queries="(10 + 6 * mediators) * max_steps + 10 * predicates_per_step + 20",
     )
 
-    max_steps: int = 3
-    predicates_per_step: int = 1
-    fact_tokens: int = 1_024
-    entities_per_step: int = 200
-    neighbours_per_predicate: int = 200
+    max_steps: Annotated[int, Within(1, 10)] = 3
+    predicates_per_step: Annotated[int, Within(1, 3)] = 1
+    fact_tokens: Annotated[int, Within(50, 100_000)] = 1_024
+    entities_per_step: Annotated[int, Within(1, 10_000)] = 200
+    neighbours_per_predicate: Annotated[int, Within(1, 500)] = 200
     mediator_classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OptionError(f"struct_gpt: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+        check_ranges(self)
         _ = self._classes  # what is no IRI is an error now, not at the first question
 
     def retrieve(self, session: Session) -> Retrieval:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import LISTED, Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import judged
+from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.parallel_steps import side_by_side
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import AuthenticationError, ModelError, OptionError, RateLimitError
+from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.linking.ranking import BM25Ranker
@@ -41,17 +42,6 @@ from kgsparql.retrievers._think_on_graph_steps import (
 from kgsparql.retrievers._walking import composed
 
 __all__ = ["ThinkOnGraph"]
-
-_RANGES = {
-    "width": (1, 50),
-    "depth": (1, 10),
-    "thin_threshold": (1, 10_000),
-    "thin_to": (1, 1_000),
-    "shortlist": (1, LISTED),
-    "neighbours_per_predicate": (1, 10_000),
-    "meeting_bonus": (0, 10),
-}
-"""The least and the most that an option may be."""
 
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
@@ -119,24 +109,21 @@ class ThinkOnGraph(Retriever):
         queries="depth * (8 + width * width * neighbours_per_predicate // 500) + 60",
     )
 
-    width: int = 3
-    depth: int = 3
-    thin_threshold: int = 20
-    thin_to: int = 5
+    width: Annotated[int, Within(1, 50)] = 3
+    depth: Annotated[int, Within(1, 10)] = 3
+    thin_threshold: Annotated[int, Within(1, 10_000)] = 20
+    thin_to: Annotated[int, Within(1, 1_000)] = 5
     thin: Thinning = "embedding"
     prune: OneOf["model", "embedding", "bm25"] = "model"
-    shortlist: int = 30
+    shortlist: Annotated[int, Within(1, LISTED)] = 30
     batch_prune: bool = True
     score_entities: bool = True
-    neighbours_per_predicate: int = 200
-    meeting_bonus: float = 0.0
+    neighbours_per_predicate: Annotated[int, Within(1, 10_000)] = 200
+    meeting_bonus: Annotated[float, Within(0, 10)] = 0.0
     skip: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OptionError(f"think_on_graph: {name}={value} is out of range", hint=f"from {least:,} to {most:,}")
+        check_ranges(self)
         for name in self.skip:
             iri(name)
 

@@ -27,7 +27,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import find, load, names
-from kgsparql.retrievers._description import described
+from kgsparql.retrievers._description import description_of
 from kgsparql.storage.response_cache import Exchanges
 from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
@@ -72,7 +72,7 @@ def embedded(nobel_graphs: Graphs) -> kgsparql.KnowledgeBase:
 
 
 def test_it_says_what_it_is_and_what_it_costs(method: str) -> None:
-    found = described(find(method))
+    found = description_of(find(method))
     assert found.name == method
     assert found.about
     assert found.source
@@ -89,7 +89,9 @@ def test_it_says_what_it_is_and_what_it_costs(method: str) -> None:
 
 
 def test_its_options_can_be_written_on_the_command_line(method: str) -> None:
-    said = {option.name: option.default for option in described(find(method)).options if option.default is not None}
+    said = {
+        option.name: option.default for option in description_of(find(method)).options if option.default is not None
+    }
     assert load(method, said) == load(method)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, OptionError
@@ -46,11 +47,7 @@ class ClosedBook(Retriever):
     source: ClassVar[str] = "a baseline of every paper in the field"
     cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="5 + 2 * entities")
 
-    most: int = 100
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.most <= 1_000:
-            raise OptionError(f"closed_book: most={self.most} is out of range", hint="from 1 to 1,000")
+    most: Annotated[int, Within(1, 1_000)] = 100
 
     def retrieve(self, session: Session) -> Retrieval:
         """No evidence, and a draft of names.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.exploration import NeighbourGroup, neighbours
@@ -21,8 +21,6 @@ from kgsparql.rdf.terms import Literal, Term, Triple, as_iri
 from kgsparql.rdf.vocabulary import is_mediator
 
 __all__ = ["LabelNeighbours"]
-
-_RANGES = {"labels": (1, 100), "lines": (1, 100), "ends_per_line": (1, 100)}
 
 Nearest = Callable[[str, int], Sequence[LinkedEntity]]
 """The entities whose labels are most like a text, at most so many."""
@@ -42,16 +40,10 @@ class LabelNeighbours(Retriever):
     source: ClassVar[str] = "a baseline: nearest neighbours in the label index"
     cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="30 + 2 * entities")
 
-    labels: int = 10
-    lines: int = 5
-    ends_per_line: int = 10
+    labels: Annotated[int, Within(1, 100)] = 10
+    lines: Annotated[int, Within(1, 100)] = 5
+    ends_per_line: Annotated[int, Within(1, 100)] = 10
     nearest: Nearest | None = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OptionError(f"label_neighbours: {name}={value} is out of range", hint=f"from {least} to {most}")
 
     def retrieve(self, session: Session) -> Retrieval:
         """Neighbour lines (N) of the entities, those of the nearest first; the entities that were not linked."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
@@ -32,12 +33,8 @@ class TripleEmbedding(Retriever):
     source: ClassVar[str] = "a baseline: Baek et al., 2023, arXiv 2310.13481 (direct fact retrieval), without training"
     cost: ClassVar[Cost] = Cost(calls="1", rounds="1", queries="20 + 2 * entities")
 
-    triples: int = 20
+    triples: Annotated[int, Within(1, 1_000)] = 20
     index: NearestTriples | None = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.triples <= 1_000:
-            raise OptionError(f"triple_embedding: triples={self.triples} is out of range", hint="from 1 to 1,000")
 
     def retrieve(self, session: Session) -> Retrieval:
         """The nearest triples (N), each an item; the terms of the best first.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from kgsparql import retrievers
 from kgsparql.answering.retriever import Retriever
@@ -126,7 +125,7 @@ def load_methods(
 
 def _all_options(retriever: Retriever) -> dict[str, Any]:
     """The options as they are, those by default included: what a run must say of itself."""
-    values = {f.name: getattr(retriever, f.name) for f in fields(cast("Any", retriever)) if f.init and f.repr}
+    values = {f.name: getattr(retriever, f.name) for f in retrievers.option_fields(type(retriever))}
     return {name: _said(value) for name, value in values.items()}
 
 

@@ -6,10 +6,10 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import islice, product
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from kgsparql import retrievers
 from kgsparql.answering.retriever import Retriever
@@ -234,7 +234,7 @@ def _calls(space: Space, setting: Setting) -> int:
 
 def _names(method: str) -> list[str]:
     """The options of a method."""
-    return [field.name for field in fields(cast("Any", retrievers.find(method))) if field.init and field.repr]
+    return [field.name for field in retrievers.option_fields(retrievers.find(method))]
 
 
 def _read(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]) -> Any:

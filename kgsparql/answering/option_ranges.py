@@ -1,0 +1,32 @@
+"""The ranges of a method's options: each is declared at its field, and all are checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from kgsparql.errors import OptionError
+
+__all__ = ["Within", "check_ranges"]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The least and the most that an option may be: ``width: Annotated[int, Within(1, 50)] = 3``."""
+
+    least: float
+    most: float
+
+
+def check_ranges(method: Any) -> None:
+    """Check the options of a method against the ranges of its fields; ``None`` is in every range.
+
+    :raises OptionError: for the first option that is out of its range.
+    """
+    for name, hint in get_type_hints(type(method), include_extras=True).items():
+        for within in getattr(hint, "__metadata__", ()):
+            value = getattr(method, name)
+            if isinstance(within, Within) and value is not None and not within.least <= value <= within.most:
+                raise OptionError(
+                    f"{method.name}: {name}={value} is out of range", hint=f"from {within.least:,} to {within.most:,}"
+                )
