@@ -89,7 +89,7 @@ class Usage:
     """Running totals of one question; safe to add to from several threads.
 
     ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions. Of the model calls,
-    ``cached_calls`` were answered from the store of exchanges; they count as calls, so that a budget ends a question at
+    ``cached_calls`` were answered from the response cache; they count as calls, so that a budget ends a question at
     the same place whether or not somebody asked it before. ``cost`` is of all calls for the same reason; ``paid_cost``
     is of those that were not answered from the store. Texts that a server embeds are not counted. ``prepared`` counts
     what endpoints were asked before the question itself: what they are, and their labels. It is no part of ``queries``,

@@ -275,7 +275,7 @@ def open(
     <NamedNode value=http://dbpedia.org/resource/Marie_Curie>
     """
     given = [_plain(source) for source in sources]
-    recording = None if snapshot is None else snapshot.exchanges
+    recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
     return KnowledgeBase(graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot)
 

@@ -15,7 +15,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.prompting import plain
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import purpose, reader
@@ -50,9 +50,9 @@ def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, cal
     assert len(asked) == 20
     knowledge = kgsparql.open(shared_data / "emckg" / "graph.nt.gz", embedder="none")
     options = {"verbalise": verbalise}
-    with Exchanges(tmp_path / "exchanges.sqlite") as exchanges:
+    with ResponseCache(tmp_path / "exchanges.sqlite") as response_cache:
         with ModelServer(knowing(asked)) as server:
-            model = LanguageModel("scripted-model", OpenAIClient(server.url), exchanges=exchanges)
+            model = LanguageModel("scripted-model", OpenAIClient(server.url), response_cache=response_cache)
             first = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]
             model.client.close()
         second = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]

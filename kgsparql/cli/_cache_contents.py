@@ -18,7 +18,7 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.disk_usage import bytes_of, changed, link_trouble, remove, remove_database, size_of
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import QUERY
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 __all__ = ["ALL", "CacheContents", "Cleared", "Kept"]
 
@@ -98,7 +98,7 @@ class CacheContents:
 
     def __init__(self, directory: Path | None = None) -> None:
         self.directory = (cache_directory() if directory is None else directory).absolute()
-        self._file = self.directory / EXCHANGES
+        self._file = self.directory / RESPONSE_FILE
         self._vectors = self.directory / VECTORS
 
     @property
@@ -222,8 +222,8 @@ class CacheContents:
         if trouble := link_trouble(self._file):
             return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
         try:
-            with Exchanges(self._file) as exchanges:
-                found = exchanges.summary()
+            with ResponseCache(self._file) as response_cache:
+                found = response_cache.summary()
         except StoreError as error:
             return [Kept(WHOLE_FILE, what, 0, bytes_of(self._file), trouble=error.message)]
         return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
@@ -234,8 +234,8 @@ class CacheContents:
             return Cleared(kind, 0, 0, note=trouble)
         before, count, note = bytes_of(self._file), 0, ""
         try:
-            with Exchanges(self._file) as exchanges:
-                count = exchanges.clear(None if kind == WHOLE_FILE else kind)
+            with ResponseCache(self._file) as response_cache:
+                count = response_cache.clear(None if kind == WHOLE_FILE else kind)
         except StoreLockedError as error:
             return Cleared(kind, 0, 0, (error,))
         except StoreError as error:

@@ -95,7 +95,7 @@ class ModelOptions:
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
             temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
-            recording=None if snapshot is None else snapshot.exchanges,
+            recording=None if snapshot is None else snapshot.recording,
         )  # fmt: skip
 
 

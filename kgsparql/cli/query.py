@@ -90,7 +90,7 @@ def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
     """The endpoint that was named, alone and without options of files."""
     from kgsparql.graphs import open_graph
 
-    recording = None if snapshot is None else snapshot.exchanges
+    recording = None if snapshot is None else snapshot.recording
     opened = cast("EndpointGraph", open_graph(graph.sources, notes=graph.say, recording=recording, **graph.reading))
     if snapshot is not None:
         snapshot.about_graph(opened)

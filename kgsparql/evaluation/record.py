@@ -72,7 +72,7 @@ class RecordedCost:
     """What it cost.
 
     :param rounds: model calls that waited for each other: the longest chain.
-    :param cost: of all calls, those answered from the store of exchanges included; ``None`` without prices.
+    :param cost: of all calls, those answered from the response cache included; ``None`` without prices.
     :param paid_cost: of those that were not.
     :param seconds: wall time; ``model_seconds`` of them were spent waiting for a model.
     """

@@ -25,7 +25,7 @@ from kgsparql.graphs.stores import LoadReport, load_store
 from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 __all__ = [
     "CACHE_FROM_BYTES",
@@ -95,8 +95,8 @@ def open_graph(
         return _federated(groups, name, reading, keeping)
     given = groups[0] if groups else []
     if names_endpoint(given):
-        exchanges = recording or (_replies(fresh=fresh) if cache else None)
-        return _endpoint(given[0], name, _options_of_files(reading), notes, exchanges)
+        response_cache = recording or (_replies(fresh=fresh) if cache else None)
+        return _endpoint(given[0], name, _options_of_files(reading), notes, response_cache)
     return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)  # type: ignore[arg-type]
 
 
@@ -239,7 +239,7 @@ def _endpoint(
     name: str | None,
     options: Sequence[str],
     notes: Callable[[str], None] | None,
-    exchanges: Exchanges | None,
+    response_cache: ResponseCache | None,
 ) -> EndpointGraph:
     if options:
         raise OptionError(f"options of files, given with an endpoint: {', '.join(options)}", hint="leave them out")
@@ -247,12 +247,12 @@ def _endpoint(
     url = known.urls[0] if known else str(source).strip()
     profile = known or known_endpoints().at(url)
     name = name or (known.aliases[0] if known else None)
-    return EndpointGraph(url, name=name, profile=profile, note=notes, exchanges=exchanges)
+    return EndpointGraph(url, name=name, profile=profile, note=notes, response_cache=response_cache)
 
 
-def _replies(*, fresh: bool) -> Exchanges:
+def _replies(*, fresh: bool) -> ResponseCache:
     """The store of replies in the cache directory."""
-    return Exchanges(cache_directory() / EXCHANGES, mode="write" if fresh else "use")
+    return ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
 
 
 def _is_whole(source: GraphSource) -> bool:

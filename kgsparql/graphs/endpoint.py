@@ -27,7 +27,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 
 __all__ = ["EndpointGraph"]
 
@@ -59,7 +59,7 @@ class EndpointGraph:
         30 s if it says nothing.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line a person should read, once.
-    :param exchanges: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
+    :param response_cache: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
         the profile says so.
     :raises InputError: for what is not the URL of an endpoint.
 
@@ -79,17 +79,17 @@ class EndpointGraph:
         timeout_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
-        exchanges: Exchanges | None = None,
+        response_cache: ResponseCache | None = None,
     ) -> None:
         self._address = Address.parse(url)
         self.name = self._address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
-        self.probe = Probe(self._address, profile, keep=not isinstance(exchanges, Recording), now=self._now)
+        self.probe = Probe(self._address, profile, keep=not isinstance(response_cache, Recording), now=self._now)
         self.timeout_s = _time_of(profile) if timeout_s is None else timeout_s
-        self._recording = exchanges if isinstance(exchanges, Recording) else None
+        self._recording = response_cache if isinstance(response_cache, Recording) else None
         self._question: QuestionDeadline | None = None
         self._found = _Found()
-        self._channel = Channel(self._address, self.name, self.probe, max_bytes, exchanges, note)
+        self._channel = Channel(self._address, self.name, self.probe, max_bytes, response_cache, note)
         self.prefixes: dict[str, str] = {}
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> EndpointGraph:
@@ -168,7 +168,7 @@ class EndpointGraph:
         """What a clock says; in a replay what it said in the recording."""
         if self._recording is None:
             return said
-        return str(self._recording.settled(what, {"endpoint": self.url}, {what: said})[what])
+        return str(self._recording.recorded_value(what, {"endpoint": self.url}, {what: said})[what])
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.graphs.protocols import OpenedGraph, members_of
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import EXCHANGES
+from kgsparql.storage.response_cache import RESPONSE_FILE
 
 __all__ = ["Snapshot"]
 
@@ -66,12 +66,12 @@ class Snapshot:
     ) -> None:
         self.directory = Path(directory)
         self.is_replay = mode == "only"
-        self.exchanges = Recording(self.directory / EXCHANGES, mode=mode)
+        self.recording = Recording(self.directory / RESPONSE_FILE, mode=mode)
         self._about = dict(about or {})
         self._runs = self._read()
         if self.is_replay and not self._runs:
             raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
-        self.exchanges.recorded = self.commands
+        self.recording.recorded = self.commands
         recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
         if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
             note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
@@ -86,7 +86,7 @@ class Snapshot:
             with suppress(StoreError) if error is not None else nullcontext():
                 self.close()  # what was wrong first is what is said
         else:
-            self.exchanges.close()  # who stops a run does not wait for the triples; the next recording writes them
+            self.recording.close()  # who stops a run does not wait for the triples; the next recording writes them
 
     @property
     def cache(self) -> Path:
@@ -145,7 +145,7 @@ class Snapshot:
 
     def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
         """What a question took that is replayed; ``None`` for one that is recorded, or did not get so far."""
-        kept = self.exchanges.told(_QUESTION, question) if self.is_replay else None
+        kept = self.recording.get_or_none(_QUESTION, question) if self.is_replay else None
         if kept is None:
             return None
         return Elapsed(**{**kept, "over_at": _pair(kept["over_at"]), "owed_over_at": _pair(kept.get("owed_over_at"))})
@@ -158,22 +158,22 @@ class Snapshot:
         if not self.is_replay:
             taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
             elapsed = Elapsed(**taken, over_at=usage.over_at, owed_over_at=usage.owed_over_at)
-            self.exchanges.settled(_QUESTION, question, asdict(elapsed))
+            self.recording.recorded_value(_QUESTION, question, asdict(elapsed))
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
         """What was measured when it was recorded: the value itself, if that is now."""
-        return self.exchanges.settled(_MEASURED, what, value)
+        return self.recording.recorded_value(_MEASURED, what, value)
 
     def close(self) -> None:
         """Write the triples that were seen, and close the file of exchanges."""
         from kgsparql.graphs.seen_triples import write_triples
 
         try:
-            if not self.is_replay and self.exchanges.path.exists():
+            if not self.is_replay and self.recording.path.exists():
                 with writer_lock(self.directory / _TRIPLES, wait_s=_WAIT_S):
-                    write_triples(self.exchanges, self.directory / _TRIPLES)
+                    write_triples(self.recording, self.directory / _TRIPLES)
         finally:
-            self.exchanges.close()
+            self.recording.close()
 
     def _add_run(self, graphs: Mapping[str, str]) -> None:
         packages = ("kgsparql", "pyoxigraph", "lancedb", "numpy")

@@ -68,7 +68,7 @@ class GraphLabels:
 
         if not isinstance(self._embedder, str):
             return self._embedder
-        found = open_embedder(self._embedder, recording=None if self._snapshot is None else self._snapshot.exchanges)
+        found = open_embedder(self._embedder, recording=None if self._snapshot is None else self._snapshot.recording)
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError, StoreLockedError
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.sqlite_file import Contents, SqliteFile, waiting
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 __all__ = ["VECTORS", "CachedEmbedder", "KeptVectors", "VectorStore"]
 
@@ -84,7 +84,7 @@ class VectorStore:
         """Keep vectors, in the place of earlier ones with these keys."""
         now = int(time.time())
         rows = [(key, now, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
-        with self._file.writing() as connection:
+        with self._file.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             if _bytes_used(connection) > self.most_bytes:
                 first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
@@ -98,13 +98,7 @@ class VectorStore:
 
     def clear(self) -> int:
         """Remove all vectors; how many there were. The file becomes smaller."""
-        with self._file.opened() as connection:
-            if connection is None:
-                return 0
-            removed = waiting(lambda: connection.execute("DELETE FROM vector").rowcount)
-            waiting(lambda: connection.execute("VACUUM"))
-            waiting(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
-            return removed
+        return self._file.delete("DELETE FROM vector", shrink=True)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

@@ -33,7 +33,7 @@ from kgsparql.models.chat_completion import (
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 
 __all__ = ["KIND", "LanguageModel"]
 
@@ -46,7 +46,7 @@ KIND = "model"
 class LanguageModel:
     """A model on a server. What this server refuses for this model is found out once and remembered.
 
-    :param exchanges: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
+    :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param temperature: 0 for the likeliest reply.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     """
@@ -56,14 +56,14 @@ class LanguageModel:
         name: str,
         client: OpenAIClient,
         *,
-        exchanges: Exchanges | None = None,
+        response_cache: ResponseCache | None = None,
         temperature: float = 0.0,
         seed: int = 0,
         reply_tokens: int = 4096,
     ) -> None:
         self.name = name
         self.client = client
-        self.exchanges = exchanges
+        self.response_cache = response_cache
         self.temperature = temperature
         self.seed = seed
         self.reply_tokens = reply_tokens
@@ -97,8 +97,8 @@ class LanguageModel:
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
-        if self.exchanges is not None:
-            self.exchanges.close()
+        if self.response_cache is not None:
+            self.response_cache.close()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -106,7 +106,7 @@ class LanguageModel:
         if self._capabilities is None:
             self._capabilities = Capabilities()
             with suppress(StoreError):  # reported when the first reply is kept
-                known = self.exchanges.known(CAPABILITIES, self._place) if self.exchanges else None
+                known = self.response_cache.lookup(CAPABILITIES, self._place) if self.response_cache else None
                 self._capabilities = self._capabilities if known is None else Capabilities.of_json(known)
         return self._capabilities
 
@@ -120,9 +120,9 @@ class LanguageModel:
             **self._place, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
         }  # fmt: skip
-        if self.exchanges is None:
+        if self.response_cache is None:
             return self._value(call, request, usage, emit)
-        with self.exchanges.alone(KIND, request, cancel=usage.cancel):
+        with self.response_cache.exclusive(KIND, request, cancel=usage.cancel):
             return self._value(call, request, usage, emit)
 
     def _value(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
@@ -173,7 +173,7 @@ class LanguageModel:
         is used only if the server cannot be reached.
         """
         kept = self._kept_reply(call, request, emit)
-        is_replay = self.exchanges is not None and self.exchanges.mode == "only"
+        is_replay = self.response_cache is not None and self.response_cache.mode == "only"
         if kept is not None and (is_replay or "unusable" not in note_of(kept)):
             return kept, True
         try:
@@ -182,8 +182,8 @@ class LanguageModel:
             return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
-                if self.exchanges is not None:
-                    self.exchanges.fail(KIND, request, error)
+                if self.response_cache is not None:
+                    self.response_cache.fail(KIND, request, error)
                 raise
             return kept, True
 
@@ -232,7 +232,7 @@ class LanguageModel:
     def _kept_reply(self, call: Call[Any], request: Mapping[str, Any], emit: Emit) -> dict[str, Any] | None:
         try:
             what = f"the call of {self.name} ({call.purpose})"
-            return self.exchanges.get(KIND, request, what=what) if self.exchanges else None
+            return self.response_cache.get(KIND, request, what=what) if self.response_cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
             return None
@@ -241,16 +241,16 @@ class LanguageModel:
         self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
     ) -> None:
         try:
-            if self.exchanges:
-                self.exchanges.put(kind, request, reply, again=again)
+            if self.response_cache:
+                self.response_cache.put(kind, request, reply, again=again)
         except StoreError as error:  # the reply is here, only keeping it failed
             self._stop_keeping(error, emit)
 
     def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
         """Go on without the response cache and say so once; a replay or a recording cannot go on without it."""
-        if self.exchanges is not None and (self.exchanges.mode == "only" or self.exchanges.is_recording):
+        if self.response_cache is not None and (self.response_cache.mode == "only" or self.response_cache.is_recording):
             raise error
-        self.exchanges = None
+        self.response_cache = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 
 

@@ -11,7 +11,7 @@ from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges, Mode
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
 __all__ = ["open_model"]
 
@@ -36,7 +36,7 @@ def open_model(
     :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.
     :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.
     :param api_key: ``OPENAI_API_KEY`` if not given.
-    :param mode: what the store of exchanges is used for; ``None`` for nothing.
+    :param mode: what the response cache is used for; ``None`` for nothing.
     :param recording: takes the place of that store. A replay needs neither a server nor a key.
     :raises InputError: if it is not clear which server or model is meant.
     :raises ModelError: if the server has to be asked which models it has, and cannot be.
@@ -49,11 +49,15 @@ def open_model(
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s)
-    kept = recording if recording is not None or mode is None else Exchanges(cache_directory() / EXCHANGES, mode=mode)
+    kept = (
+        recording
+        if recording is not None or mode is None
+        else ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
+    )
     return LanguageModel(
         name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording),
         client,
-        exchanges=kept,
+        response_cache=kept,
         temperature=temperature,
         seed=seed,
         reply_tokens=reply_tokens,

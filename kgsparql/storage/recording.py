@@ -1,8 +1,8 @@
-"""The exchanges of a run as it goes, kept so that the same run can go again when there is nobody to ask.
+"""A recording: every exchange of a run, kept so that the same run can be replayed when there is nobody to ask.
 
-Whoever asks twice in one run is told the same the second time, without being asked again: so the order in which threads
-ask makes no difference to a replay. Only what failed is asked again. What the same request came to, one time after the
-other, is kept in that order.
+Within one run a request that got a reply is not made again: the second time it gets the kept reply, so that the order
+in which threads ask makes no difference to a replay. Only a request that failed is made again. All results of one
+request are kept, in their order.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from typing import Any, Literal
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.response_cache import Exchanges, key_of
+from kgsparql.storage.response_cache import ResponseCache, key_of
 
 __all__ = ["QUERY", "Recording"]
 
 QUERY = "query"
-"""The kind of exchange that a query to an endpoint is."""
+"""The kind of exchange of queries to endpoints."""
 
 _AGAIN = "kgsparql again"
-"""In a request: how often it was made before. In a reply: it was, or may have been, made once more."""
+"""In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
 _SHOWN = 420
-"""Characters of the recorded commands that are named to who asks for something else; the first is in any case."""
+"""Characters of recorded commands that an error lists; the first command always is."""
 
 
-class Recording(Exchanges):
-    """The store of exchanges of a snapshot.
+class Recording(ResponseCache):
+    """The exchanges of a snapshot.
 
-    :param mode: ``write`` keeps what a run asks, ``only`` tells it again.
-    :ivar recorded: the commands that were recorded, for who asks for something else.
+    :param mode: ``write`` to record, ``only`` to replay.
+    :ivar recorded: the commands that were recorded, for the error about a request that was not.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -65,70 +65,72 @@ class Recording(Exchanges):
     def __init__(self, path: Path, *, mode: Literal["write", "only"]) -> None:
         super().__init__(path, mode=mode)
         self.recorded: tuple[str, ...] = ()
-        self._counting = threading.Lock()
-        self._before: Counter[bytes] = Counter()
-        self._final: set[bytes] = set()
-        self._asking: dict[bytes, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._times: Counter[bytes] = Counter()
+        self._answered: set[bytes] = set()
+        self._request_locks: dict[bytes, threading.Lock] = {}
         self._askers: dict[str, list[bytes]] = {}
 
-    def asker(self, where: str, *who: str) -> int:
-        """The place of somebody among all who ask there, from 0 on, in the order in which they first come.
+    def asker_number(self, where: str, *who: str) -> int:
+        """The number of an asker among all who ask an address, from 0, in the order in which they first come.
 
-        So what one may see is not told to another, and nothing that is kept says who they are. A replay of the same
-        command has the same places, even where it has no credentials.
+        The number keeps the replies for different users apart without saying who they are. A replay of the same
+        command gives the same numbers, even without credentials.
 
-        :param who: what makes two askers the same, such as user and password; it is not kept.
+        :param who: what identifies the asker, such as user and password; it is not kept.
         """
         own = hashlib.sha256(json.dumps(who).encode()).digest()
-        with self._counting:
-            known = self._askers.setdefault(where, [])
-            if own not in known:
-                known.append(own)
-            return known.index(own)
+        with self._lock:
+            digests = self._askers.setdefault(where, [])
+            if own not in digests:
+                digests.append(own)
+            return digests.index(own)
 
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "", asked: str = "") -> dict[str, Any] | None:
-        """What the request came to this time; while recording, only if it was asked before and need not be again.
+        """The reply to a request: in a replay as it was this time, while recording only if it has one already.
 
-        :param what: the request, as a person is told of it who replays another.
-        :param asked: its name among ours, for the detail of that error.
-        :raises ReplayMissError: if it is to be told again and was not recorded.
-        :raises KgsparqlError: if it failed when it was recorded: the same error.
+        :param what: the words for the request in the error.
+        :param asked: the name of the request, for the detail of the error.
+        :raises ReplayMissError: if a replay makes a request that was not recorded.
+        :raises KgsparqlError: the same error again, if the request failed when it was recorded.
         """
-        place = key_of(kind, request)
-        with self._counting:
-            number, is_final = self._before[place], place in self._final
+        key = key_of(kind, request)
+        with self._lock:
+            number = self._times[key]
+            if self.mode == "write" and key not in self._answered:
+                return None
+            found = self.lookup(kind, _numbered(request, number))
             if self.mode == "write":
-                return _plain(self.known(kind, _numbered(request, number))) if is_final else None
-            found = self.known(kind, _numbered(request, number))
+                return _without_mark(found)
             if found is not None and found.get(_AGAIN):
-                self._before[place] += 1
+                self._times[key] += 1
             if found is None and number:
-                found = self.known(kind, _numbered(request, number - 1))  # it was not asked as often then
+                found = self.lookup(kind, _numbered(request, number - 1))  # it was not made as often then
         if found is None:
-            raise self._missed(kind, request, what, asked or kind)
+            raise self._miss(kind, request, what, asked or kind)
         if _FAILED in found:
-            raise _error(found[_FAILED])
-        return _plain(found)
+            raise _error_from(found[_FAILED])
+        return _without_mark(found)
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
-        """As :meth:`Exchanges.put`; what the request came to before, in this run, stays."""
-        place = key_of(kind, request)
-        with self._counting:
-            number = self._before[place]
+        """As :meth:`ResponseCache.put`; earlier results of the request in this run stay."""
+        key = key_of(kind, request)
+        with self._lock:
+            number = self._times[key]
             if again:
-                self._before[place] += 1
+                self._times[key] += 1
             else:
-                self._final.add(place)
+                self._answered.add(key)
         super().put(kind, _numbered(request, number), {**reply, _AGAIN: True} if again else reply)
 
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
-        """Keep an error, which is raised again where the request is replayed."""
+        """Keep an error; a replay raises it again."""
         if not isinstance(error, CancelledError):
-            told = {"class": type(error).__name__, **error.to_json()}
-            self.put(kind, request, {_FAILED: json.loads(json.dumps(told, default=str))}, again=True)
+            kept = {"class": type(error).__name__, **error.to_json()}
+            self.put(kind, request, {_FAILED: json.loads(json.dumps(kept, default=str))}, again=True)
 
-    def settled(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-        """What is another each time, such as a time that was measured: as it was when it was recorded.
+    def recorded_value(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+        """A value that differs from run to run, such as a measured time: in a replay the recorded one.
 
         :raises ReplayMissError: if it was not recorded.
         """
@@ -137,7 +139,7 @@ class Recording(Exchanges):
             return dict(value)
         return self.get(kind, request) or {}
 
-    def told(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    def get_or_none(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """As :meth:`get`, with ``None`` for what was not recorded."""
         try:
             return self.get(kind, request)
@@ -146,17 +148,12 @@ class Recording(Exchanges):
 
     def all(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every request of a kind, with its reply."""
-        with self._file.opened() as connection:
-            if connection is None:
-                return
-            keys = connection.execute("SELECT key FROM exchange WHERE kind = ? ORDER BY key", (kind,)).fetchall()
-            for key in keys:
-                row = connection.execute("SELECT request, reply FROM exchange WHERE key = ?", key).fetchone()
-                if row is not None:
-                    yield json.loads(row[0]), json.loads(row[1])
+        for key in self._file.rows("SELECT key FROM exchange WHERE kind = ? ORDER BY key", (kind,)):
+            for request, reply in self._file.rows("SELECT request, reply FROM exchange WHERE key = ?", key):
+                yield json.loads(request), json.loads(reply)
 
     @contextmanager
-    def alone(
+    def exclusive(
         self,
         kind: str,
         request: Mapping[str, Any],
@@ -164,13 +161,13 @@ class Recording(Exchanges):
         within_s: float = math.inf,
         cancel: threading.Event | None = None,
     ) -> Iterator[None]:
-        """Nobody else asks the same meanwhile: who comes second is told what the first was.
+        """Held while the request is made: a second thread with the same request waits, and then finds the reply.
 
-        :raises CancelledError: if ``cancel`` is set before it is our turn.
+        :raises CancelledError: if ``cancel`` is set while waiting.
         """
-        place, until = key_of(kind, request), time.monotonic() + within_s
-        with self._counting:
-            lock = self._asking.setdefault(place, threading.Lock())
+        key, until = key_of(kind, request), time.monotonic() + within_s
+        with self._lock:
+            lock = self._request_locks.setdefault(key, threading.Lock())
         has_lock = False
         while self.mode == "write" and not has_lock and time.monotonic() < until:
             has_lock = lock.acquire(timeout=_POLL_S)
@@ -182,10 +179,10 @@ class Recording(Exchanges):
             if has_lock:
                 lock.release()
 
-    def _missed(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
-        place = self.path.parent
+    def _miss(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
+        directory = self.path.parent
         recorded = "the command must be the one that was recorded"
-        here = shlex.quote(str(place))
+        here = shlex.quote(str(directory))
         if self.recorded:
             named = [f"kgsparql {command}" for command in self.recorded]
             count = max(1, sum(length <= _SHOWN for length in accumulate(map(len, named))))
@@ -193,9 +190,9 @@ class Recording(Exchanges):
             shown = (f"{printable(own, _SHOWN)} --replay {here}" for own in named[:count])
             recorded = f"recorded there: {'; '.join(shown)}{more}"
         return ReplayMissError(
-            f"not recorded in {place}: {what or 'a request that this needs'}",
+            f"not recorded in {directory}: {what or 'a request that this needs'}",
             hint=f"{recorded}; or record this one too, with --record {here} in place of --replay {here}",
-            path=str(place), kind=kind, asked=asked, request=dict(request),
+            path=str(directory), kind=kind, asked=asked, request=dict(request),
         )  # fmt: skip
 
 
@@ -203,12 +200,11 @@ def _numbered(request: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**request, _AGAIN: number} if number else dict(request)
 
 
-def _plain(reply: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _without_mark(reply: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if reply is None else {name: value for name, value in reply.items() if name != _AGAIN}
 
 
-def _error(kept: Mapping[str, Any]) -> KgsparqlError:
-    """The error that was kept."""
+def _error_from(kept: Mapping[str, Any]) -> KgsparqlError:
     kind = getattr(errors, str(kept.get("class")), KgsparqlError)
     if not (isinstance(kind, type) and issubclass(kind, KgsparqlError)):
         kind = KgsparqlError

@@ -1,4 +1,4 @@
-"""What was asked of endpoints and models and what they replied, kept in SQLite: a cache, or a recording."""
+"""Requests to endpoints and models and the replies to them (exchanges), kept in an SQLite file."""
 
 from __future__ import annotations
 
@@ -11,28 +11,49 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 from kgsparql.errors import KgsparqlError, ReplayMissError
-from kgsparql.storage.exchange_table import EXCHANGE_TABLE, PRUNE
-from kgsparql.storage.sqlite_file import SqliteFile, waiting
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["EXCHANGES", "Exchanges", "Kind", "Mode", "key_of"]
+__all__ = ["RESPONSE_FILE", "Kind", "Mode", "ResponseCache", "key_of"]
 
 Mode = Literal["use", "write", "only"]
-"""``use``: answer from the store, and add to it. ``write``: always ask, and keep the reply. ``only``: never ask."""
+"""``use``: reply from the cache, else ask and keep. ``write``: always ask, and keep. ``only``: never ask."""
 
-EXCHANGES = "exchanges.sqlite"
-"""The file that exchanges are kept in, in the cache directory and in a snapshot."""
+RESPONSE_FILE = "exchanges.sqlite"
+"""Name of the file in the cache directory, and in a snapshot."""
+
+_CONTENTS = Contents(
+    what="exchanges",
+    version=1,
+    tables="""
+CREATE TABLE exchange (
+    key BLOB PRIMARY KEY, kind TEXT NOT NULL, made TEXT NOT NULL, bytes INTEGER NOT NULL,
+    request TEXT NOT NULL, reply TEXT NOT NULL
+);
+CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
+""",
+    again="the replies are asked for again",
+    room="kgsparql cache --clear all",
+)
+
+_PRUNE = """
+DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
+    SELECT rowid FROM (
+        SELECT rowid, sum(bytes) OVER (ORDER BY made DESC, rowid DESC) AS total FROM exchange WHERE kind = ?1
+    ) WHERE total <= ?3
+))
+"""
+"""Deletes the rows of a kind that are older than a time, then its oldest rows until it has few enough bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How much there is of one kind of exchange.
+    """How many exchanges of one kind are kept, and of what size.
 
     :param bytes: of requests and replies together, as JSON.
-    :param oldest: when the oldest was kept, ISO 8601, UTC; ``newest`` likewise.
+    :param oldest: time at which the oldest was kept, ISO 8601, UTC; ``newest`` likewise.
     """
 
     kind: str
@@ -42,45 +63,43 @@ class Kind:
     newest: str
 
 
-class Exchanges:
-    """Requests and their replies in one file, which several threads and processes may use at once.
+class ResponseCache:
+    """Requests and their replies in one SQLite file, which several threads and processes may use at once.
 
-    Nothing is opened or made before it is needed: only :meth:`put` makes the file.
+    The file is opened at the first use, and only :meth:`put` creates it.
 
-    :raises StoreError: from any method, if the file is there and is not such a store, or cannot be read or written.
+    :raises StoreError: from any method, if the file is damaged, is of another program, or cannot be read or written.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory, Exchanges(Path(directory, "kept.sqlite")) as kept:
-    ...     kept.put("model", {"question": "2 + 2"}, {"answer": 4})
-    ...     kept.get("model", {"question": "2 + 2"}), kept.get("model", {"question": "2 + 3"})
+    >>> with tempfile.TemporaryDirectory() as directory, ResponseCache(Path(directory, "kept.sqlite")) as cache:
+    ...     cache.put("model", {"question": "2 + 2"}, {"answer": 4})
+    ...     cache.get("model", {"question": "2 + 2"}), cache.get("model", {"question": "2 + 3"})
     ({'answer': 4}, None)
     """
 
     is_recording = False
-    """Whether it keeps everything that a run asks, in order, failures too."""
+    """Whether it keeps every request of a run in order, with the failures."""
 
     def __init__(self, path: Path, *, mode: Mode = "use") -> None:
         self.path = Path(path)
         self.mode = mode
-        self._file = SqliteFile(self.path, EXCHANGE_TABLE)
+        self._file = SqliteFile(self.path, _CONTENTS)
 
-    def __enter__(self) -> Exchanges:
+    def __enter__(self) -> ResponseCache:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def get(self, kind: str, request: Mapping[str, Any], *, what: str = "") -> dict[str, Any] | None:
-        """The reply that is kept for a request, as the mode allows; ``None``: ask.
+        """The reply that is kept for a request; ``None`` where the caller should ask.
 
-        :param what: the request, as an error calls it.
-        :raises ReplayMissError: if nobody may be asked, and it is not there.
+        :param what: the words for the request in an error message.
+        :raises ReplayMissError: if the mode is ``only`` and there is no reply.
         """
         if self.mode == "write":
             return None
-        reply = self.known(kind, request)
+        reply = self.lookup(kind, request)
         if reply is None and self.mode == "only":
             raise ReplayMissError(
                 f"{what or f'this request ({kind})'} was not recorded in {self.path}",
@@ -89,36 +108,33 @@ class Exchanges:
             )  # fmt: skip
         return reply
 
-    def known(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
+    def lookup(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
         """The reply that is kept for a request, whatever the mode; ``None`` if there is none.
 
-        :param at_most_s: how old it may be.
+        :param at_most_s: the greatest age of a reply, in seconds.
         """
-        with self._file.opened() as connection:
-            if connection is None:
-                return None
-            key = (key_of(kind, request), _ago(at_most_s))
-            select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
-            row = waiting(lambda: connection.execute(select, key).fetchone())
-            return None if row is None else dict(json.loads(row[0]))
+        select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
+        rows = self._file.rows(select, (key_of(kind, request), _earliest(at_most_s)))
+        return dict(json.loads(rows[0][0])) if rows else None
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:  # noqa: ARG002
-        """Keep a reply, in the place of an earlier one.
+        """Keep a reply; it replaces an earlier one.
 
-        :param again: who asks next is to ask again, and may be told something else; a recording keeps all of that.
-        :raises DiskFullError: if there is no space left for it.
-        :raises StoreLockedError: if somebody else is writing for long.
+        :param again: for a recording: the same request will be made again and may get another reply; keep both.
+        :raises DiskFullError: if there is no space left.
+        :raises StoreLockedError: if another process is writing for longer than we wait.
         """
         asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
-        row = (key_of(kind, request), kind, _now(), len(asked) + len(replied), asked, replied)
-        with self._file.writing() as connection:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        row = (key_of(kind, request), kind, now, len(asked) + len(replied), asked, replied)
+        with self._file.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
-        """Keep that there was no reply; only a recording does that."""
+        """Keep a failure; only a recording does."""
 
     @contextmanager
-    def alone(
+    def exclusive(
         self,
         kind: str,  # noqa: ARG002
         request: Mapping[str, Any],  # noqa: ARG002
@@ -126,36 +142,21 @@ class Exchanges:
         within_s: float = math.inf,  # noqa: ARG002
         cancel: threading.Event | None = None,  # noqa: ARG002
     ) -> Iterator[None]:
-        """Nobody else asks the same meanwhile, where that matters: in a recording."""
+        """Held while the request is made; in a recording no other thread makes the same request meanwhile."""
         yield
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
-        """Remove the exchanges of a kind that are older, and the oldest of more than so many bytes; how many."""
-        with self._file.opened() as connection:
-            if connection is None:
-                return 0
-            return waiting(lambda: connection.execute(PRUNE, (kind, _ago(at_most_s), most_bytes)).rowcount)
+        """Delete exchanges of a kind that are too old, then the oldest while there are too many bytes; how many."""
+        return self._file.delete(_PRUNE, (kind, _earliest(at_most_s), most_bytes))
 
     def summary(self) -> list[Kind]:
-        """What there is, kind by kind, in the order of their names."""
-        with self._file.opened() as connection:
-            if connection is None:
-                return []
-            rows = connection.execute(
-                "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"
-            )
-            return [Kind(*row) for row in rows]
+        """How much there is of each kind, sorted by kind."""
+        select = "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"
+        return [Kind(*row) for row in self._file.rows(select)]
 
     def clear(self, kind: str | None = None) -> int:
-        """Remove the exchanges of a kind, or all of them; how many there were. The file becomes smaller."""
-        with self._file.opened() as connection:
-            if connection is None:
-                return 0
-            delete = "DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1"
-            removed = waiting(lambda: connection.execute(delete, (kind,)).rowcount)
-            waiting(lambda: connection.execute("VACUUM"))
-            waiting(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
-            return removed
+        """Delete the exchanges of a kind, or all, and shrink the file; the number of deleted exchanges."""
+        return self._file.delete("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -163,21 +164,17 @@ class Exchanges:
 
 
 def _json(request: Mapping[str, Any]) -> str:
-    """One text for equal requests, in ASCII, so that its characters are its bytes."""
+    """JSON that is the same for equal requests; in ASCII, so that its length is its size in bytes."""
     return json.dumps(request, sort_keys=True, separators=(",", ":"))
 
 
 def key_of(kind: str, request: Mapping[str, Any]) -> bytes:
-    """One key for equal requests of a kind."""
+    """The key of a request: a hash that is the same for equal requests of a kind."""
     return hashlib.sha256(f"{kind}\n{_json(request)}".encode()).digest()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _ago(seconds: float) -> str:
-    """The time so many seconds ago, as :func:`_now` writes it; the beginning of time, if there was none then."""
+def _earliest(seconds: float) -> str:
+    """The time so many seconds ago as the table has it; for infinity a text that sorts before every time."""
     if math.isinf(seconds):
         return ""
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")

@@ -14,7 +14,7 @@ from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
@@ -204,8 +204,8 @@ def test_a_broken_file_of_exchanges_is_said_and_removed(run: Run, cache: Path, k
 
 
 def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run, cache: Path) -> None:
-    with Exchanges(cache / "exchanges.sqlite") as exchanges:
-        exchanges.put("model", {"q": 1}, {"a": 1})
+    with ResponseCache(cache / "exchanges.sqlite") as response_cache:
+        response_cache.put("model", {"q": 1}, {"a": 1})
     import sqlite3
 
     connection = sqlite3.connect(cache / "exchanges.sqlite")
@@ -220,7 +220,7 @@ def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run,
 
 
 def test_clearing_while_somebody_has_the_replies_open(cache: Path) -> None:
-    with Exchanges(cache / "exchanges.sqlite") as other:
+    with ResponseCache(cache / "exchanges.sqlite") as other:
         other.put("model", {"q": 1}, {"a": 1})
         (cleared,) = CacheContents().clear(["model"])
         assert (cleared.count, cleared.failures) == (1, ())

@@ -19,7 +19,7 @@ import pytest
 
 from kgsparql.cli.diagnosis.installation import certificates_check
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES, ROOT
@@ -124,7 +124,7 @@ def test_the_cache_is_looked_at_and_not_made(doctor: Doctor, tmp_path: Path) -> 
     assert "not made yet" in found["cache"]["found"]
     assert not (tmp_path / "cache").exists()
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / EXCHANGES).write_bytes(b"x" * 5_000)
+    (tmp_path / "cache" / RESPONSE_FILE).write_bytes(b"x" * 5_000)
     code, found = doctor()
     assert code == 4
     assert found["cache"]["state"] == "fail"
@@ -204,7 +204,7 @@ def test_it_really_asks_each_time_and_keeps_nothing(doctor: Doctor, tmp_path: Pa
 
 def test_what_is_remembered_of_a_server_that_can_do_more_now_is_said(doctor: Doctor, tmp_path: Path) -> None:
     with ModelServer([FOUR]) as server:
-        with Exchanges(tmp_path / "cache" / EXCHANGES) as kept:
+        with ResponseCache(tmp_path / "cache" / RESPONSE_FILE) as kept:
             known = {"rung": "text", "without": [], "limit": "max_tokens", "system": True}
             kept.put("abilities", {"server": server.url, "model": "scripted-model"}, known)
         _, found = doctor("--base-url", server.url)

@@ -18,7 +18,7 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import open_graph
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, PREFIXES
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer
@@ -153,7 +153,7 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
         method: str,
         script: Any = None,
         *,
-        exchanges: Exchanges | None = None,
+        response_cache: ResponseCache | None = None,
         **options: Any,
     ) -> Asked:
         if not knowledge.is_empty:
@@ -161,7 +161,7 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
         model_server.requests.clear()
         if script is not None:
             model_server.script = script
-            options["model"] = model if exchanges is None else _keeping(model, exchanges)
+            options["model"] = model if response_cache is None else _keeping(model, response_cache)
         events: list[Event] = []
         answer = knowledge.ask(question, retriever=method, emit=events.append, **options)
         return Asked(answer, knowledge, [request.body for request in model_server.requests], events)
@@ -169,8 +169,8 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
     return run
 
 
-def _keeping(model: LanguageModel, exchanges: Exchanges) -> LanguageModel:
-    return LanguageModel(model.name, model.client, exchanges=exchanges)
+def _keeping(model: LanguageModel, response_cache: ResponseCache) -> LanguageModel:
+    return LanguageModel(model.name, model.client, response_cache=response_cache)
 
 
 def knowledge(turtle: str) -> kgsparql.KnowledgeBase:

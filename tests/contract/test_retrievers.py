@@ -28,7 +28,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._description import description_of
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
 from tests.model_server import ModelServer, Slow
@@ -230,10 +230,10 @@ def test_the_same_bytes_twice_and_replayed_with_the_server_down(
     for question in (FEYNMAN, JOINED):
         first = once(backend, question, method, "never enough")
         script = PLAYERS["never enough"]
-        with Exchanges(tmp_path / "x.sqlite") as exchanges:
-            again = ask(nobel, question, method, script, exchanges=exchanges)
-        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges:
-            replayed = ask(nobel, question, method, script, exchanges=exchanges)
+        with ResponseCache(tmp_path / "x.sqlite") as response_cache:
+            again = ask(nobel, question, method, script, response_cache=response_cache)
+        with ResponseCache(tmp_path / "x.sqlite", mode="only") as response_cache:
+            replayed = ask(nobel, question, method, script, response_cache=response_cache)
         assert replayed.requests == []
         assert all(event.cached for event in replayed.events if isinstance(event, ModelCalled))
         assert as_bytes(first.answer) == as_bytes(again.answer) == as_bytes(replayed.answer)

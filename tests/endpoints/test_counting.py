@@ -17,7 +17,7 @@ from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.proxy import Proxy, first, late
 
 QUESTION = "Where was Richard Feynman born?"
@@ -76,8 +76,8 @@ def test_what_the_cache_knows_is_not_counted_as_sent(nobel_url: str, tmp_path: P
     with Proxy(nobel_url) as server:
         for _ in range(2):
             before = len(server.requests) + len(server.probes)
-            with Exchanges(tmp_path / "cache.sqlite") as exchanges:
-                graph = EndpointGraph(server.url, profile=profile, exchanges=exchanges)
+            with ResponseCache(tmp_path / "cache.sqlite") as response_cache:
+                graph = EndpointGraph(server.url, profile=profile, response_cache=response_cache)
                 usage = Usage(Budget())
                 KnowledgeBase(graph, embedder="none").session(QUESTION, Asking(), usage=usage)
             prepared.append(usage.prepared)

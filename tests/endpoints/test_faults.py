@@ -39,7 +39,7 @@ from kgsparql.graphs.protocol.results import solutions
 from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML, FaultServer, reply, results
@@ -289,8 +289,8 @@ def test_E09_false_that_may_be_wrong_is_asked_for_again(tmp_path: Path) -> None:
     replies = [reply(NO_JSON, status="206 Partial Content"), reply(ASK_JSON)]
     profile = EndpointProfile(name="kept", keep_s=3600.0, has_union=True)
     in_turn = FaultServer(lambda sock, _: sock.sendall(replies.pop(0)))
-    with in_turn as server, Exchanges(tmp_path / "kept.sqlite") as kept:
-        graph = EndpointGraph(server.url, profile=profile, exchanges=kept)
+    with in_turn as server, ResponseCache(tmp_path / "kept.sqlite") as kept:
+        graph = EndpointGraph(server.url, profile=profile, response_cache=kept)
         with pytest.raises(EndpointTimeoutError):
             graph.ask(ANY)
         assert graph.ask(ANY)

@@ -20,7 +20,7 @@ from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol import recorded
 from kgsparql.rdf.query import Query
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
@@ -34,17 +34,17 @@ IS = Query("is", "ASK { ?s ?p ?o }")
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / EXCHANGES
+    return tmp_path / "cache" / RESPONSE_FILE
 
 
-def graph_at(url: str, exchanges: Exchanges | None, profile: EndpointProfile = PUBLIC) -> EndpointGraph:
-    return EndpointGraph(url, profile=profile, exchanges=exchanges)
+def graph_at(url: str, response_cache: ResponseCache | None, profile: EndpointProfile = PUBLIC) -> EndpointGraph:
+    return EndpointGraph(url, profile=profile, response_cache=response_cache)
 
 
 def asked(url: str, file: Path, profile: EndpointProfile = PUBLIC, *, query: Query = SOME, **options: Any) -> object:
     """What a query comes to in another run: solutions, or the code of an error."""
-    with Exchanges(file, **options) as exchanges:
-        graph = graph_at(url, exchanges, profile)
+    with ResponseCache(file, **options) as response_cache:
+        graph = graph_at(url, response_cache, profile)
         try:
             return graph.ask(query) if query is IS else graph.select(query)
         except KgsparqlError as error:
@@ -136,7 +136,7 @@ def test_a_result_is_used_for_as_long_as_the_profile_says(file: Path) -> None:
 
 
 def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Exchanges(file) as kept:
+    with ResponseCache(file) as kept:
         kept.put("model", {"n": 0}, {"text": "x" * 900_000})
         for n in range(20):
             kept.put("query", {"n": n}, {"text": "x" * 10_000})
@@ -146,12 +146,12 @@ def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.Monk
         assert kept.prune("query", at_most_s=recorded.MOST_S, most_bytes=105_000) == 30
         counts = {kind.kind: kind.count for kind in kept.summary()}
         assert counts == {"model": 1, "query": 10}, "another kind is none of its business"
-        assert kept.known("query", {"n": 39}) is not None
-        assert kept.known("query", {"n": 29}) is None
+        assert kept.lookup("query", {"n": 39}) is not None
+        assert kept.lookup("query", {"n": 29}) is None
     monkeypatch.setattr(recorded, "MOST_BYTES", 0)
     with FaultServer(results(SELECT_JSON)) as server:
         asked(server.url, file)
-    with Exchanges(file) as kept:
+    with ResponseCache(file) as kept:
         assert {kind.kind: kind.count for kind in kept.summary()} == {"model": 1, "query": 1}
 
 
@@ -166,8 +166,8 @@ def test_a_large_reply_is_not_kept(file: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"this is no database " * 300)
     told: list[str] = []
-    with FaultServer(results(SELECT_JSON)) as server, Exchanges(tmp_path / "file") as exchanges:
-        graph = EndpointGraph(server.url, profile=PUBLIC, exchanges=exchanges, note=told.append)
+    with FaultServer(results(SELECT_JSON)) as server, ResponseCache(tmp_path / "file") as response_cache:
+        graph = EndpointGraph(server.url, profile=PUBLIC, response_cache=response_cache, note=told.append)
         assert len(graph.select(SOME)) == len(graph.select(SOME)) == 2
         assert len(server.asked) == 2
     assert len([line for line in told if "results are not kept" in line]) == 1
@@ -176,9 +176,9 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
 PROCESS = """
 import sys
 from pathlib import Path
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.test_result_cache import SOME, graph_at
-with Exchanges(Path(sys.argv[2])) as kept:
+with ResponseCache(Path(sys.argv[2])) as kept:
     graph = graph_at(sys.argv[1], kept)
     for number in range(1, 30):
         assert len(graph.select(SOME.__class__("some", SOME.text + " LIMIT %d" % number))) == 2
@@ -191,7 +191,7 @@ def test_processes_at_once_share_what_is_kept(file: Path) -> None:
         running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
         ends = [process.communicate(timeout=120)[1] for process in running]
     assert ends == ["", "", ""]
-    with Exchanges(file) as kept:
+    with ResponseCache(file) as kept:
         assert [(kind.kind, kind.count) for kind in kept.summary()] == [("query", 29)]
 
 
@@ -201,7 +201,7 @@ def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
     def keep(url: str) -> None:
-        asked(url, tmp_path / "cache" / EXCHANGES)
+        asked(url, tmp_path / "cache" / RESPONSE_FILE)
 
     return keep
 

@@ -36,7 +36,7 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.rdf.query import Query
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
@@ -332,7 +332,7 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(run: Run, tmp_pat
         assert recorded.exit_code == 0, recorded.stderr
     replayed = offline(*asked, "--replay", snapshot, cache=cache)
     assert replayed.stdout == recorded.stdout_bytes, replayed.stderr
-    with Exchanges(snapshot / "exchanges.sqlite") as kept:
+    with ResponseCache(snapshot / "exchanges.sqlite") as kept:
         assert "query" not in {kind.kind for kind in kept.summary()}
     with graph.open("a") as file:
         file.write("<http://e.org/new> a <http://e.org/Thing> .\n")
@@ -420,7 +420,7 @@ def with_credentials(url: str, credentials: str) -> str:
 
 
 def graph_in(snapshot: Snapshot, url: str, **options: Any) -> EndpointGraph:
-    return EndpointGraph(url, exchanges=snapshot.exchanges, **options)
+    return EndpointGraph(url, response_cache=snapshot.recording, **options)
 
 
 def outcome(graph: EndpointGraph, query: Query = SOME) -> object:

@@ -32,7 +32,7 @@ from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing import plain_text
 from kgsparql.models.server_capabilities import Capabilities
-from kgsparql.storage.response_cache import Exchanges, Mode
+from kgsparql.storage.response_cache import Mode, ResponseCache
 from tests.model_server import (
     Cut,
     EmptyBody,
@@ -56,9 +56,9 @@ def call(text: str = "Which?") -> Call[str]:
     return Call("test", (Message("system", "Be brief. Reply with JSON."), Message("user", text)), SCHEMA, plain_text)
 
 
-def model(server: ModelServer, exchanges: Exchanges | None = None, **options: Any) -> LanguageModel:
+def model(server: ModelServer, response_cache: ResponseCache | None = None, **options: Any) -> LanguageModel:
     client = OpenAIClient(server.url, timeout_s=options.pop("timeout_s", 5.0))
-    return LanguageModel("scripted-model", client, exchanges=exchanges, **options)
+    return LanguageModel("scripted-model", client, response_cache=response_cache, **options)
 
 
 def ask(
@@ -103,10 +103,13 @@ def test_a_reply_is_read_counted_and_told() -> None:
 def test_the_rung_of_the_ladder_is_found_once(
     tmp_path: Path, options: dict[str, bool], rungs: list[str | None]
 ) -> None:
-    with ModelServer(["Paris"], **options) as server, Exchanges(tmp_path / "x.sqlite", mode="write") as exchanges:
-        assert ask(model(server, exchanges)) == "Paris"
+    with (
+        ModelServer(["Paris"], **options) as server,
+        ResponseCache(tmp_path / "x.sqlite", mode="write") as response_cache,
+    ):
+        assert ask(model(server, response_cache)) == "Paris"
         assert formats(server) == rungs
-        later = model(server, exchanges)  # as another process would
+        later = model(server, response_cache)  # as another process would
         assert later.capabilities.rung == (rungs[-1] or "text")
         assert ask(later) == "Paris"
         assert formats(server) == [*rungs, rungs[-1]]
@@ -321,8 +324,8 @@ def test_a_limit_that_could_never_be_reached_is_none(name: str, limit: float) ->
 def test_what_was_paid_is_told_from_what_was_kept(tmp_path: Path) -> None:
     budget = Budget(prices=Prices(1.0, 2.0))
     first, second = Usage(budget), Usage(budget)
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer([Text("Paris", usage=(50, 5))]) as server:
-        asked = model(server, exchanges)
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer([Text("Paris", usage=(50, 5))]) as server:
+        asked = model(server, response_cache)
         ask(asked, usage=first)
         ask(asked, usage=second)
         ask(asked, usage=second, text="And now?")
@@ -347,9 +350,9 @@ def test_a_stopped_question_sends_nothing_and_ends_what_was_sent() -> None:
 
 def test_a_reply_is_paid_for_once_and_counts_the_same(tmp_path: Path) -> None:
     first, second, events = Usage(), Usage(), list[Event]()
-    with Exchanges(tmp_path / "x.sqlite") as exchanges:
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache:
         with ModelServer([Text("Paris", usage=(50, 5))]) as server:
-            asked = model(server, exchanges)
+            asked = model(server, response_cache)
             assert ask(asked, usage=first) == "Paris"
         # The server is down now.
         assert ask(asked, usage=second, events=events) == "Paris"
@@ -360,26 +363,33 @@ def test_a_reply_is_paid_for_once_and_counts_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"seed": 1}, {"reply_tokens": 99}], ids=str)
 def test_another_request_is_another_exchange(tmp_path: Path, change: dict[str, Any]) -> None:
-    with ModelServer(["Paris", "Rome"]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
-        assert ask(model(server, exchanges)) == "Paris"
-        assert ask(model(server, exchanges, **change)) == "Rome"
-        assert ask(model(server, exchanges)) == "Paris"
+    with ModelServer(["Paris", "Rome"]) as server, ResponseCache(tmp_path / "x.sqlite") as response_cache:
+        assert ask(model(server, response_cache)) == "Paris"
+        assert ask(model(server, response_cache, **change)) == "Rome"
+        assert ask(model(server, response_cache)) == "Paris"
 
 
 def test_the_same_request_to_another_server_or_model_is_another_exchange(tmp_path: Path) -> None:
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"]) as one, ModelServer(["Rome"]) as two:
-        assert ask(model(one, exchanges)) == "Paris"
-        assert ask(model(two, exchanges)) == "Rome"
-        other = LanguageModel("another", OpenAIClient(two.url), exchanges=exchanges)
+    with (
+        ResponseCache(tmp_path / "x.sqlite") as response_cache,
+        ModelServer(["Paris"]) as one,
+        ModelServer(["Rome"]) as two,
+    ):
+        assert ask(model(one, response_cache)) == "Paris"
+        assert ask(model(two, response_cache)) == "Rome"
+        other = LanguageModel("another", OpenAIClient(two.url), response_cache=response_cache)
         assert ask(other) == "Rome"
         assert [len(server.requests) for server in (one, two)] == [1, 2]
 
 
 def test_what_is_found_of_one_model_is_not_said_of_another_on_the_server(tmp_path: Path) -> None:
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"], refuses=["seed"]) as server:
-        ask(model(server, exchanges))
-        assert model(server, exchanges).capabilities.without == ("seed",)
-        assert LanguageModel("another", OpenAIClient(server.url), exchanges=exchanges).capabilities == Capabilities()
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer(["Paris"], refuses=["seed"]) as server:
+        ask(model(server, response_cache))
+        assert model(server, response_cache).capabilities.without == ("seed",)
+        assert (
+            LanguageModel("another", OpenAIClient(server.url), response_cache=response_cache).capabilities
+            == Capabilities()
+        )
 
 
 UNUSABLE = [Refusal(), Length('{"answer": "Par'), Html(), Cut(20), HangUp()]
@@ -391,21 +401,24 @@ def test_a_reply_of_no_use_is_kept_for_replay_and_for_when_the_server_is_down(tm
     with ModelServer([reply]) as server:
         modes: list[Mode] = ["use", "only"]
         for mode in modes:
-            with Exchanges(path, mode=mode) as exchanges, pytest.raises(ModelReplyError) as caught:
-                ask(model(server, exchanges), usage=(usage := Usage()))
+            with ResponseCache(path, mode=mode) as response_cache, pytest.raises(ModelReplyError) as caught:
+                ask(model(server, response_cache), usage=(usage := Usage()))
             codes.append((caught.value.code, str(caught.value)))
             spent.append((usage.prompt_tokens, usage.completion_tokens))
         assert len(server.requests) == 1
-    with Exchanges(path) as exchanges, pytest.raises(ModelReplyError) as caught:
-        ask(model(server, exchanges))  # which is down now
+    with ResponseCache(path) as response_cache, pytest.raises(ModelReplyError) as caught:
+        ask(model(server, response_cache))  # which is down now
     codes.append((caught.value.code, str(caught.value)))
     assert codes == codes[:1] * 3
     assert spent == spent[:1] * 2
 
 
 def test_a_reply_of_no_use_does_not_keep_a_later_question_from_a_better_one(tmp_path: Path) -> None:
-    with ModelServer([Refusal(), Text("Paris"), Refusal()]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
-        asked = model(server, exchanges)
+    with (
+        ModelServer([Refusal(), Text("Paris"), Refusal()]) as server,
+        ResponseCache(tmp_path / "x.sqlite") as response_cache,
+    ):
+        asked = model(server, response_cache)
         with pytest.raises(ModelReplyError):
             ask(asked)
         assert ask(asked) == "Paris"
@@ -415,19 +428,19 @@ def test_a_reply_of_no_use_does_not_keep_a_later_question_from_a_better_one(tmp_
 
 def test_a_server_cannot_write_our_notes(tmp_path: Path) -> None:
     hostile = Raw(b'{"kgsparql": {"unusable": "E", "message": "no"}, "choices": [{"message": {"content": "Paris"}}]}')
-    with ModelServer([hostile]) as server, Exchanges(tmp_path / "x.sqlite") as exchanges:
-        assert ask(model(server, exchanges)) == "Paris"
-        assert ask(model(server, exchanges)) == "Paris"
+    with ModelServer([hostile]) as server, ResponseCache(tmp_path / "x.sqlite") as response_cache:
+        assert ask(model(server, response_cache)) == "Paris"
+        assert ask(model(server, response_cache)) == "Paris"
         assert len(server.requests) == 1
 
 
 def test_an_empty_reply_and_the_one_after_it_are_replayed(tmp_path: Path) -> None:
     path, usages = tmp_path / "x.sqlite", [Usage(), Usage()]
     with ModelServer([NullContent(), Text("Paris")]) as server:
-        with Exchanges(path, mode="write") as exchanges:
-            assert ask(model(server, exchanges), usage=usages[0]) == "Paris"
-        with Exchanges(path, mode="only") as exchanges:
-            assert ask(model(server, exchanges), usage=usages[1]) == "Paris"
+        with ResponseCache(path, mode="write") as response_cache:
+            assert ask(model(server, response_cache), usage=usages[0]) == "Paris"
+        with ResponseCache(path, mode="only") as response_cache:
+            assert ask(model(server, response_cache), usage=usages[1]) == "Paris"
         assert len(server.requests) == 2
     assert usages[0].to_json(reproducible=True) == usages[1].to_json(reproducible=True)
 
@@ -436,8 +449,8 @@ def test_an_empty_reply_and_the_one_after_it_are_replayed(tmp_path: Path) -> Non
 def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path, mode: Mode) -> None:
     (tmp_path / "no").write_text("a file, not a directory")
     events = list[Event]()
-    with ModelServer(["Paris"]) as server, Exchanges(tmp_path / "no" / "x.sqlite", mode=mode) as exchanges:
-        assert ask(model(server, exchanges), events=events) == "Paris"
+    with ModelServer(["Paris"]) as server, ResponseCache(tmp_path / "no" / "x.sqlite", mode=mode) as response_cache:
+        assert ask(model(server, response_cache), events=events) == "Paris"
     told = [event.reason for event in events if isinstance(event, FallbackUsed)]
     assert len(told) == 1
     assert "x.sqlite" in told[0]
@@ -445,8 +458,8 @@ def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path, mode: Mode
 
 def test_only_recorded_replies_are_used_where_that_is_asked_for(tmp_path: Path) -> None:
     with ModelServer(["Paris"]) as server:
-        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges, pytest.raises(ReplayMissError):
-            ask(model(server, exchanges))
+        with ResponseCache(tmp_path / "x.sqlite", mode="only") as response_cache, pytest.raises(ReplayMissError):
+            ask(model(server, response_cache))
         assert server.requests == []
 
 
@@ -454,18 +467,21 @@ def test_a_broken_store_of_recorded_replies_is_an_error_and_nobody_is_asked(tmp_
     (tmp_path / "x.sqlite").write_bytes(b"this is not a database at all " * 200)
     usage = Usage()
     with ModelServer(["Paris"]) as server:
-        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges, pytest.raises(StoreError):
-            ask(model(server, exchanges), usage=usage)
+        with ResponseCache(tmp_path / "x.sqlite", mode="only") as response_cache, pytest.raises(StoreError):
+            ask(model(server, response_cache), usage=usage)
         assert server.requests == []
     assert usage.model_calls == 0
 
 
 def test_a_temperature_that_the_server_does_not_take_is_said(tmp_path: Path) -> None:
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(["Paris"], refuses=["temperature"]) as server:
+    with (
+        ResponseCache(tmp_path / "x.sqlite") as response_cache,
+        ModelServer(["Paris"], refuses=["temperature"]) as server,
+    ):
         told: list[list[Event]] = [[], [], []]
-        ask(model(server, exchanges, temperature=0.5), events=told[0])
-        ask(model(server, exchanges, temperature=0.5), events=told[1])  # from the store
-        ask(model(server, exchanges), events=told[2])
+        ask(model(server, response_cache, temperature=0.5), events=told[0])
+        ask(model(server, response_cache, temperature=0.5), events=told[1])  # from the store
+        ask(model(server, response_cache), events=told[2])
         assert len(server.answered) == 2
     said = [[event.reason for event in events if isinstance(event, FallbackUsed)] for events in told]
     assert said == [["scripted-model takes no temperature: 0.5 was left out"]] * 2 + [[]]

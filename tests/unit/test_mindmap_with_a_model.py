@@ -16,7 +16,7 @@ from kgsparql.errors import ModelError
 from kgsparql.events import Event, ModelCalled, QueryRun
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
 from tests.model_server import Length, ModelServer, NoChoices, Refusal, Reply, Status, Text
 from tests.scripted import by_call, facts_of, purpose, reader, wrote
@@ -350,9 +350,9 @@ def test_without_a_model_everything_up_to_the_writing_is_the_same(nobel: kgsparq
 
 def test_the_same_bytes_twice_and_with_the_server_down(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     events: list[Event] = []
-    with Exchanges(tmp_path / "x.sqlite") as exchanges:
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache:
         with ModelServer(reader) as server:
-            model = LanguageModel("scripted-model", OpenAIClient(server.url), exchanges=exchanges)
+            model = LanguageModel("scripted-model", OpenAIClient(server.url), response_cache=response_cache)
             first = nobel.ask(FEYNMAN, retriever="mindmap", model=model)
         model.client.close()
         second = nobel.ask(FEYNMAN, retriever="mindmap", model=model, emit=events.append)

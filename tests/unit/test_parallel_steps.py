@@ -23,7 +23,7 @@ from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Text
 
 
@@ -119,10 +119,10 @@ def test_empty_replies_are_asked_for_again_whoever_gets_the_first(
 
     with ModelServer(script) as server:
         client = OpenAIClient(server.url, timeout_s=20.0)
-        with Exchanges(tmp_path / "x.sqlite") as exchanges:
-            asked = said(LanguageModel("m", client, exchanges=exchanges))
-        with Exchanges(tmp_path / "x.sqlite", mode="only") as exchanges:
-            replayed = said(LanguageModel("m", client, exchanges=exchanges))
+        with ResponseCache(tmp_path / "x.sqlite") as response_cache:
+            asked = said(LanguageModel("m", client, response_cache=response_cache))
+        with ResponseCache(tmp_path / "x.sqlite", mode="only") as response_cache:
+            replayed = said(LanguageModel("m", client, response_cache=response_cache))
         client.close()
     said_by_step = [f"user\n{step} {error}" for step in "12" for error in ("E_LLM_EMPTY", "")]
     assert asked == replayed == (["reply 1", "reply 2"], said_by_step, 4)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ModelTimeoutError, RateLimitError, ReplayMissError
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 
 ASKED = {"text": "ASK {}"}
 EVERY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, KgsparqlError)]
@@ -48,9 +48,9 @@ def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> 
 def test_who_asks_is_known_by_their_place_alone(file: Path) -> None:
     for mode in ("write", "only"):
         with Recording(file, mode=mode) as recording:  # type: ignore[arg-type]
-            assert [recording.asker("http://e.org/", who, "x") for who in ("b", "a", "b", "c")] == [0, 1, 0, 2]
-            assert recording.asker("http://e.org/other", "c", "x") == 0
-            assert recording.asker("http://e.org/other", "cx") == 1
+            assert [recording.asker_number("http://e.org/", who, "x") for who in ("b", "a", "b", "c")] == [0, 1, 0, 2]
+            assert recording.asker_number("http://e.org/other", "c", "x") == 0
+            assert recording.asker_number("http://e.org/other", "cx") == 1
 
 
 def test_the_replies_of_a_run_come_in_their_order_and_the_last_stays(file: Path) -> None:
@@ -103,10 +103,10 @@ def test_a_replay_tells_what_the_run_was_told(outcomes: list[tuple[int, bool, in
 
 def test_what_is_measured_is_as_it_was_time_after_time(file: Path) -> None:
     with Recording(file, mode="write") as recording:
-        assert [recording.settled("clock", {}, {"s": s})["s"] for s in (0.1, 0.2)] == [0.1, 0.2]
+        assert [recording.recorded_value("clock", {}, {"s": s})["s"] for s in (0.1, 0.2)] == [0.1, 0.2]
     with Recording(file, mode="only") as replay:
-        assert [replay.settled("clock", {}, {"s": 9.9})["s"] for _ in range(3)] == [0.1, 0.2, 0.2]
-        assert replay.told("clock", {"another": 1}) is None
+        assert [replay.recorded_value("clock", {}, {"s": 9.9})["s"] for _ in range(3)] == [0.1, 0.2, 0.2]
+        assert replay.get_or_none("clock", {"another": 1}) is None
 
 
 def test_a_miss_names_what_was_asked_and_the_snapshot(file: Path) -> None:
@@ -135,7 +135,7 @@ def test_nobody_asks_the_same_at_the_same_time(file: Path) -> None:
     running, most, replies = [], [], []
 
     def ask(recording: Recording, request: dict[str, Any]) -> None:
-        with recording.alone("query", request):
+        with recording.exclusive("query", request):
             kept = recording.get("query", request)
             if kept is None:
                 running.append(1)
@@ -160,7 +160,7 @@ def test_whoever_waits_can_be_stopped(file: Path) -> None:
     with Recording(file, mode="write") as recording:
 
         def hold() -> None:
-            with recording.alone("query", ASKED):
+            with recording.exclusive("query", ASKED):
                 holds.set()
                 done.wait(20)
 
@@ -169,11 +169,11 @@ def test_whoever_waits_can_be_stopped(file: Path) -> None:
         assert holds.wait(20)
         threading.Timer(0.1, cancel.set).start()
         try:
-            with pytest.raises(CancelledError), recording.alone("query", ASKED, cancel=cancel):
+            with pytest.raises(CancelledError), recording.exclusive("query", ASKED, cancel=cancel):
                 pass
-            with recording.alone("query", ASKED, within_s=0.05):
+            with recording.exclusive("query", ASKED, within_s=0.05):
                 pass  # its own time is over first: the asking says so
-            with recording.alone("query", {"text": "another"}, cancel=cancel):
+            with recording.exclusive("query", {"text": "another"}, cancel=cancel):
                 pass
         finally:
             done.set()
@@ -185,7 +185,7 @@ def test_a_recording_is_a_store_of_exchanges_like_any_other(file: Path) -> None:
         recording.put("model", ASKED, {"n": 1})
         recording.put("query", ASKED, {"n": 2})
         assert list(recording.all("query")) == [(ASKED, {"n": 2})]
-    with Exchanges(file) as plain:
+    with ResponseCache(file) as plain:
         assert plain.get("model", ASKED) == {"n": 1}
         assert not plain.is_recording
         plain.fail("model", ASKED, RateLimitError("wait"))

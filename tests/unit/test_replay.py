@@ -13,7 +13,7 @@ import kgsparql
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES
 from tests.model_server import Cut, HangUp, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
 from tests.scripted import by_call, wrote
@@ -52,18 +52,18 @@ def test_M01_M02_M03_a_question_with_a_fallback_is_replayed_to_the_same_bytes(
 ) -> None:
     path = tmp_path / "x.sqlite"
 
-    def ask(exchanges: Exchanges, url: str) -> str:
+    def ask(response_cache: ResponseCache, url: str) -> str:
         with OpenAIClient(url, timeout_s=5) as client:
-            asked = LanguageModel("m", client, exchanges=exchanges)
+            asked = LanguageModel("m", client, response_cache=response_cache)
             answer = nobel.ask(FEYNMAN, model=asked, retriever="mindmap", options={"verbalise": "model"}).to_json()
         answer["usage"] |= dict.fromkeys(("seconds", "cached_calls", "paid_cost"))
         return json.dumps(answer, ensure_ascii=False, default=str)
 
     with ModelServer(by_call(**{"answer": wrote("So [P1]."), **script})) as server:
-        with Exchanges(path, mode="write") as exchanges:
-            recorded = ask(exchanges, server.url)
+        with ResponseCache(path, mode="write") as response_cache:
+            recorded = ask(response_cache, server.url)
         assert server.requests
-    with Exchanges(path, mode="only") as exchanges:
-        assert ask(exchanges, server.url) == recorded
-    with Exchanges(path, mode="use") as exchanges:
-        assert ask(exchanges, server.url) == recorded
+    with ResponseCache(path, mode="only") as response_cache:
+        assert ask(response_cache, server.url) == recorded
+    with ResponseCache(path, mode="use") as response_cache:
+        assert ask(response_cache, server.url) == recorded

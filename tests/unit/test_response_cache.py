@@ -22,7 +22,7 @@ import pytest
 
 from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
 from kgsparql.storage import sqlite_file as module
-from kgsparql.storage.response_cache import Exchanges, Mode
+from kgsparql.storage.response_cache import Mode, ResponseCache
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Où ? \ud800 \x00"}], "temperature": 0.0}
 REPLY = {"choices": [{"message": {"content": "là"}}], "b": 1, "a": None}
@@ -34,12 +34,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(path: Path) -> Iterator[Exchanges]:
-    with Exchanges(path) as opened:
+def kept(path: Path) -> Iterator[ResponseCache]:
+    with ResponseCache(path) as opened:
         yield opened
 
 
-def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: Exchanges, path: Path) -> None:
+def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCache, path: Path) -> None:
     kept.put("model", REQUEST, REPLY)
     turned = dict(reversed(REQUEST.items()))
     assert list(turned) != list(REQUEST)
@@ -47,11 +47,11 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: Exchanges,
     assert list(kept.get("model", REQUEST) or ()) == list(REPLY)  # in the order in which it came: the same bytes
     assert kept.get("model", REQUEST | {"temperature": 0.1}) is None
     assert kept.get("embedding", REQUEST) is None
-    with Exchanges(path) as again:
+    with ResponseCache(path) as again:
         assert again.get("model", REQUEST) == REPLY
 
 
-def test_a_later_reply_takes_the_place_of_an_earlier_one(kept: Exchanges) -> None:
+def test_a_later_reply_takes_the_place_of_an_earlier_one(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, {"n": 1})
     kept.put("model", REQUEST, {"n": 2})
     assert kept.get("model", REQUEST) == {"n": 2}
@@ -59,27 +59,27 @@ def test_a_later_reply_takes_the_place_of_an_earlier_one(kept: Exchanges) -> Non
 
 
 @pytest.mark.parametrize(("mode", "found"), [("use", REPLY), ("write", None), ("only", REPLY)])
-def test_modes_say_what_a_kept_reply_is_good_for(kept: Exchanges, path: Path, mode: Mode, found: Any) -> None:
+def test_modes_say_what_a_kept_reply_is_good_for(kept: ResponseCache, path: Path, mode: Mode, found: Any) -> None:
     kept.put("model", REQUEST, REPLY)
-    with Exchanges(path, mode=mode) as opened:
+    with ResponseCache(path, mode=mode) as opened:
         assert opened.get("model", REQUEST) == found
-        assert opened.known("model", REQUEST) == REPLY
+        assert opened.lookup("model", REQUEST) == REPLY
 
 
-def test_replay_of_what_was_not_recorded_is_an_error_that_names_the_file(kept: Exchanges, path: Path) -> None:
+def test_replay_of_what_was_not_recorded_is_an_error_that_names_the_file(kept: ResponseCache, path: Path) -> None:
     kept.put("model", REQUEST, REPLY)
-    with Exchanges(path, mode="only") as replay:
+    with ResponseCache(path, mode="only") as replay:
         with pytest.raises(ReplayMissError) as caught:
             replay.get("model", {"another": 1})
         assert str(path) in caught.value.message
         assert (caught.value.code, caught.value.exit_code) == ("E_REPLAY", 5)
-        assert replay.known("model", {"another": 1}) is None
+        assert replay.lookup("model", {"another": 1}) is None
 
 
 @pytest.mark.parametrize("mode", ["use", "write", "only"])
 def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> None:
-    with Exchanges(path, mode=mode) as opened:
-        assert opened.known("model", REQUEST) is None
+    with ResponseCache(path, mode=mode) as opened:
+        assert opened.lookup("model", REQUEST) is None
         assert opened.summary() == []
         assert opened.clear() == 0
         if mode == "only":
@@ -90,14 +90,14 @@ def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> Non
     assert not path.parent.exists()
 
 
-def test_a_closed_store_opens_again(kept: Exchanges) -> None:
+def test_a_closed_store_opens_again(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, REPLY)
     kept.close()
     kept.close()
     assert kept.get("model", REQUEST) == REPLY
 
 
-def test_summary_counts_each_kind(kept: Exchanges) -> None:
+def test_summary_counts_each_kind(kept: ResponseCache) -> None:
     before = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
     for i in range(3):
         kept.put("model", {"i": i}, {"text": "x" * 100})
@@ -110,7 +110,7 @@ def test_summary_counts_each_kind(kept: Exchanges) -> None:
     assert model.oldest.endswith("+00:00")
 
 
-def test_clear_removes_a_kind_and_the_file_shrinks(kept: Exchanges, path: Path) -> None:
+def test_clear_removes_a_kind_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:
     for i in range(20):
         kept.put("model", {"i": i}, {"text": "x" * 50_000})
     kept.put("abilities", {}, {"rung": "text"})
@@ -124,7 +124,7 @@ def test_clear_removes_a_kind_and_the_file_shrinks(kept: Exchanges, path: Path) 
     assert kept.summary() == []
 
 
-def test_threads_share_a_store(kept: Exchanges) -> None:
+def test_threads_share_a_store(kept: ResponseCache) -> None:
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -147,8 +147,8 @@ def test_threads_share_a_store(kept: Exchanges) -> None:
 PROCESS = """
 import sys
 from pathlib import Path
-from kgsparql.storage.response_cache import Exchanges
-with Exchanges(Path(sys.argv[1])) as kept:
+from kgsparql.storage.response_cache import ResponseCache
+with ResponseCache(Path(sys.argv[1])) as kept:
     print("ready", flush=True)
     sys.stdin.readline()
     for i in range(int(sys.argv[3])):
@@ -162,7 +162,7 @@ def _process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_processes_that_begin_at_once_share_a_new_store(kept: Exchanges, path: Path) -> None:
+def test_processes_that_begin_at_once_share_a_new_store(kept: ResponseCache, path: Path) -> None:
     running = [_process(path, str(number), 40) for number in range(4)]
     for process in running:
         assert process.stdout is not None
@@ -176,7 +176,7 @@ def test_processes_that_begin_at_once_share_a_new_store(kept: Exchanges, path: P
     assert [kind.count for kind in kept.summary()] == [160]
 
 
-def test_what_was_kept_survives_a_kill(kept: Exchanges, path: Path) -> None:
+def test_what_was_kept_survives_a_kill(kept: ResponseCache, path: Path) -> None:
     with _process(path, "a", 100_000) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -191,7 +191,7 @@ def test_what_was_kept_survives_a_kill(kept: Exchanges, path: Path) -> None:
     assert kept.get("model", REQUEST) == REPLY
 
 
-def test_a_forked_process_opens_the_store_for_itself(kept: Exchanges) -> None:
+def test_a_forked_process_opens_the_store_for_itself(kept: ResponseCache) -> None:
     kept.put("model", {"who": "parent"}, {})
     child = multiprocessing.get_context("fork").Process(target=kept.put, args=("model", {"who": "child"}, {"n": 1}))
     child.start()
@@ -206,7 +206,7 @@ def test_a_forked_process_opens_the_store_for_itself(kept: Exchanges) -> None:
 def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    with Exchanges(path) as opened:
+    with ResponseCache(path) as opened:
         for use in (lambda: opened.get("model", {}), opened.summary, lambda: opened.put("model", {}, {})):
             with pytest.raises(StoreError) as caught:
                 use()
@@ -215,7 +215,7 @@ def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path, 
     assert path.read_bytes() == content
 
 
-def test_a_damaged_store_is_an_error_that_says_delete_it(kept: Exchanges, path: Path) -> None:
+def test_a_damaged_store_is_an_error_that_says_delete_it(kept: ResponseCache, path: Path) -> None:
     for i in range(200):
         kept.put("model", {"i": i}, {"text": "x" * 2000})
     kept.close()
@@ -231,13 +231,13 @@ def test_a_damaged_store_is_an_error_that_says_delete_it(kept: Exchanges, path: 
 def test_an_empty_file_becomes_a_store(path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.touch()
-    with Exchanges(path) as opened:
+    with ResponseCache(path) as opened:
         assert opened.get("model", REQUEST) is None
         opened.put("model", REQUEST, REPLY)
         assert opened.get("model", REQUEST) == REPLY
 
 
-def test_a_store_of_another_version_is_left_as_it_is(kept: Exchanges, path: Path) -> None:
+def test_a_store_of_another_version_is_left_as_it_is(kept: ResponseCache, path: Path) -> None:
     kept.put("model", REQUEST, REPLY)
     kept.close()
     _execute(path, "PRAGMA user_version = 99")
@@ -252,12 +252,12 @@ def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
     path.parent.mkdir(parents=True)
     _execute(path, "CREATE TABLE theirs (x)")
     before = path.read_bytes()
-    with Exchanges(path) as opened, pytest.raises(StoreError, match="something else"):
+    with ResponseCache(path) as opened, pytest.raises(StoreError, match="something else"):
         opened.put("model", REQUEST, REPLY)
     assert path.read_bytes() == before
 
 
-def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: Exchanges) -> None:
+def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, REPLY)
     connection = kept._file._connection
     assert connection is not None
@@ -271,7 +271,7 @@ def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: Exchanges) -> No
 
 
 def test_a_store_that_somebody_else_is_writing_to_can_be_read(
-    kept: Exchanges, path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: ResponseCache, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept.put("model", REQUEST, REPLY)
     kept.close()
@@ -289,13 +289,13 @@ def test_a_store_that_somebody_else_is_writing_to_can_be_read(
     assert kept.get("model", {"x": 1}) == {}
 
 
-def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, path: Path) -> None:
+def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: ResponseCache, path: Path) -> None:
     kept.put("model", REQUEST, REPLY)
     kept.close()
     script = (
-        "import sys; from pathlib import Path; from kgsparql.storage import response_cache as exchanges, sqlite_file\n"
+        "import sys; from pathlib import Path; from kgsparql.storage import response_cache, sqlite_file\n"
         "sqlite_file._BUSY_S = 60.0\n"
-        "kept = exchanges.Exchanges(Path(sys.argv[1]))\n"
+        "kept = response_cache.ResponseCache(Path(sys.argv[1]))\n"
         "print('ready', flush=True)\n"
         "try:\n    kept.put('model', {'x': 1}, {})\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )
@@ -310,7 +310,7 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: Exchanges, p
     assert output == "interrupted\n"
 
 
-def test_the_store_is_not_waited_for_long(kept: Exchanges) -> None:
+def test_the_store_is_not_waited_for_long(kept: ResponseCache) -> None:
     assert module._SLICE_S < 0.5 < module._BUSY_S < 3, "Ctrl-C is heard in between, and a cache is not worth more"
     kept.put("model", REQUEST, REPLY)
     connection = kept._file._connection
@@ -321,17 +321,17 @@ def test_the_store_is_not_waited_for_long(kept: Exchanges) -> None:
 def test_a_directory_that_cannot_be_written_is_still_read() -> None:
     with _open_to_all() as directory:
         path = directory / "kept.sqlite"
-        with Exchanges(path) as mine:
+        with ResponseCache(path) as mine:
             mine.put("model", REQUEST, REPLY)
         path.chmod(0o444)
         directory.chmod(0o555)
-        with _as_nobody(), Exchanges(path) as theirs:
+        with _as_nobody(), ResponseCache(path) as theirs:
             assert theirs.get("model", REQUEST) == REPLY
             with pytest.raises(StoreError) as caught:
                 theirs.put("model", {"x": 1}, {})
             assert theirs.get("model", {"x": 1}) is None
             assert [kind.count for kind in theirs.summary()] == [1]
-        with _as_nobody(), Exchanges(directory / "new" / "kept.sqlite") as none, pytest.raises(StoreError):
+        with _as_nobody(), ResponseCache(directory / "new" / "kept.sqlite") as none, pytest.raises(StoreError):
             none.put("model", REQUEST, REPLY)
     assert str(path) in caught.value.message
     assert caught.value.code == "E_STORE"
@@ -339,7 +339,7 @@ def test_a_directory_that_cannot_be_written_is_still_read() -> None:
 
 def test_a_place_below_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with Exchanges(tmp_path / "file" / "kept.sqlite") as opened:
+    with ResponseCache(tmp_path / "file" / "kept.sqlite") as opened:
         assert opened.get("model", REQUEST) is None
         with pytest.raises(StoreError) as caught:
             opened.put("model", REQUEST, REPLY)

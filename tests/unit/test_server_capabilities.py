@@ -16,7 +16,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_parsing import plain_text
 from kgsparql.models.server_capabilities import Capabilities, fewer_tokens
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Status, Text
 
 REFUSALS = {
@@ -114,11 +114,11 @@ def test_a_limit_that_is_too_large_is_lowered(refusal: str, tokens: int | None) 
     assert fewer_tokens(refusal, 4096) == tokens
 
 
-def ask(server: ModelServer, exchanges: Exchanges, text: str) -> dict[str, Any]:
+def ask(server: ModelServer, response_cache: ResponseCache, text: str) -> dict[str, Any]:
     """The last request that was sent for a question."""
     messages = (Message("system", "Be brief."), Message("user", text))
     with OpenAIClient(server.url, timeout_s=5) as client:
-        LanguageModel("m", client, exchanges=exchanges).ask(
+        LanguageModel("m", client, response_cache=response_cache).ask(
             Call("test", messages, object_schema(), plain_text), Usage(), lambda _: None
         )
     return server.requests[-1].body
@@ -134,16 +134,16 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
             return Status(400, message=f"{says}is 4500 tokens and your request has 900 input tokens.")
         return Text("Paris")
 
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer(script) as server:
-        assert ask(server, exchanges, "long " * 100)["max_tokens"] == 3_600
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer(script) as server:
+        assert ask(server, response_cache, "long " * 100)["max_tokens"] == 3_600
         assert len(server.requests) == 2
-        assert ask(server, exchanges, "Where?")["max_tokens"] == 4_096
-        assert [kind.kind for kind in exchanges.summary()] == ["model"], "nothing was learnt of the server"
+        assert ask(server, response_cache, "Where?")["max_tokens"] == 4_096
+        assert [kind.kind for kind in response_cache.summary()] == ["model"], "nothing was learnt of the server"
 
 
 def test_a_request_that_is_refused_for_what_it_asks_is_sent_once(tmp_path: Path) -> None:
     says = "rejected by schema policy filter: your text mentions temperature and the system prompt"
-    with Exchanges(tmp_path / "x.sqlite") as exchanges, ModelServer([Status(400, message=says)]) as server:
+    with ResponseCache(tmp_path / "x.sqlite") as response_cache, ModelServer([Status(400, message=says)]) as server:
         with pytest.raises(RequestRefusedError):
-            ask(server, exchanges, "How hot?")
+            ask(server, response_cache, "How hot?")
         assert len(server.requests) == 1

@@ -33,12 +33,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def added(file: SqliteFile, *texts: str) -> None:
-    with file.writing() as connection:
+    with file.transaction() as connection:
         connection.executemany("INSERT INTO note VALUES (?)", [(text,) for text in texts])
 
 
 def notes(file: SqliteFile) -> list[str] | None:
-    with file.opened() as connection:
+    with file.connection() as connection:
         return None if connection is None else [text for (text,) in connection.execute("SELECT text FROM note")]
 
 
@@ -59,7 +59,7 @@ def test_a_piece_of_work_is_kept_whole_or_not_at_all(path: Path) -> None:
         added(file, "two", "one")
 
     def fail_after_writing() -> None:
-        with file.writing() as connection:
+        with file.transaction() as connection:
             connection.execute("INSERT INTO note VALUES ('three')")
             raise EndpointError("gone")
 
@@ -169,7 +169,7 @@ def test_a_child_forked_while_another_thread_writes_waits_for_nobody(path: Path)
     holding, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with file.writing():
+        with file.transaction():
             holding.set()
             go_on.wait(60)
 

@@ -22,7 +22,7 @@ from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import EXCHANGES, Exchanges
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 __all__ = ["model_checks"]
 
@@ -150,8 +150,8 @@ def _refusals(found: Capabilities) -> list[str]:
 
 def _remembered(model: LanguageModel) -> Capabilities | None:
     """What questions go by: what was found earlier, and is kept; ``None`` if nothing is."""
-    with Exchanges(cache_directory() / EXCHANGES) as exchanges:
-        known = LanguageModel(model.name, model.client, exchanges=exchanges).capabilities
+    with ResponseCache(cache_directory() / RESPONSE_FILE) as response_cache:
+        known = LanguageModel(model.name, model.client, response_cache=response_cache).capabilities
     return None if known == Capabilities() else known
 
 

@@ -56,7 +56,7 @@ def rephrased(
 
     A reply that does not have the name of the topic in it, letter for letter, or is no one question, is not used.
 
-    :raises UnreachableError: if the model cannot be asked at all; replies that came are kept in its store of exchanges.
+    :raises UnreachableError: if the model cannot be asked at all; replies that came are kept in its response cache.
     :raises BudgetExceededError: if the budget does not hold the next call.
     """
     questions: list[Question] = []

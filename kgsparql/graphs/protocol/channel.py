@@ -15,7 +15,7 @@ from kgsparql.graphs.protocols import Solutions
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 
 __all__ = ["Channel", "Limits"]
 
@@ -50,7 +50,7 @@ class Channel:
     :param name: what notes call the endpoint.
     :param probe: finds out what it is.
     :param max_bytes: of one reply when it is unpacked.
-    :param exchanges: a recording, or a cache, of what is asked.
+    :param response_cache: a recording, or a cache, of what is asked.
     :param note: called with a line a person should read, once.
     """
 
@@ -58,7 +58,7 @@ class Channel:
     name: str
     probe: Probe
     max_bytes: int
-    exchanges: Exchanges | None = None
+    response_cache: ResponseCache | None = None
     note: Callable[[str], None] | None = None
     _asker: int = field(default=0, init=False)
     _named_graphs: NamedGraphs = field(init=False)
@@ -66,9 +66,9 @@ class Channel:
 
     def __post_init__(self) -> None:
         self._named_graphs = NamedGraphs(self.name, self.address.url, self.note)
-        if isinstance(self.exchanges, Recording):
+        if isinstance(self.response_cache, Recording):
             who = (self.address.target, self.address.user, self.address.password)
-            self._asker = self.exchanges.asker(self.address.url, *who)
+            self._asker = self.response_cache.asker_number(self.address.url, *who)
 
     def send(self, query: Query, form: Form, limits: Limits) -> tuple[Reply, SparqlRequest]:
         """What the endpoint replies, whatever its status, and what it was sent.
@@ -128,11 +128,11 @@ class Channel:
         """What brings queries to the endpoint, each wrapped in the next: the connection, manners, what is kept."""
         from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
-        if isinstance(self.exchanges, Recording):
-            return RecordedSender(self._polite, self.exchanges, self._asker)
-        if self.exchanges is None:
+        if isinstance(self.response_cache, Recording):
+            return RecordedSender(self._polite, self.response_cache, self._asker)
+        if self.response_cache is None:
             return self._polite()
-        return CachedSender(self._polite(), self.exchanges, self.note)
+        return CachedSender(self._polite(), self.response_cache, self.note)
 
     def _polite(self) -> Sender:
         from kgsparql.graphs.protocol.client import Client

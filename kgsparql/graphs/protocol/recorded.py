@@ -17,7 +17,7 @@ from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions, triples
 from kgsparql.redaction import SHORTEST, is_word, without
 from kgsparql.storage.recording import QUERY, Recording
-from kgsparql.storage.response_cache import Exchanges
+from kgsparql.storage.response_cache import ResponseCache
 
 __all__ = ["CachedSender", "RecordedSender", "keep_s_of", "reply_of"]
 
@@ -66,7 +66,7 @@ class RecordedSender:
             has something else in its place, is none.
         """
         exchange, recording = _exchange(request, form, parameters, self.asker), self.recording
-        with recording.alone(QUERY, exchange, within_s=left_s, cancel=cancel):
+        with recording.exclusive(QUERY, exchange, within_s=left_s, cancel=cancel):
             what = "a query that this run needs" if request.name else "the query"
             kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
             if kept is not None:
@@ -96,7 +96,7 @@ class CachedSender:
     """
 
     sender: Sender
-    exchanges: Exchanges
+    response_cache: ResponseCache
     note: Callable[[str], None] | None = None
     _is_open: bool = field(default=False, init=False)
     _is_broken: bool = field(default=False, init=False)
@@ -118,7 +118,7 @@ class CachedSender:
         reply = self.sender.send(request, form, parameters=parameters, left_s=left_s, cancel=cancel)
         if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request, form):
             try:
-                self.exchanges.put(QUERY, exchange, _kept(reply))
+                self.response_cache.put(QUERY, exchange, _kept(reply))
             except StoreError as error:
                 self._do_without(error)
         return reply
@@ -129,10 +129,10 @@ class CachedSender:
         try:
             if not self._is_open:
                 self._is_open = True
-                self.exchanges.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-            if self.exchanges.mode == "write":
+                self.response_cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
+            if self.response_cache.mode == "write":
                 return None
-            return self.exchanges.known(QUERY, exchange, at_most_s=min(keep_s, MOST_S))
+            return self.response_cache.lookup(QUERY, exchange, at_most_s=min(keep_s, MOST_S))
         except StoreError as error:
             self._do_without(error)
             return None

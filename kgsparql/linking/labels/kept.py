@@ -81,7 +81,7 @@ class KeptLabels:
         told = [(_SEEN, *row) for row in rows]
         if not told:
             return
-        with self._file.writing() as connection:
+        with self._file.transaction() as connection:
             connection.executemany(_ADD, told)
             (count,) = connection.execute("SELECT count(*) FROM label WHERE class = ?", (_SEEN,)).fetchone()
             if count > self.most_seen:
@@ -110,7 +110,7 @@ class KeptLabels:
 
     def add_page(self, name: str, rows: Sequence[LabelRow], page: Page) -> None:
         """Keep the labels of some more entities of a class, and how far it was read with them, in one step."""
-        with self._file.writing() as connection:
+        with self._file.transaction() as connection:
             connection.executemany(_ADD, [(name, *row) for row in rows])
             connection.execute(_PUT_PAGE, (name, page.last, page.entities, int(page.whole)))
 
