@@ -112,7 +112,7 @@ def relayed(url: str, *, delay_s: float = 0.0) -> Iterator[tuple[str, Relay]]:
 
 def knowledge_of(source: str | Path) -> KnowledgeBase:
     knowledge = KnowledgeBase(open_graph(source, name="wikidata"), embedder="none")
-    knowledge.index  # noqa: B018 - labels are read before any question
+    knowledge.indexes.index  # noqa: B018 - labels are read before any question
     return knowledge
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kgsparql
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.path_scoring import Weights, WordedPath, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
@@ -81,7 +81,7 @@ def main() -> None:
 def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     """Every path that the method would score, with its features and how right it is."""
     gold = GoldAnswers(question.answers or ())
-    session = knowledge.session(question.text, Asking())
+    session = knowledge.session(question.text, AskOptions())
     rows, links, right = [], [], []
     found = PathRanking().likely(session)
     for link in dict.fromkeys(one.link.term for one in found):

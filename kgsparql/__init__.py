@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, Retrieval
-    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.ask_options import Asking, AskOptions
     from kgsparql.answering.retriever import Retriever
     from kgsparql.answering.session import Session
     from kgsparql.budget import Budget, Prices, Usage
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "answering.answer": ("Answer", "AnswerTerm", "Claim", "Draft", "InferenceStep", "Retrieval"),
-    "answering.ask_options": ("Asking",),
+    "answering.ask_options": ("AskOptions", "Asking"),
     "answering.retriever": ("Retriever",),
     "answering.session": ("Session",),
     "budget": ("Budget", "Prices", "Usage"),
@@ -61,6 +61,7 @@ __all__ = [
     "UNKNOWN",
     "Answer",
     "AnswerTerm",
+    "AskOptions",
     "Asking",
     "BlankNode",
     "Budget",

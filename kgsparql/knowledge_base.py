@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from kgsparql.answering.ask_options import Asking, ignore
-from kgsparql.answering.pipeline import answer, checked_question, retrieve
+from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.pipeline import answer, retrieve
+from kgsparql.answering.question import checked_question
 from kgsparql.answering.session import Session
-from kgsparql.answering.session_factory import SessionMaker
+from kgsparql.answering.session_factory import SessionFactory
 from kgsparql.answering.streaming import streamed
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
 from kgsparql.events import Event
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.label_indexes import GraphLabels
-from kgsparql.linking.passages.indexing import IndexedTexts
-from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
-from kgsparql.rdf.terms import IRI
+from kgsparql.linking.label_indexes import LabelIndexes
 from kgsparql.retrievers import load
 
 if TYPE_CHECKING:
@@ -32,13 +28,10 @@ if TYPE_CHECKING:
     import rdflib
 
     from kgsparql.answering.answer import Answer, Retrieval
-    from kgsparql.linking.labels.index import LabelIndex
     from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.linking.linker import Linker
-    from kgsparql.linking.ranking import Ranker
     from kgsparql.models.embedding import Embedder
 
-__all__ = ["Asking", "KnowledgeBase", "open"]
+__all__ = ["KnowledgeBase", "open"]
 
 
 class KnowledgeBase(GraphLookups):
@@ -50,6 +43,7 @@ class KnowledgeBase(GraphLookups):
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     :param progress: told how far something long has come: its name, how much is done, and of how much.
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
+    :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
     :raises SnapshotError: if the graph is not the one of the snapshot.
     """
 
@@ -67,22 +61,22 @@ class KnowledgeBase(GraphLookups):
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self.snapshot = snapshot
         self._note = note
-        self._graph_labels = GraphLabels(
+        self.indexes = LabelIndexes(
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot
         )
-        self._sessions = SessionMaker(graph, self._graph_labels, prefixes=self.prefixes, languages=languages)
+        self._sessions = SessionFactory(graph, self.indexes, prefixes=self.prefixes, languages=languages)
         if snapshot is not None:
             snapshot.about_graph(graph)
 
     def ask(self, question: str, **options: Any) -> Answer:
-        """Answer a question; the keyword options are those of :class:`Asking`.
+        """Answer a question; the keyword options are those of :class:`AskOptions`.
 
         :raises InputError: for an empty question.
         :raises LimitError: for one of more than 4,000 characters.
         """
-        return self.answer(question, Asking(**options))
+        return self.answer(question, AskOptions(**options))
 
-    def answer(self, question: str, asking: Asking) -> Answer:
+    def answer(self, question: str, asking: AskOptions) -> Answer:
         """As :meth:`ask`, with the options as one value."""
         with self._recorded(question, asking) as (usage, told):
             session = self.session(question, asking, usage=usage)
@@ -92,7 +86,7 @@ class KnowledgeBase(GraphLookups):
 
     def retrieve(self, question: str, **options: Any) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
-        asking = Asking(**options)
+        asking = AskOptions(**options)
         with self._recorded(question, asking) as (usage, _):
             session = self.session(question, asking, usage=usage)
             return retrieve(
@@ -100,7 +94,7 @@ class KnowledgeBase(GraphLookups):
             )
 
     @contextmanager
-    def _recorded(self, question: str, asking: Asking) -> Iterator[tuple[Usage, dict[str, Any]]]:
+    def _recorded(self, question: str, asking: AskOptions) -> Iterator[tuple[Usage, dict[str, Any]]]:
         """The usage of a question; what it took is recorded at its end, however that comes, or is as it was recorded.
 
         What its answer says it took is to be put into the second.
@@ -127,105 +121,30 @@ class KnowledgeBase(GraphLookups):
 
         Closing the iterator stops the question.
         """
-        asking = Asking(**options)
+        asking = AskOptions(**options)
         yield from streamed(lambda listened: self.answer(question, listened), asking)
 
-    def session(self, question: str, asking: Asking, *, usage: Usage | None = None) -> Session:
+    def session(self, question: str, asking: AskOptions, *, usage: Usage | None = None) -> Session:
         """A session for one question.
 
         :param usage: what is counted and limited; all of it, from now on, if ``None``.
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
         """
-        return self._sessions.made(question, asking, usage)
+        return self._sessions.create(question, asking, usage)
 
     @property
     def is_empty(self) -> bool:
         """Whether the graph holds no triple at all."""
         return self._sessions.is_empty
 
-    @property
-    def noise(self) -> IgnoredPredicates:
-        """What no method walks in this graph."""
-        return self._sessions.noise
-
-    @property
-    def embedder(self) -> Embedder | None:
-        """What turns texts into vectors, if anything does."""
-        return self._graph_labels.embedder
-
-    @property
-    def ranker(self) -> Ranker:
-        """What compares texts with questions; it remembers texts, from one question and one process to the next."""
-        return self._graph_labels.ranker
-
-    @property
-    def linker(self) -> Linker:
-        """Finds entities in a question; made, with the label index, when it is first needed."""
-        return self._graph_labels.linker
-
-    @property
-    def passages(self) -> Passages:
-        """The passages of documents that were indexed with the graph; nothing is read before they are asked for."""
-        return self._graph_labels.passages
-
-    @property
-    def index(self) -> LabelIndex:
-        """The labels of the graph; made, or opened, when they are first needed."""
-        return self._graph_labels.index
-
-    @property
-    def index_directory(self) -> Path:
-        """Where the label index of this graph is kept."""
-        return self._graph_labels.directory
-
     @contextmanager
     def forgetting(self) -> Iterator[None]:
         """In here, labels that answers show are not kept for later questions: each finds what it would find alone."""
-        before, self._graph_labels.remembers = self._graph_labels.remembers, False
+        before, self.indexes.remembers = self.indexes.remembers, False
         try:
             yield
         finally:
-            self._graph_labels.remembers = before
-
-    @property
-    def progress(self) -> Callable[[str, int, int | None], None] | None:
-        """Told how far something long has come, such as an index that is being made."""
-        return self._graph_labels.progress
-
-    @progress.setter
-    def progress(self, value: Callable[[str, int, int | None], None] | None) -> None:
-        self._graph_labels.progress = value
-
-    def build_index(self, *, cancel: threading.Event | None = None) -> LabelIndex:
-        """Build the whole label index: full text, and a vector for each label if there is an embedder.
-
-        What an earlier, interrupted run embedded is kept.
-        """
-        return self._graph_labels.build(cancel)
-
-    def build_slice(
-        self, classes: Iterable[IRI | str], *, limit: int, cancel: threading.Event | None = None
-    ) -> LabelIndex:
-        """Index the labels of the instances of some classes of an endpoint, whose labels are too many to be read.
-
-        The pages that an interrupted run has read are kept, and read no more.
-
-        :param limit: instances of each class, at most.
-        :raises InputError: if the graph is no endpoint.
-        """
-        terms = (self.resolve_class(name) if isinstance(name, str) else name for name in classes)
-        return self._graph_labels.build_slice(terms, limit=limit, cancel=cancel)
-
-    def index_texts(
-        self, directory: Path, *, passage_tokens: int = PASSAGE_TOKENS, cancel: threading.Event | None = None
-    ) -> IndexedTexts:
-        """Cut the documents of a directory into passages, and find what they mention; the label index is built first.
-
-        They take the place of those that were indexed before, all at once.
-
-        :raises InputError: if there is no such directory, or nothing in it that can be read.
-        """
-        return self._graph_labels.index_texts(directory, passage_tokens=passage_tokens, cancel=cancel)
+            self.indexes.remembers = before
 
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """The entities, classes and predicates whose labels are like a text, or have it as a part, the best first.
@@ -237,7 +156,7 @@ class KnowledgeBase(GraphLookups):
             raise InputError(
                 "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
             )
-        linker = self.linker.with_graph(self.graph)
+        linker = self.indexes.linker.with_graph(self.graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
             self._note(line)
@@ -250,7 +169,7 @@ class KnowledgeBase(GraphLookups):
         """
         from kgsparql.exploration.graph_info import graph_info
 
-        indexed = self._graph_labels.described()
+        indexed = self.indexes.described()
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
         return {**found, "label_index": indexed}
 

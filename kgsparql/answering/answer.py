@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 LISTED = 60
-"""Candidates that a model is shown, and can choose by their number."""
+"""Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
 
 _NO_TREE = DecisionTree()
 

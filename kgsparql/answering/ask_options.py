@@ -19,7 +19,7 @@ from kgsparql.rdf.terms import IRI
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["Asking", "ignore"]
+__all__ = ["AskOptions", "Asking", "ignore"]
 
 
 def ignore(_: object) -> None:
@@ -27,7 +27,7 @@ def ignore(_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class AskOptions:
     """How to ask: the method and its options, the entities if they are known, the limits, who listens.
 
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
@@ -61,14 +61,14 @@ class Asking:
         if self.rerank is not None and not 1 <= self.rerank <= MOST_RERANKED:
             raise OptionError(f"rerank={self.rerank} is out of range", hint=f"from 1 to {MOST_RERANKED}")
 
-    def about(self, entities: Iterable[IRI | str]) -> Asking:
+    def about(self, entities: Iterable[IRI | str]) -> AskOptions:
         """The same, with these entities given."""
         return replace(self, entities=tuple(entities))
 
     def described(self) -> dict[str, Any]:
         """What makes the same question another one, as a JSON object.
 
-        >>> Asking(seed=3).described()["seed"]
+        >>> AskOptions(seed=3).described()["seed"]
         3
         """
         method = self.retriever if isinstance(self.retriever, str) else self.retriever.name
@@ -80,3 +80,7 @@ class Asking:
             "qualifiers": self.qualifiers, "augment": self.augment, "rerank": self.rerank,
             "direction": self.direction, "seed": self.seed, "budget": limits,
         }  # fmt: skip
+
+
+Asking = AskOptions
+"""As Python code of users calls it that was written for earlier versions."""

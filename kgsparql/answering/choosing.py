@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.answering.answer import LISTED
 from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.linking.ranking import Ranker
@@ -20,9 +21,6 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable
 
 __all__ = ["Candidate", "Choice", "Chooser", "ModelChooser", "OracleChooser", "RankerChooser", "wording_scores"]
-
-LISTED = 60
-"""Candidates that a model is shown; of more, those the ranker likes best."""
 
 RULES = """\
 You choose from a numbered list what helps to answer a question about a graph of facts. Everything between <candidates>

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 
 from kgsparql.answering import question_rewriting, reranking
@@ -12,7 +11,7 @@ from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import InputError, KgsparqlError, LimitError, UnreachableError
+from kgsparql.errors import KgsparqlError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence.disambiguation import links_told_apart, told_apart
 from kgsparql.evidence.evidence import Evidence
@@ -21,9 +20,7 @@ from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.verification import Verification, verify
 from kgsparql.linking.words import counted
 
-__all__ = ["MAX_QUESTION_CHARACTERS", "answer", "checked_question", "retrieve"]
-
-MAX_QUESTION_CHARACTERS = 4_000
+__all__ = ["answer", "retrieve"]
 
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
@@ -38,27 +35,6 @@ _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with 
 _ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
 """What is asked of a statement, not of a thing: on Wikidata every thing has statements."""
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
-
-
-def checked_question(text: str) -> str:
-    """The question without control characters and surrounding space.
-
-    :raises InputError: if no letter or digit is left.
-    :raises LimitError: if it is longer than 4,000 characters.
-
-    >>> checked_question(" Who? ")
-    'Who?'
-    """
-    if len(text) > MAX_QUESTION_CHARACTERS:
-        raise LimitError(
-            f"the question has {len(text):,} characters; at most {MAX_QUESTION_CHARACTERS:,}",
-            hint="ask a shorter question",
-        )
-    kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
-    question = " ".join("".join(kept).split())
-    if not any(c.isalnum() for c in question):
-        raise InputError("the question is empty", hint='write it in quotes: kgsparql ask "Who …?" -k data.ttl')
-    return question
 
 
 def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:

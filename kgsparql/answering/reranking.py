@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kgsparql.answering.answer import AnswerTerm, Retrieval
-from kgsparql.answering.choosing import LISTED, Candidate, Choice
+from kgsparql.answering.answer import LISTED, AnswerTerm, Retrieval
+from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.rdf.paths import PropertyPath

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import RankerChooser
-from kgsparql.answering.pipeline import checked_question
+from kgsparql.answering.question import checked_question
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
@@ -22,26 +22,26 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
-from kgsparql.linking.label_indexes import GraphLabels
+from kgsparql.linking.label_indexes import LabelIndexes
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap
 
 if TYPE_CHECKING:
     from kgsparql.linking.linker import Linker
 
-__all__ = ["SessionMaker"]
+__all__ = ["SessionFactory"]
 
 _POLL_S = 0.1
 
 
-class SessionMaker:
+class SessionFactory:
     """Makes the session of each question that a graph is asked.
 
     :param labels: its own, by which entities are found.
     """
 
     def __init__(
-        self, graph: OpenedGraph, labels: GraphLabels, *, prefixes: PrefixMap, languages: tuple[str, ...]
+        self, graph: OpenedGraph, labels: LabelIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
     ) -> None:
         self.graph = graph
         self._labels = labels
@@ -56,12 +56,7 @@ class SessionMaker:
         """Whether the graph holds no triple at all."""
         return self._is_empty_of(self.graph)
 
-    @property
-    def noise(self) -> IgnoredPredicates:
-        """What no method walks in this graph."""
-        return self._noise_of(self.graph)
-
-    def made(self, question: str, asking: Asking, usage: Usage | None = None) -> Session:
+    def create(self, question: str, asking: AskOptions, usage: Usage | None = None) -> Session:
         """A session for one question.
 
         :param usage: what is counted and limited; all of it, from now on, if ``None``.
@@ -104,7 +99,7 @@ class SessionMaker:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
-    def _given(self, asking: Asking, graph: OpenedGraph) -> tuple[IRI, ...]:
+    def _given(self, asking: AskOptions, graph: OpenedGraph) -> tuple[IRI, ...]:
         """The entities that the question is about, by who asks; each is in the graph."""
         given = tuple(
             entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e

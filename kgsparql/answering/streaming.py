@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.events import Event, Finished
 
 __all__ = ["streamed"]
 
 
-def streamed(answered: Callable[[Asking], object], asking: Asking) -> Iterator[Event]:
+def streamed(answered: Callable[[AskOptions], object], asking: AskOptions) -> Iterator[Event]:
     """The events of answering, as they happen, to the last; who listens already goes on to hear them.
 
     Closing the iterator stops the question.

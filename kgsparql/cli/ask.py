@@ -25,7 +25,7 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
-    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["ask", "options_of"]
@@ -65,7 +65,7 @@ def ask(
 
     Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 5 unreachable, 6 a limit reached, 130 stopped.
     """
-    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
 
     named = graph.sources
@@ -80,7 +80,7 @@ def ask(
                 embedder=embedder, entities=entity or [], model=model.model,
             )
         )  # fmt: skip
-        asking = Asking(
+        asking = AskOptions(
             retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
             budget=limits.budget(), emit=steps(verbose), allow_model_knowledge=allow_model_knowledge,
             complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank,
@@ -111,7 +111,7 @@ def _checked_shape(question: str, named: list[str], form: str | None) -> str:
     :raises InputError: if they do not, or for a question that is none.
     :raises OptionError: for a format that there is not.
     """
-    from kgsparql.answering.pipeline import checked_question
+    from kgsparql.answering.question import checked_question
 
     if question == "-" and "-" in named:
         raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
@@ -134,7 +134,7 @@ def _shown(answer: Answer, *, shape: str, reproducible: bool, told_graphs: bool,
     return render(answer, shape, verbose=verbose, told_graphs=told_graphs)
 
 
-def _many(knowledge: KnowledgeBase, asking: Asking, shape: str, shown: Callable[[Answer], str]) -> Iterator[str]:
+def _many(knowledge: KnowledgeBase, asking: AskOptions, shape: str, shown: Callable[[Answer], str]) -> Iterator[str]:
     """One result for each line of stdin, whatever happened to the others; the worst status is raised at the end."""
     statuses = set()
     for line in sys.stdin.buffer:

@@ -65,9 +65,13 @@ def index(
         checked_tokens(passage_tokens)
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
-        built = knowledge.build_slice(class_, limit=limit) if class_ else knowledge.build_index()
+        built = (
+            knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
+            if class_
+            else knowledge.indexes.build()
+        )
         if text is not None:
-            texts = knowledge.index_texts(text, passage_tokens=passage_tokens)
+            texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
     if texts is not None:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from kgsparql.linking.ranking import Ranker
     from kgsparql.models.embedding import Embedder
 
-__all__ = ["GraphLabels"]
+__all__ = ["LabelIndexes"]
 
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
 
 
-class GraphLabels:
+class LabelIndexes:
     """Makes, opens and keeps the label index of a graph, or one of each graph where there are several.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from kgsparql.answering.answer import LISTED
 from kgsparql.answering.session import Session
 from kgsparql.exploration import neighbours, types
 from kgsparql.exploration.mediators import hop_of
@@ -26,9 +27,6 @@ _MEDIATORS = 200
 
 _BEHIND = 20
 """Terms behind a node by one predicate."""
-
-_LISTED = 60
-"""Values that a model is shown."""
 
 CONSTRAINTS = """\
 Some of the facts that were found hang on nodes that have no name. You are given a question and a numbered list of what
@@ -106,8 +104,8 @@ def constrained(followed: Sequence[Followed], session: Session) -> list[Followed
         return list(followed)
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
-    if len(pairs) > _LISTED:
-        listed = sorted(likeliest(texts, session)[:_LISTED])
+    if len(pairs) > LISTED:
+        listed = sorted(likeliest(texts, session)[:LISTED])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     if not session.can_spare_call("constraints"):
         return list(followed)

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.choosing import LISTED, Candidate
+from kgsparql.answering.answer import LISTED
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.evidence.wikibase_statements import worded

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.choosing import LISTED, Candidate, Choice, RankerChooser
+from kgsparql.answering.answer import LISTED, Draft, Retrieval
+from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import judged
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.parallel_steps import side_by_side

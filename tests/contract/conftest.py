@@ -157,7 +157,7 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
         **options: Any,
     ) -> Asked:
         if not knowledge.is_empty:
-            knowledge.index  # noqa: B018 - reading the labels is no part of any question here
+            knowledge.indexes.index  # noqa: B018 - reading the labels is no part of any question here
         model_server.requests.clear()
         if script is not None:
             model_server.script = script

@@ -15,7 +15,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.cost_formulas import evaluated
 from kgsparql.answering.pipeline import answer
@@ -415,7 +415,7 @@ def test_a_limit_on_time_ends_it(
     ask(nobel, BORN, method, Player(), budget=Budget(max_calls=0))  # the labels are read by now
     for who in (None, model):
         model_server.requests.clear()
-        session = nobel.session(FEYNMAN, Asking(retriever=method, model=who, budget=Budget(max_seconds=60.0)))
+        session = nobel.session(FEYNMAN, AskOptions(retriever=method, model=who, budget=Budget(max_seconds=60.0)))
         session.usage.started -= 61.0
         found = answer(load(method), session)
         check_honest(Asked(found, nobel, []))

@@ -165,8 +165,8 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
 ) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     known = kgsparql.open(nobel_url, embedder="none")
-    assert known.index.directory == known.index_directory
-    assert known.index.rows > 0
+    assert known.indexes.index.directory == known.indexes.directory
+    assert known.indexes.index.rows > 0
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
@@ -174,7 +174,7 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     monkeypatch.setattr(
         Channel, "_send", lambda channel, query, *a: (asked.append(query.name), send(channel, query, *a))[1]
     )
-    assert again.index.rows == known.index.rows
+    assert again.indexes.index.rows == known.indexes.index.rows
     assert [name for name in asked if name.startswith(("info", "index", "label"))] == ["info_triples"]
     monkeypatch.undo()
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
@@ -201,7 +201,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         monkeypatch.undo()
         known = known_as(url, "bytes")
         known.graph._channel.max_bytes = 20_000  # type: ignore[attr-defined]
-        assert known.index.is_partial
+        assert known.indexes.index.is_partial
 
 
 def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,9 +214,9 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
         sock.sendall(reply(body, headers=[] if is_count else ["X-SQL-State: S1TAT"]))
 
     with FaultServer(behave) as server:
-        assert kgsparql.open(server.url, embedder="none").index.is_partial
+        assert kgsparql.open(server.url, embedder="none").indexes.index.is_partial
         with pytest.raises(LimitError, match="gives only"):
-            kgsparql.open(server.url, embedder="none").build_index()
+            kgsparql.open(server.url, embedder="none").indexes.build()
     assert not list(tmp_path.rglob("*.lance"))
 
 

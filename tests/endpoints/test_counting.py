@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
@@ -51,7 +51,7 @@ def test_what_fails_and_what_is_cut_off_by_the_clock_is_counted(nobel_url: str) 
         usage = Usage(Budget(max_seconds=1))
         knowledge = KnowledgeBase(EndpointGraph(server.url), embedder="none")
         with pytest.raises(BudgetExceededError):
-            knowledge.session(QUESTION, Asking(), usage=usage)
+            knowledge.session(QUESTION, AskOptions(), usage=usage)
         assert usage.prepared == len(server.requests) + len(server.probes) >= 1
     gone = MeteredGraph(EndpointGraph(server.url, profile=replace(UNKNOWN, has_union=True)), usage, lambda _: None)
     with pytest.raises(EndpointError):
@@ -79,7 +79,7 @@ def test_what_the_cache_knows_is_not_counted_as_sent(nobel_url: str, tmp_path: P
             with ResponseCache(tmp_path / "cache.sqlite") as response_cache:
                 graph = EndpointGraph(server.url, profile=profile, response_cache=response_cache)
                 usage = Usage(Budget())
-                KnowledgeBase(graph, embedder="none").session(QUESTION, Asking(), usage=usage)
+                KnowledgeBase(graph, embedder="none").session(QUESTION, AskOptions(), usage=usage)
             prepared.append(usage.prepared)
             sent.append(len(server.requests) + len(server.probes) - before)
     assert prepared == sent

@@ -117,7 +117,8 @@ def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served
         members = [EndpointGraph(url, profile=profile) for url, profile in profiles.items()]
         prop = "http://www.wikidata.org/prop/"
         of_viaf = {IRI(f"{prop}{kind}P214") for kind in ("direct/", "", "statement/", "qualifier/")}
-        assert KnowledgeBase(FederatedGraph([own, *members]), embedder="none").noise.terms == {noise, *of_viaf}
+        session = KnowledgeBase(FederatedGraph([own, *members]), embedder="none").session("Who?", kgsparql.AskOptions())
+        assert session.graph.ignored.terms == {noise, *of_viaf}
         assert [len(proxy.of("ExternalId")) for proxy in (public, private, catalogue)] == [0, 1, 1]
 
 
@@ -251,7 +252,7 @@ def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wi
     with Proxy(wikibase) as proxy:
         graph = FederatedGraph([open_graph(LIBRARY), EndpointGraph(proxy.url)])
         knowledge = KnowledgeBase(graph, embedder="none")
-        knowledge.session(WRITTEN, kgsparql.Asking())
+        knowledge.session(WRITTEN, kgsparql.AskOptions())
         proxy.plan = first(
             then=resets(), only="{ (<http://www.wikidata.org/entity/Q7186> <http://www.wikidata.org/prop"
         )

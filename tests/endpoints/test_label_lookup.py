@@ -381,20 +381,20 @@ def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: 
 def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not kgsparql.open(nobel_url, embedder="none").index.is_partial
+    assert not kgsparql.open(nobel_url, embedder="none").indexes.index.is_partial
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")
-    assert known.index.is_partial
+    assert known.indexes.index.is_partial
     answer = known.ask("Where was Marie Curie born?")
     assert [found.label for found in answer.answers][:1] == ["Warsaw"]
     with pytest.raises(LimitError, match="too many"):
-        known.build_index()
+        known.indexes.build()
 
 
 def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.linking.labels.reading.REMOTE_ROWS", 100)
-    assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").index.is_partial
+    assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").indexes.index.is_partial
     graph = Counting(EndpointGraph(nobel_url))
-    assert KnowledgeBase(graph, embedder="none").index.is_partial  # type: ignore[arg-type]
+    assert KnowledgeBase(graph, embedder="none").indexes.index.is_partial  # type: ignore[arg-type]
     assert [query.name for query in graph.asked] == []
 
 
@@ -497,17 +497,17 @@ def test_a_class_without_instances_is_said(nobel_url: str, tmp_path: Path) -> No
 
 def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(run: Run, nobel_url: str) -> None:
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    built = known.build_slice([ONTOLOGY + "Scientist", "writer"], limit=1_000)
+    built = known.indexes.build_slice(map(known.resolve_class, [ONTOLOGY + "Scientist", "writer"]), limit=1_000)
     assert built.rows > 50
     assert built.embedder == "hashed"
     assert built.directory is not None
     manifest = json.loads((built.directory / "kgsparql-index.json").read_text("utf-8"))
     assert manifest["slice"][ONTOLOGY + "Scientist"]["whole"]
     again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    assert (again.index.rows, again.index.is_partial) == (built.rows, True)
+    assert (again.indexes.index.rows, again.indexes.index.is_partial) == (built.rows, True)
     # A typing error is found by the slice, an exact label that is not in it by the endpoint.
-    assert [link.term.value for link in again.linker.link("Who is Albert Einstien?")] == [D + "Albert_Einstein"]
-    assert [link.term.value for link in again.linker.link("Where is Warsaw?")] == [D + "Warsaw"]
+    assert [link.term.value for link in again.indexes.linker.link("Who is Albert Einstien?")] == [D + "Albert_Einstein"]
+    assert [link.term.value for link in again.indexes.linker.link("Where is Warsaw?")] == [D + "Warsaw"]
     nothing = again.ask("Where is Xyzzyburg?")
     assert nothing.status == "no_entity"
     assert any(
@@ -529,7 +529,7 @@ def test_the_command_indexes_a_slice(run: Run, nobel_url: str) -> None:
 
 def test_files_have_no_slices() -> None:
     with pytest.raises(InputError, match="not an endpoint"):
-        kgsparql.open(NOBEL, embedder="none").build_slice([ONTOLOGY + "Scientist"], limit=5)
+        kgsparql.open(NOBEL, embedder="none").indexes.build_slice([IRI(ONTOLOGY + "Scientist")], limit=5)
 
 
 def test_labels_of_answers_are_known_to_the_next_process_and_not_to_this_one(nobel_url: str, tmp_path: Path) -> None:
@@ -551,9 +551,9 @@ def test_a_link_that_rests_on_an_earlier_answer_says_so(nobel_url: str, tmp_path
 
     question = "Where was MaRiE CuRiE born?"  # no spelling that is tried is the graph's
     before = opened()
-    assert not before.linker.link(question)
+    assert not before.indexes.linker.link(question)
     before.ask("Who was the spouse of Pierre Curie?")
-    assert not before.linker.link(question)  # what one process links does not change
+    assert not before.indexes.linker.link(question)  # what one process links does not change
     answer = opened().ask(question)
     assert [link.term.value for link in answer.linked] == [D + "Marie_Curie"]
     assert any("labels of earlier answers" in note for note in answer.notes)

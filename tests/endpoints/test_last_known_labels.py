@@ -140,8 +140,8 @@ def test_of_several_indexes_that_are_kept_the_last_counts(run: Run, place: Place
 def test_a_slice_stands_in_for_an_endpoint_that_is_down(place: Place, beside: Path) -> None:
     profile = EndpointProfile(is_public=True, has_many_labels=True)
     with place.up():
-        KnowledgeBase(EndpointGraph(place.url, profile=profile), embedder="none").build_slice(
-            ["http://e.org/C1"], limit=5
+        KnowledgeBase(EndpointGraph(place.url, profile=profile), embedder="none").indexes.build_slice(
+            [IRI("http://e.org/C1")], limit=5
         )
     notes: list[str] = []
     graph = FederatedGraph([EndpointGraph(place.url, profile=profile), open_graph(str(beside))])
@@ -231,7 +231,9 @@ def test_names_that_need_a_password_are_for_nobody_else(beside: Path) -> None:
             EndpointProfile(has_union=True, has_many_labels=True),
         )
         assert KnowledgeBase(EndpointGraph(mine), embedder="none").find("Zora")
-        KnowledgeBase(EndpointGraph(mine, profile=many), embedder="none").build_slice(["http://e.org/C1"], limit=5)
+        KnowledgeBase(EndpointGraph(mine, profile=many), embedder="none").indexes.build_slice(
+            [IRI("http://e.org/C1")], limit=5
+        )
         for who in ("", "me:wrong-word@"):
             notes: list[str] = []
             assert found(who, notes) == []
@@ -251,13 +253,13 @@ def test_a_slice_of_other_label_predicates_is_another(place: Place) -> None:
         first, other = (
             KnowledgeBase(EndpointGraph(url, profile=profile), embedder="none") for profile in (by_label, by_caption)
         )
-        built = first.build_slice(["http://e.org/C1"], limit=5)
+        built = first.indexes.build_slice([IRI("http://e.org/C1")], limit=5)
         assert built.rows == 1
-        assert other.index.rows == 0, "nothing was read by those predicates"
-        other.build_slice(["http://e.org/C1"], limit=5)
+        assert other.indexes.index.rows == 0, "nothing was read by those predicates"
+        other.indexes.build_slice([IRI("http://e.org/C1")], limit=5)
         again = KnowledgeBase(EndpointGraph(url, profile=by_caption), embedder="none")
         assert [entity.label for entity in again.find("Eatonville")] == ["Miss Hurston of Eatonville"]
-        assert again.index.directory is not None
-        assert again.index.directory != built.directory
-        manifest = json.loads((again.index.directory / MANIFEST).read_text())
+        assert again.indexes.index.directory is not None
+        assert again.indexes.index.directory != built.directory
+        manifest = json.loads((again.indexes.index.directory / MANIFEST).read_text())
         assert "http://e.org/caption" in manifest["recipe"]

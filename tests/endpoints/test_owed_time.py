@@ -37,7 +37,7 @@ def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel: str, tmp_path: 
     with Proxy(nobel) as proxy:
         with Snapshot(tmp_path / "seen", "write") as snapshot:
             knowledge = kgsparql.open(proxy.url, embedder="none", snapshot=snapshot)
-            knowledge.session(FEYNMAN, kgsparql.Asking())
+            knowledge.session(FEYNMAN, kgsparql.AskOptions())
             began = time.monotonic()
 
             def late_from_then_on(event: Event) -> None:
@@ -55,7 +55,7 @@ def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel: str, tmp_path: 
         assert [note for note in answer.notes if note.startswith("budget reached: 8 seconds: some steps were left out")]
         with Snapshot(tmp_path / "seen", "only") as snapshot:
             again = kgsparql.open(proxy.url, embedder="none", snapshot=snapshot)
-            again.session(FEYNMAN, kgsparql.Asking())
+            again.session(FEYNMAN, kgsparql.AskOptions())
             replayed = again.ask(FEYNMAN, budget=budget)
     assert replayed.notes == answer.notes
     assert list(replayed.evidence) == list(answer.evidence)

@@ -37,10 +37,10 @@ def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_E03_a_failure_before_the_first_question_is_not_one_of_the_second(wikibase: str) -> None:
     with Proxy(wikibase, first(FAILS, only="ExternalId")) as proxy:
         knowledge = kgsparql.open(LIBRARY, proxy.url, embedder="none", cache=False)
-        before = knowledge.session(WRITTEN, kgsparql.Asking())
+        before = knowledge.session(WRITTEN, kgsparql.AskOptions())
         after, later = (knowledge.ask(WRITTEN) for _ in range(2))
         assert len(proxy.of("ExternalId")) == 2
-        assert VIAF in knowledge.noise.terms
+        assert VIAF in knowledge.session(WRITTEN, kgsparql.AskOptions()).graph.ignored.terms
     assert [note for note in before.notes if "names that only it knows are not found" in note]
     assert after.linked[0].label == "Marie Curie"
     assert after.answers[0].label == "laboratory notebooks"
@@ -67,5 +67,5 @@ def test_names_that_were_read_are_not_read_again_for_those_of_another_graph(wiki
         graph = FederatedGraph([EndpointGraph(whole.url), EndpointGraph(other.url)])
         knowledge = KnowledgeBase(graph, embedder="none")
         for _ in range(3):
-            knowledge.session(WRITTEN, kgsparql.Asking())
+            knowledge.session(WRITTEN, kgsparql.AskOptions())
         assert len(other.of("isLiteral(?text)")) == len(whole.of("isLiteral(?text)")) + 2 > 2

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
@@ -189,7 +189,7 @@ def records_of_run(
 ) -> list[Record]:
     """What came of questions whose entities are given, asked by an evaluation run in a directory of its own."""
     asked = Method(label=method, retriever=load(method), options={})
-    plan = Plan(questions=questions, methods=[asked], asking=Asking(), gold_topics=True, workers=workers)
+    plan = Plan(questions=questions, methods=[asked], asking=AskOptions(), gold_topics=True, workers=workers)
     directory = RunDirectory(path)
     directory.begin({"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}, questions)
     run(knowledge, plan, directory, Run.open(path).records)

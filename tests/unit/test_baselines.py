@@ -12,7 +12,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError, StoreLockedError
@@ -197,7 +197,7 @@ def test_the_triples_that_share_most_words_come_first(by_words: Knowledge) -> No
 
 
 def test_nearest_by_meaning_is_nearest_by_cosine(by_meaning: Knowledge) -> None:
-    embedder = by_meaning.embedder
+    embedder = by_meaning.indexes.embedder
     assert embedder is not None
     index = TripleVectors.built(by_meaning, embedder)
     triples = list(_triples._triples(by_meaning))
@@ -264,7 +264,7 @@ def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monk
         knowledge = kgsparql.open(
             FIXTURES / "nobel.ttl", embedder=Failing(texts, log), progress=lambda *one: told.append(one)
         )
-        embedder = knowledge.embedder
+        embedder = knowledge.indexes.embedder
         assert embedder is not None
         if texts == 600:
             with pytest.raises(EmbeddingError):
@@ -288,7 +288,7 @@ def test_vectors_are_of_one_graph_and_one_embedder(by_meaning: Knowledge) -> Non
     assert TripleVectors.opened(by_meaning, HashedEmbedder("another")) is None
     in_german = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder(), languages=("de",))
     assert TripleVectors.opened(in_german, HashedEmbedder()) is None
-    assert any(kept.kind == "labels" for kept in CacheContents(by_meaning.index_directory.parents[1]).kept())
+    assert any(kept.kind == "labels" for kept in CacheContents(by_meaning.indexes.directory.parents[1]).kept())
 
 
 def test_two_at_a_time_are_refused(by_meaning: Knowledge) -> None:
@@ -343,5 +343,5 @@ def test_labels_are_found_where_entities_are_given(nobel: Knowledge) -> None:
     curie = IRI("http://dbpedia.org/resource/Marie_Curie")
     given = ask(nobel, "label_neighbours", "Where is the Radium Institute?", entities=(curie,))
     assert given.answers
-    session = nobel.session("Where is the Radium Institute?", Asking(entities=(curie,)))
+    session = nobel.session("Where is the Radium Institute?", AskOptions(entities=(curie,)))
     assert session.linker is None

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.choosing import LISTED, Candidate, Chooser, OracleChooser, RankerChooser
+from kgsparql.answering.answer import LISTED
+from kgsparql.answering.choosing import Candidate, Chooser, OracleChooser, RankerChooser
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed

@@ -256,7 +256,7 @@ def test_a_knowledge_base_keeps_what_its_own_embedder_made(own_cache: Path, monk
             knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder=f"{server.url}#small")
             answers.append(knowledge.ask("Where was Marie Curie born?", entities=("Marie Curie",)))
             asked.append(sum(len(r.body["input"]) for r in server.requests if r.path == "/v1/embeddings"))
-            knowledge.embedder.close()  # type: ignore[union-attr]
+            knowledge.indexes.embedder.close()  # type: ignore[union-attr]
     assert asked[0] > 10
     assert asked[1] == 0
     assert [a.label for a in answers[0].answers] == [a.label for a in answers[1].answers]

@@ -19,7 +19,7 @@ from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_indexes import GraphLabels
+from kgsparql.linking.label_indexes import LabelIndexes
 from kgsparql.linking.labels.joining import FederatedLabels
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import MemoryLabels
@@ -240,7 +240,7 @@ def _pair() -> tuple[IRI, IRI]:
 def test_labels_that_cannot_be_read_do_not_keep_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     members = [graph(NOBEL, "nobel"), graph(parsed(":a rdfs:label 'Aaa' ."), "large")]
-    labels = GraphLabels(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
+    labels = LabelIndexes(FederatedGraph(members), languages=("en",), embedder=None, note=told.append)
     read = labels.index_of
 
     def limited(graph: Any, cancel: Any = None) -> Any:

@@ -8,6 +8,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget, Usage
 from kgsparql.evidence import same_as as module
 from kgsparql.evidence.same_as import Same, same_as
@@ -43,9 +44,8 @@ def metered(*members: OpenedGraph) -> tuple[MeteredGraph, list[Any]]:
     """Several graphs as a question asks them, and the events of that."""
     whole = FederatedGraph(members)
     events: list[Any] = []
-    return MeteredGraph(
-        whole, Usage(Budget()), events.append, ignored=KnowledgeBase(whole, embedder=None).noise
-    ), events
+    ignored = KnowledgeBase(whole, embedder=None).session("Who?", AskOptions()).graph.ignored
+    return MeteredGraph(whole, Usage(Budget()), events.append, ignored=ignored), events
 
 
 def pairs(start: IRI, *more: list[pyoxigraph.Quad]) -> list[Same]:

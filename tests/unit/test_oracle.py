@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 import pytest
 
 import kgsparql
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Candidate, OracleChooser, RankerChooser
 from kgsparql.answering.composing import judged
 from kgsparql.evaluation.dataset import Question, Topic
@@ -166,7 +166,9 @@ def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
         for step in way.property_path
     ]
     for path, draft in ((gold, (True, "")), ([*gold, "http://e.org/more"], None)):
-        session = nobel.session("Who discovered radium?", Asking(chooser=oracle_for(question(path=tuple(path)), {})))
+        session = nobel.session(
+            "Who discovered radium?", AskOptions(chooser=oracle_for(question(path=tuple(path)), {}))
+        )
         said = judged(retrieval, session)
         assert (said and (said.sufficient, said.text)) == draft
 

@@ -254,7 +254,7 @@ def nobel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
     """The bundled graph with a label index of its own."""
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-    knowledge.build_index()
+    knowledge.indexes.build()
     return knowledge
 
 
@@ -273,9 +273,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
-    built = nobel.index_texts(FIXTURES / "texts")
+    built = nobel.indexes.index_texts(FIXTURES / "texts")
     assert (built.documents, built.changed, built.skipped) == (2, True, ())
-    passages = nobel.passages
+    passages = nobel.indexes.passages
     assert (len(passages), passages.documents) == (built.passages, 2)
     found = passages.mentioning([CURIE, BETHE])
     assert set(found.values()) == {frozenset([CURIE]), frozenset([BETHE])}
@@ -291,16 +291,16 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase) -> None:
 
 
 def test_passages_are_ordered_by_the_rare_words_they_share_with_a_text(nobel: KnowledgeBase) -> None:
-    nobel.index_texts(FIXTURES / "texts", passage_tokens=40)
-    first = nobel.passages.read(nobel.passages.like("Which rubber failed on the Challenger?")[:1])
+    nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
+    first = nobel.indexes.passages.read(nobel.indexes.passages.like("Which rubber failed on the Challenger?")[:1])
     assert "O-ring" in first[0].text or "Challenger" in first[0].text
-    assert nobel.passages.like("of the") == []
+    assert nobel.indexes.passages.like("of the") == []
 
 
 def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
     directory = write(sub__report_pdf=pdf("Nobody is named here.", "Then Marie Curie spoke."))
-    nobel.index_texts(directory)
-    (passage,) = nobel.passages.read(nobel.passages.mentioning([CURIE]))
+    nobel.indexes.index_texts(directory)
+    (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
     assert str(passage.excerpt) == "sub/report.pdf, page 2"
     assert (passage.excerpt.page, passage.text) == (2, "Then Marie Curie spoke.")
     assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
@@ -308,52 +308,52 @@ def test_a_page_of_a_pdf_is_the_source_of_its_passages(nobel: KnowledgeBase, wri
 
 def test_bad_files_keep_no_good_one_out(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
     directory = write(good_txt="Marie Curie.", latin_txt="café".encode("latin-1"), broken_pdf=b"%PDF-", other_docx=b"")
-    built = nobel.index_texts(directory)
+    built = nobel.indexes.index_texts(directory)
     assert built.documents == 1
     assert [skipped.name for skipped in built.skipped] == ["other.docx", "broken.pdf", "latin.txt"]
-    again = nobel.index_texts(directory)
+    again = nobel.indexes.index_texts(directory)
     assert (again.changed, again.skipped) == (False, built.skipped)
 
 
 def test_nothing_readable_is_an_error_and_leaves_what_there_was(
     nobel: KnowledgeBase, write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    nobel.index_texts(FIXTURES / "texts")
-    before = len(nobel.passages)
+    nobel.indexes.index_texts(FIXTURES / "texts")
+    before = len(nobel.indexes.passages)
     with pytest.raises(InputError, match=r"no document can be read: latin\.txt: not UTF-8"):
-        nobel.index_texts(write(latin_txt="café".encode("latin-1")))
+        nobel.indexes.index_texts(write(latin_txt="café".encode("latin-1")))
     assert len(reopened(nobel)) == before
     assert reopened(nobel).mentioning([CURIE])
 
 
 def reopened(knowledge: KnowledgeBase) -> Passages:
-    return Passages(lambda: knowledge.index_directory, knowledge.graph.name)
+    return Passages(lambda: knowledge.indexes.directory, knowledge.graph.name)
 
 
 def test_documents_that_changed_take_the_place_of_the_old_ones(
     nobel: KnowledgeBase, write: Callable[..., Path]
 ) -> None:
-    nobel.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
-    tables = {path.name for path in (nobel.index_directory / "passages").iterdir()}
-    built = nobel.index_texts(write(a_txt="Nobody."))
+    nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
+    tables = {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
+    built = nobel.indexes.index_texts(write(a_txt="Nobody."))
     assert built.changed
-    assert not nobel.passages.mentioning([CURIE])
-    assert nobel.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
-    left = {path.name for path in (nobel.index_directory / "passages").iterdir()}
+    assert not nobel.indexes.passages.mentioning([CURIE])
+    assert nobel.indexes.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
+    left = {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
     assert len(left) == len(tables)
     assert left & tables == {"kgsparql-index.json"}
 
 
 def test_another_length_of_passages_makes_them_anew(nobel: KnowledgeBase) -> None:
-    few = nobel.index_texts(FIXTURES / "texts")
-    many = nobel.index_texts(FIXTURES / "texts", passage_tokens=40)
+    few = nobel.indexes.index_texts(FIXTURES / "texts")
+    many = nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
     assert many.changed
     assert many.passages > few.passages
 
 
 def test_other_languages_make_them_anew(nobel: KnowledgeBase) -> None:
     """Their stop words name nothing, so that other mentions are found."""
-    directory = nobel.index_directory
+    directory = nobel.indexes.directory
     built = [
         build_passages(directory, FIXTURES / "texts", source="g.ttl", languages=languages).changed
         for languages in (("en",), ("en",), ("de",), ("de",))
@@ -364,24 +364,26 @@ def test_other_languages_make_them_anew(nobel: KnowledgeBase) -> None:
 @pytest.mark.parametrize("tokens", [0, 19, 2_001])
 def test_passages_of_no_use_are_refused(nobel: KnowledgeBase, tokens: int) -> None:
     with pytest.raises(LimitError, match="passages of"):
-        nobel.index_texts(FIXTURES / "texts", passage_tokens=tokens)
+        nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=tokens)
 
 
 def test_a_run_that_is_stopped_leaves_the_old_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
-    nobel.index_texts(FIXTURES / "texts")
-    before = len(nobel.passages)
+    nobel.indexes.index_texts(FIXTURES / "texts")
+    before = len(nobel.indexes.passages)
     cancel = threading.Event()
-    nobel.progress = lambda phase, done, total: cancel.set() if (phase, done) == ("reading documents", 1) else None
+    nobel.indexes.progress = lambda phase, done, total: (
+        cancel.set() if (phase, done) == ("reading documents", 1) else None
+    )
     with pytest.raises(CancelledError):
-        nobel.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."), cancel=cancel)
+        nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."), cancel=cancel)
     assert len(reopened(nobel)) == before
-    nobel.progress = None
-    assert nobel.index_texts(write(), cancel=threading.Event()).documents == 2
+    nobel.indexes.progress = None
+    assert nobel.indexes.index_texts(write(), cancel=threading.Event()).documents == 2
 
 
 def test_two_writers_do_not_meet(nobel: KnowledgeBase) -> None:
-    with writer_lock(nobel.index_directory), pytest.raises(StoreLockedError):
-        nobel.index_texts(FIXTURES / "texts")
+    with writer_lock(nobel.indexes.directory), pytest.raises(StoreLockedError):
+        nobel.indexes.index_texts(FIXTURES / "texts")
     assert len(reopened(nobel)) == 0
 
 
@@ -392,9 +394,9 @@ def test_without_a_label_index_there_is_nothing_to_look_for(tmp_path: Path) -> N
 
 
 def test_building_the_label_index_again_keeps_the_passages(nobel: KnowledgeBase) -> None:
-    nobel.index_texts(FIXTURES / "texts")
-    before = len(nobel.passages)
-    nobel.build_index()
+    nobel.indexes.index_texts(FIXTURES / "texts")
+    before = len(nobel.indexes.passages)
+    nobel.indexes.build()
     assert len(reopened(nobel)) == before
     assert reopened(nobel).mentioning([CURIE])
 
@@ -406,14 +408,14 @@ def test_documents_of_another_state_of_the_graph_are_told_of(
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Ann" .', encoding="utf-8")
     first = kgsparql.open(tmp_path / "g.ttl", embedder="none")
-    first.build_index()
-    first.index_texts(write(a_txt="Ann."))
-    assert first.passages.note == ""
+    first.indexes.build()
+    first.indexes.index_texts(write(a_txt="Ann."))
+    assert first.indexes.passages.note == ""
     (tmp_path / "g.ttl").write_text(f'<http://e.org/a> {label} "Anna" .', encoding="utf-8")
     second = kgsparql.open(tmp_path / "g.ttl", embedder="none")
-    assert len(second.passages) == 0
-    assert "indexed with an earlier state of this graph" in second.passages.note
-    assert "--text DIR" in second.passages.note
+    assert len(second.indexes.passages) == 0
+    assert "indexed with an earlier state of this graph" in second.indexes.passages.note
+    assert "--text DIR" in second.indexes.passages.note
 
 
 def test_mentions_are_of_entities_and_of_classes_where_these_are_what_a_graph_is_about(
@@ -428,7 +430,7 @@ def test_mentions_are_of_entities_and_of_classes_where_these_are_what_a_graph_is
     for name, data in (("people", people), ("kinds", kinds)):
         (tmp_path / f"{name}.ttl").write_text(prefixes + data, encoding="utf-8")
         knowledge = kgsparql.open(tmp_path / f"{name}.ttl", embedder="none")
-        knowledge.build_index()
-        knowledge.index_texts(directory)
-        found[name] = [m.term.value[-3:] for m in knowledge.passages.read([0])[0].excerpt.mentions]
+        knowledge.indexes.build()
+        knowledge.indexes.index_texts(directory)
+        found[name] = [m.term.value[-3:] for m in knowledge.indexes.passages.read([0])[0].excerpt.mentions]
     assert found == {"people": ["rex"], "kinds": ["Dog", "Pug"]}

@@ -9,7 +9,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.budget import Budget
@@ -45,7 +45,7 @@ def known(graph: OxigraphGraph) -> KnowledgeBase:
 
 
 def ask(graph: OxigraphGraph, question: str, **options: object) -> Answer:
-    return known(graph).answer(question, Asking(retriever="path_ranking", **options))  # type: ignore[arg-type]
+    return known(graph).answer(question, AskOptions(retriever="path_ranking", **options))  # type: ignore[arg-type]
 
 
 def labels(answer: Answer) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.question_rewriting import LONGEST, RULES
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget
@@ -75,7 +75,7 @@ def test_paths_are_ranked_by_the_precise_question_and_answered_to_the_one_that_w
 
 
 def test_names_keep_their_places_in_other_words(nobel: kgsparql.KnowledgeBase) -> None:
-    session = nobel.session(QUESTION, Asking())
+    session = nobel.session(QUESTION, AskOptions())
     with session.worded(PRECISE):
         assert session.masked_question == "Which person was the spouse of ?"
         assert session.link()[0].mention.text == "Marie Curie"
@@ -96,7 +96,7 @@ class _Counting(Linker):
 
 
 def counting(nobel: kgsparql.KnowledgeBase) -> tuple[Session, _Counting]:
-    session = nobel.session(QUESTION, Asking())
+    session = nobel.session(QUESTION, AskOptions())
     assert session.linker is not None
     session.linker = linker = _Counting(session.linker)
     return session, linker

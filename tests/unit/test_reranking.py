@@ -9,7 +9,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.pipeline import retrieve
 from kgsparql.answering.reranking import reranked
@@ -82,7 +82,7 @@ def test_candidates_follow_the_best_item_that_they_are_in(nobel: kgsparql.Knowle
 
 def rest_of(nobel: kgsparql.KnowledgeBase, method: str, *, gold: Any) -> Any:
     """What an oracle makes of the evidence that was found without it."""
-    session = nobel.session(CURIE, Asking())
+    session = nobel.session(CURIE, AskOptions())
     found = retrieve(load(method), session)
     session.chooser = session.choose = OracleChooser((), session.ranked, session.emit, paths=[gold])
     return reranked(found, session, first=5)
@@ -123,4 +123,4 @@ def test_an_answer_that_is_written_already_is_not_asked_about_again(ask: Ask) ->
 @pytest.mark.parametrize("first", [0, -1, 61])
 def test_a_number_out_of_range_is_refused_before_anything_is_asked(first: int) -> None:
     with pytest.raises(OptionError, match="rerank"):
-        Asking(rerank=first)
+        AskOptions(rerank=first)

@@ -12,7 +12,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import AnswerTerm, Retrieval
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import (
@@ -80,7 +80,7 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
     ) -> tuple[Run, Told]:
         told = Told({f"q{i}": what for i, what in enumerate(does)})
         questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]
-        asking = Asking(entities=(CURIE,), cancel=threading.Event())
+        asking = AskOptions(entities=(CURIE,), cancel=threading.Event())
         plan = Plan(
             questions=questions, methods=[Method(label="told", retriever=told, options={})], asking=asking,
             workers=workers,

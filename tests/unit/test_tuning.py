@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kgsparql
-from kgsparql.answering.ask_options import Asking
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, OptionError, StoreLockedError
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
@@ -309,7 +309,7 @@ def bench(knowledge: KnowledgeBase, dataset: Dataset, tmp_path: Path) -> Callabl
     """A function that makes a bench on the bundled graph."""
 
     def make(folder: str = "run", metric: str = "f1", **texts: str) -> Bench:
-        plan = Plan(questions=(), methods=(), asking=Asking())
+        plan = Plan(questions=(), methods=(), asking=AskOptions())
         return Bench(
             knowledge=knowledge, plan=plan, path=tmp_path / folder, metric=metric,
             space=Space.read("path_ranking", texts or {"paths_kept": "1,10", "max_hops": "1,2"}),

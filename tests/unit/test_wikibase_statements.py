@@ -239,7 +239,7 @@ def test_an_endpoint_says_the_same(knowledge: KnowledgeBase, served: KnowledgeBa
 
 def test_identifiers_are_known_from_the_graph(knowledge: KnowledgeBase) -> None:
     viaf = {IRI(PROP + f"{part}P214") for part in ("", "direct/", "statement/", "qualifier/")}
-    assert knowledge.noise.terms == viaf
+    assert knowledge.session("Who?", kgsparql.AskOptions()).graph.ignored.terms == viaf
     assert IgnoredPredicates.of(kgsparql.open("fixtures/nobel.ttl", embedder="none").graph).terms == frozenset()
 
 
@@ -292,9 +292,10 @@ def test_the_noise_of_wikidata_is_noise_in_a_dump_of_it(tmp_path: Path) -> None:
     (tmp_path / "used.ttl").write_text(used)
     (tmp_path / "dump.ttl").write_text(used + declared)
     image, category = IRI(f"{PROP}direct/P18"), IRI(f"{PROP}direct/P373")
-    assert kgsparql.open(tmp_path / "used.ttl", embedder="none").noise.terms == frozenset()
+    used_graph = kgsparql.open(tmp_path / "used.ttl", embedder="none")
+    assert used_graph.session("Who?", kgsparql.AskOptions()).graph.ignored.terms == frozenset()
     dump = kgsparql.open(tmp_path / "dump.ttl", embedder="none")
-    assert dump.noise.terms == {image}, "and what is declared of it"
+    assert dump.session("Who?", kgsparql.AskOptions()).graph.ignored.terms == {image}, "and what is declared of it"
     answer = dump.ask("What is there about Ann?", retriever="think_on_graph")
     assert image.value not in walked(answer)
     assert category.value in walked(answer)

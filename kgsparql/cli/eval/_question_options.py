@@ -14,7 +14,7 @@ from kgsparql.cli._model_options import LimitOptions, ModelOptions
 from kgsparql.errors import OptionError
 
 if TYPE_CHECKING:
-    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Question
     from kgsparql.evaluation.runs.running import Method, Plan
     from kgsparql.graphs.snapshots import Snapshot
@@ -60,23 +60,23 @@ class QuestionOptions:
         """Model calls for each question that the options around a method take."""
         return self.augment + (self.rerank is not None)
 
-    def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> Asking:
+    def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> AskOptions:
         """What is the same for all questions; the model, if there is one, is to be closed.
 
         :raises OptionError: for an oracle beside a model.
         """
-        from kgsparql.answering.ask_options import Asking
+        from kgsparql.answering.ask_options import AskOptions
 
         if self.oracle and model.is_named:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
-        return Asking(
+        return AskOptions(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
             complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
             model=model.opened(seed=self.seed, snapshot=snapshot),
         )  # fmt: skip
 
     def plan(
-        self, knowledge: KnowledgeBase, asking: Asking, questions: Sequence[Question], methods: Sequence[Method]
+        self, knowledge: KnowledgeBase, asking: AskOptions, questions: Sequence[Question], methods: Sequence[Method]
     ) -> Plan:
         """What is asked, and how."""
         from kgsparql.evaluation.oracle import oracle_for, predicates_by_name

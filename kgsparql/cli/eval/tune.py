@@ -27,7 +27,7 @@ from kgsparql.errors import CancelledError, InputError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.ask_options import Asking
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.tuning.results import Tuning
     from kgsparql.evaluation.tuning.search_spaces import Space
@@ -174,7 +174,7 @@ def _bench(
     knowledge: KnowledgeBase,
     loaded: Dataset,
     asked: QuestionOptions,
-    asking: Asking,
+    asking: AskOptions,
     questions: Sequence[Question],
     *,
     path: Path,

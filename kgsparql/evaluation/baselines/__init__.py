@@ -65,14 +65,14 @@ def _too_much(knowledge: KnowledgeBase) -> str:
     if knowledge.graph.is_remote:
         return "the triples of an endpoint are not all read (load its data into a store)"
     triples = size(knowledge)
-    if knowledge.embedder is None and triples > MOST_BY_WORDS:
+    if knowledge.indexes.embedder is None and triples > MOST_BY_WORDS:
         return f"{triples:,} triples are too many to compare by their words ({INSTALL_HINT} adds an embedding model)"
     return f"{triples:,} triples are too many to embed" if triples > MOST_BY_MEANING else ""
 
 
 def _takes_long(knowledge: KnowledgeBase) -> str:
     """How long it takes to embed the triples of a graph, if that is long and not done yet."""
-    embedder = knowledge.embedder
+    embedder = knowledge.indexes.embedder
     if embedder is None or (triples := size(knowledge)) <= EMBED_AT_ONCE:
         return ""
     if TripleVectors.opened(knowledge, embedder) is not None:
@@ -94,10 +94,10 @@ def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None 
     if isinstance(made, TripleEmbedding):
         if why := _too_much(knowledge):
             raise OptionError(f"triple_embedding: {why}")
-        embedder = knowledge.embedder
+        embedder = knowledge.indexes.embedder
         index = TripleWords.built(knowledge) if embedder is None else TripleVectors.built(knowledge, embedder)
         return replace(made, index=index)
     if isinstance(made, LabelNeighbours):
-        linker = knowledge.linker
+        linker = knowledge.indexes.linker
         return replace(made, nearest=lambda text, limit: linker.similar(text, limit=limit, threshold=0.0))
     return made

@@ -140,8 +140,8 @@ class TripleVectors:
             with translated(self.directory), file.open("ab") as stream:
                 stream.write(np.ascontiguousarray(vectors, dtype="<f4").tobytes())
             done += len(some)
-            if knowledge.progress is not None:
-                knowledge.progress("embedding triples", done, total)
+            if knowledge.indexes.progress is not None:
+                knowledge.indexes.progress("embedding triples", done, total)
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
         """As :meth:`NearestTriples.nearest`: by the cosine of text and triple."""
@@ -167,7 +167,7 @@ class TripleVectors:
 def _directory(knowledge: KnowledgeBase, embedder: Embedder) -> Path:
     """Where they are kept: the label index's is another for another graph, this one for another embedder, too."""
     key = json.dumps([RECIPE, embedder.name, knowledge.languages])
-    return knowledge.index_directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
+    return knowledge.indexes.directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgsparql.answering.pipeline import checked_question
+from kgsparql.answering.question import checked_question
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Topic
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parsed, printable

@@ -89,7 +89,7 @@ def configuration(
         "direction": asking.direction,
         "languages": list(knowledge.languages),
         "seed": asking.seed,
-        "embedder": "" if knowledge.embedder is None else knowledge.embedder.name,
+        "embedder": "" if knowledge.indexes.embedder is None else knowledge.indexes.embedder.name,
         "asked_embedder": embedder,
         "budget": asdict(asking.budget),
         "prompts": prompts_hash(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import Asking, ignore
+from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.choosing import Chooser, RankerChooser
 from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
@@ -70,7 +70,7 @@ class Plan:
 
     questions: Sequence[Question]
     methods: Sequence[Method]
-    asking: Asking
+    asking: AskOptions
     gold_topics: bool = False
     oracle: Oracles | None = None
     workers: int = 1
@@ -267,7 +267,7 @@ def _ask(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Questio
         return question, record, _kept(events), known
 
 
-def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> Asking:
+def _asking(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:
     asking = replace(plan.asking, retriever=method.retriever, options={}, emit=emit)
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
