@@ -15,9 +15,8 @@
     │   ├── QueryError
     │   │   ├── QuerySyntaxError · QueryBindingError · QueryCrashError
     │   ├── StoreError · StoreLockedError · DiskFullError
-    │   ├── IndexStaleError · ModelMismatchError · SnapshotError
-    │   └── ResourceNotFoundError
-    ├── UnreachableError (ConnectionError)      an endpoint or a model server that did not do its part
+    │   └── IndexStaleError · ModelMismatchError · SnapshotError · ResourceNotFoundError
+    ├── UnreachableError (ConnectionError)      an endpoint or a model server that fails
     │   ├── EndpointError                       E_ENDPOINT_DOWN …
     │   │   ├── EndpointTimeoutError (TimeoutError)
     │   │   ├── EndpointReplyError (ValueError)     E_ENDPOINT_NOT_SPARQL, E_PARTIAL, E_FORMAT, E_LIMIT, E_REDIRECT
@@ -27,8 +26,7 @@
     │   │   ├── ModelTimeoutError (TimeoutError)
     │   │   ├── RequestRefusedError             a parameter or message the server does not take
     │   │   └── ModelReplyError (ValueError)    E_LLM_EMPTY, E_LLM_FORMAT, E_LLM_PARTIAL, E_LLM_REFUSED, E_LLM_LENGTH …
-    │   ├── AuthenticationError (PermissionError)
-    │   ├── RateLimitError
+    │   ├── AuthenticationError (PermissionError) · RateLimitError
     │   ├── ReplayMissError (LookupError)       an exchange that was not recorded
     │   └── EmbeddingError
     ├── BudgetExceededError                     a limit of the question's budget
@@ -40,6 +38,7 @@ whether the same call may succeed later (``retryable``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgsparql.redaction import redacted
@@ -85,13 +84,14 @@ __all__ = [
     "StoreError",
     "StoreLockedError",
     "UnreachableError",
+    "error_from",
 ]
 
 
 class KgsparqlError(Exception):
     """The root: catch this to catch everything kgsparql raises on purpose.
 
-    No error says a key or a password: they are taken out of every text when it is made.
+    Keys and passwords are taken out of every text when the error is made.
 
     :param message: one line that says what is wrong and where.
     :param hint: one line that says what to do about it.
@@ -106,271 +106,195 @@ class KgsparqlError(Exception):
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **attributes: str | int) -> None:
+        """Keywords of a class (``code``, ``exit_code``, ``retryable``) are its attributes; the others are inherited."""
+        for name, value in attributes.items():
+            setattr(cls, name, value)
+
     def __init__(self, message: str, *, hint: str = "", code: str | None = None, **detail: Any) -> None:
         self.message = redacted(message)
         super().__init__(self.message)
         self.hint = redacted(hint)
         self.detail = {name: redacted(value) if isinstance(value, str) else value for name, value in detail.items()}
-        if code is not None:
-            self.code = code
+        self.code = code or self.code
 
-    def told_of(self, name: str) -> str:
-        """The message, with the name of the graph that it is about, unless it begins with that.
+    def message_about(self, name: str) -> str:
+        """The message, after the name of the graph that it is about, unless it begins with that name.
 
-        >>> KgsparqlError("e.org: no reply").told_of("e.org"), KgsparqlError("no reply").told_of("e.org")
+        >>> KgsparqlError("e.org: no reply").message_about("e.org"), KgsparqlError("no reply").message_about("e.org")
         ('e.org: no reply', 'e.org: no reply')
         """
         return self.message if self.message.startswith(name) else f"{name}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
         """The error as the JSON object that every interface shows."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "hint": self.hint,
-            "retryable": self.retryable,
-            "detail": self.detail,
-        }
+        return {name: getattr(self, name) for name in ("code", "message", "hint", "retryable", "detail")}
+
+    def to_record(self) -> dict[str, Any]:
+        """The error as JSON from which :func:`error_from` makes it again."""
+        return {"class": type(self).__name__, **self.to_json()}
 
 
-class InputError(KgsparqlError, ValueError):
+class InputError(KgsparqlError, ValueError, code="E_INPUT", exit_code=2):
     """The user typed something that cannot be used."""
 
-    code = "E_INPUT"
-    exit_code = 2
 
-
-class IriError(InputError):
+class IriError(InputError, code="E_IRI"):
     """A text that is not a valid IRI."""
 
-    code = "E_IRI"
 
-
-class PrefixError(InputError):
+class PrefixError(InputError, code="E_PREFIX"):
     """A CURIE whose prefix is not known."""
 
-    code = "E_PREFIX"
 
-
-class OptionError(InputError):
+class OptionError(InputError, code="E_OPTION"):
     """An option that the chosen method does not have, or a value it does not take."""
 
-    code = "E_OPTION"
+
+class LimitError(InputError, code="E_LIMIT"):
+    """Something larger than a stated limit."""
 
 
-class LimitError(InputError):
-    """Larger than a stated limit."""
-
-    code = "E_LIMIT"
-
-
-class QueryTimeoutError(LimitError, TimeoutError):
+class QueryTimeoutError(LimitError, TimeoutError, code="E_TIMEOUT"):
     """A query that was stopped at its deadline."""
 
-    code = "E_TIMEOUT"
 
-
-class ForbiddenQueryError(InputError):
+class ForbiddenQueryError(InputError, code="E_FORBIDDEN_QUERY"):
     """SPARQL that is never run: updates, SERVICE, FROM, LOAD."""
 
-    code = "E_FORBIDDEN_QUERY"
 
-
-class NotFoundError(KgsparqlError, LookupError):
+class NotFoundError(KgsparqlError, LookupError, code="E_NOT_FOUND", exit_code=3):
     """No entity or no evidence for what was asked."""
 
-    code = "E_NOT_FOUND"
-    exit_code = 3
 
-
-class AmbiguousLabelError(NotFoundError):
+class AmbiguousLabelError(NotFoundError, code="E_AMBIGUOUS"):
     """A label that several entities have; ``detail["candidates"]`` lists them."""
 
-    code = "E_AMBIGUOUS"
 
-
-class DataError(KgsparqlError, ValueError):
+class DataError(KgsparqlError, ValueError, code="E_DATA", exit_code=4):
     """RDF, SPARQL, a store or an index that is not as it should be."""
 
-    code = "E_DATA"
-    exit_code = 4
 
-
-class GraphLoadError(DataError):
+class GraphLoadError(DataError, code="E_PARSE"):
     """RDF that cannot be loaded; ``detail`` has path, line and column where they are known."""
 
-    code = "E_PARSE"
 
-
-class QueryError(DataError):
+class QueryError(DataError, code="E_QUERY"):
     """A query that the engine could not answer."""
 
-    code = "E_QUERY"
 
-
-class QuerySyntaxError(QueryError):
+class QuerySyntaxError(QueryError, code="E_SYNTAX"):
     """Text that is not SPARQL."""
 
-    code = "E_SYNTAX"
 
-
-class QueryBindingError(QueryError):
+class QueryBindingError(QueryError, code="E_BINDING"):
     """A parameter that the query lacks, or a term that VALUES cannot hold."""
 
-    code = "E_BINDING"
 
-
-class QueryCrashError(QueryError):
+class QueryCrashError(QueryError, code="E_QUERY_CRASH"):
     """The worker process that ran the query died."""
 
-    code = "E_QUERY_CRASH"
 
-
-class StoreError(DataError):
+class StoreError(DataError, code="E_STORE"):
     """A store on disk that cannot be opened or written."""
 
-    code = "E_STORE"
 
-
-class StoreLockedError(StoreError):
+class StoreLockedError(StoreError, code="E_STORE_LOCKED", retryable=True):
     """Another process is writing to the store or index."""
 
-    code = "E_STORE_LOCKED"
-    retryable = True
 
-
-class DiskFullError(StoreError):
+class DiskFullError(StoreError, code="E_DISK_FULL"):
     """No space left."""
 
-    code = "E_DISK_FULL"
 
-
-class IndexStaleError(DataError):
+class IndexStaleError(DataError, code="E_INDEX_STALE"):
     """A label index made from other data than the graph now has."""
 
-    code = "E_INDEX_STALE"
 
-
-class ModelMismatchError(DataError):
+class ModelMismatchError(DataError, code="E_MODEL_MISMATCH"):
     """A label index made with another embedding model or recipe."""
 
-    code = "E_MODEL_MISMATCH"
 
-
-class SnapshotError(DataError):
+class SnapshotError(DataError, code="E_SNAPSHOT"):
     """A snapshot that cannot be replayed, because it is damaged or what it was made with has changed."""
 
-    code = "E_SNAPSHOT"
 
-
-class ResourceNotFoundError(DataError):
+class ResourceNotFoundError(DataError, code="E_RESOURCE"):
     """A file that should have been shipped with the package."""
 
-    code = "E_RESOURCE"
 
-
-class UnreachableError(KgsparqlError, ConnectionError):
+class UnreachableError(KgsparqlError, ConnectionError, code="E_UNREACHABLE", exit_code=5, retryable=True):
     """An endpoint or a model server that does not answer."""
 
-    code = "E_UNREACHABLE"
-    exit_code = 5
-    retryable = True
+
+class EndpointError(UnreachableError, code="E_ENDPOINT_DOWN"):
+    """A SPARQL endpoint that fails for any reason; ``detail`` has its URL, and the HTTP status if there was one."""
 
 
-class EndpointError(UnreachableError):
-    """A SPARQL endpoint that does not do its part, whatever the reason: what was found so far stands without it.
-
-    ``detail`` has its URL and the status, where there is one.
-    """
-
-    code = "E_ENDPOINT_DOWN"
-
-
-class EndpointTimeoutError(EndpointError, TimeoutError):
+class EndpointTimeoutError(EndpointError, TimeoutError, code="E_TIMEOUT"):
     """An endpoint that was not done at the deadline."""
 
-    code = "E_TIMEOUT"
 
-
-class EndpointReplyError(EndpointError, ValueError):
+class EndpointReplyError(EndpointError, ValueError, code="E_ENDPOINT_NOT_SPARQL", retryable=False):
     """A reply that is not a whole SPARQL result; asking again would not help."""
 
-    code = "E_ENDPOINT_NOT_SPARQL"
-    retryable = False
 
-
-class ModelError(UnreachableError):
+class ModelError(UnreachableError, code="E_MODEL"):
     """A model server that cannot be reached, fails, or does not have the model."""
 
-    code = "E_MODEL"
 
-
-class ModelTimeoutError(ModelError, TimeoutError):
+class ModelTimeoutError(ModelError, TimeoutError, code="E_TIMEOUT"):
     """A model that was not done at the deadline."""
 
-    code = "E_TIMEOUT"
 
-
-class RequestRefusedError(ModelError):
+class RequestRefusedError(ModelError, retryable=False):
     """A request that the server does not take (400, 422); ``detail["body"]`` is what it said."""
 
-    retryable = False
 
-
-class ModelReplyError(ModelError, ValueError):
+class ModelReplyError(ModelError, ValueError, code="E_LLM_FORMAT", retryable=False):
     """A reply that came, may have been paid for, and cannot be used."""
-
-    code = "E_LLM_FORMAT"
-    retryable = False
 
 
 GRAPH_FAILED = (EndpointError, QueryError)
-"""What asking a graph may end with that is no reason to give up what another graph, or another query, says."""
+"""Failures of one graph or query that leave the results of the others valid."""
 
 
-class AuthenticationError(UnreachableError, PermissionError):
+class AuthenticationError(UnreachableError, PermissionError, code="E_AUTH", retryable=False):
     """Credentials that are missing or not accepted."""
 
-    code = "E_AUTH"
-    retryable = False
 
-
-class RateLimitError(UnreachableError):
+class RateLimitError(UnreachableError, code="E_RATE"):
     """Too many requests, or no quota left."""
-
-    code = "E_RATE"
 
 
 class EndpointAuthenticationError(AuthenticationError, EndpointError):
-    """An endpoint that wants credentials, or others, or lets nobody in."""
+    """An endpoint that wants other credentials, or refuses every user."""
 
 
 class EndpointRateLimitError(RateLimitError, EndpointError):
     """An endpoint that was asked too often."""
 
 
-class ReplayMissError(UnreachableError, LookupError):
+class ReplayMissError(UnreachableError, LookupError, code="E_REPLAY", retryable=False):
     """Only recorded exchanges may be used, and this one was not recorded."""
 
-    code = "E_REPLAY"
-    retryable = False
 
-
-class EmbeddingError(UnreachableError):
+class EmbeddingError(UnreachableError, code="E_EMBED"):
     """An embedder that is absent, broken, or returned something else than vectors."""
 
-    code = "E_EMBED"
 
-
-class BudgetExceededError(KgsparqlError):
+class BudgetExceededError(KgsparqlError, code="E_BUDGET", exit_code=6):
     """A limit of the question's budget; ``detail["limit"]`` names it."""
 
-    code = "E_BUDGET"
-    exit_code = 6
 
-
-class CancelledError(KgsparqlError):
+class CancelledError(KgsparqlError, code="E_CANCELLED", exit_code=130):
     """Stopped by Ctrl-C or because the caller went away."""
 
-    code = "E_CANCELLED"
-    exit_code = 130
+
+def error_from(record: Mapping[str, Any]) -> KgsparqlError:
+    """The error that :meth:`KgsparqlError.to_record` described, in another process or an earlier run."""
+    named = globals().get(str(record.get("class")))
+    kind = named if isinstance(named, type) and issubclass(named, KgsparqlError) else KgsparqlError
+    error = kind(str(record["message"]), hint=str(record["hint"]), code=str(record["code"]))
+    error.detail = dict(record.get("detail") or {})
+    return error

@@ -16,7 +16,7 @@ __all__ = [
     "is_secret_parameter",
     "is_word",
     "redacted",
-    "spelt",
+    "secret_spellings",
     "unreadable_url",
     "without",
 ]
@@ -24,7 +24,7 @@ __all__ = [
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 SHORTEST = 6
-"""Characters from which a value is taken for a secret: `none`, which servers without keys are given, is not."""
+"""The fewest characters of a secret: `none`, which is given to servers without keys, is not one."""
 
 _LONGEST_WORD = 20
 _OPEN = {"default-graph-uri", "named-graph-uri", "query"}
@@ -56,30 +56,21 @@ def without(text: str, *secrets: str | None) -> str:
     return text
 
 
-def spelt(secrets: Iterable[str]) -> tuple[str, ...]:
-    """The secrets in every way in which a server may repeat them, the longest first.
+def secret_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """The secrets in every encoding in which a server may repeat them, the longest first.
 
-    >>> spelt(["pa/ss&1"])
+    >>> secret_spellings(["pa/ss&1"])
     ('pa%2Fss%261', 'pa/ss&amp;1', 'pa/ss%261', 'pa/ss&1')
     """
-    found = {
-        way(secret)
-        for secret in filter(None, secrets)
-        for way in (str, quote, _quoted, quote_plus, html.escape, _in_json)
-    }
+    found: set[str] = set()
+    for secret in filter(None, secrets):
+        in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+        found |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret), in_json}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
-
-
-def _in_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
 def is_secret_name(name: str) -> bool:
-    """Whether a parameter of a URL is one whose value nobody may see.
+    """Whether the value of a URL parameter of this name is secret.
 
     >>> is_secret_name("apikey"), is_secret_name("X-Amz-Signature"), is_secret_name("default-graph-uri")
     (True, True, False)
@@ -88,7 +79,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_parameter(name: str, value: str) -> bool:
-    """Whether nobody may see the value of a parameter of a URL: by its name, or because it may well be a key.
+    """Whether the value of a URL parameter is secret: by its name, or because it looks like a key.
 
     >>> is_secret_parameter("k3y", "8f7a9b2c"), is_secret_parameter("infer", "true")
     (True, False)
@@ -102,7 +93,7 @@ def is_secret_parameter(name: str, value: str) -> bool:
 
 
 def is_word(secret: str) -> bool:
-    """Whether a secret is such a word, or number, as other texts have too, and so says nothing where it stands.
+    """Whether a secret is a word or number that ordinary texts have too, so that hiding it there would hide those.
 
     >>> is_word("dbpedia"), is_word("123456"), is_word("sk-12345"), is_word("bWU6c2VjcmV0")
     (True, True, False, False)
@@ -112,9 +103,9 @@ def is_word(secret: str) -> bool:
 
 
 def unreadable_url(text: str) -> str:
-    r"""What may be shown of a text that should be a URL and is none, so that nobody can tell what in it is secret.
+    r"""What may be shown of a text that is not a valid URL: the part between the last ``@`` and the first ``?``.
 
-    Neither what comes before the last ``@``, where a user and a password may be, nor what comes after a ``?``.
+    Before the ``@`` may be a user and a password, after the ``?`` a key.
 
     >>> unreadable_url("https://me:pa/ss@host/sparql"), unreadable_url("http://host:x/sparql?apikey=1 2")
     ('***@host/sparql', 'http://host:x/sparql?***')

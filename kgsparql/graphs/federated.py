@@ -80,7 +80,9 @@ class FederatedGraph:
     @property
     def failures(self) -> tuple[str, ...]:
         """The members that failed, and how, a line each."""
-        return tuple(f"{error.told_of(name)}; what it holds may be missing" for name, error in self.errors.items())
+        return tuple(
+            f"{error.message_about(name)}; what it holds may be missing" for name, error in self.errors.items()
+        )
 
     @property
     def each_member(self) -> tuple[Member, ...]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from kgsparql.errors import InputError
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import is_secret_parameter, spelt, unreadable_url
+from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable_url
 
 __all__ = ["Address", "host_of", "is_address", "is_for_all", "is_loopback", "matches", "server_of"]
 
@@ -52,7 +52,7 @@ class Address:
         """Every spelling of the credentials and keys that a server may echo: plain, encoded, as in a header."""
         pair = f"{self.user}:{self.password}" if self.user else ""
         header = b64encode(pair.encode()).decode("ascii")
-        return spelt([self.password, pair, header, header.rstrip("="), *self.keys])
+        return secret_spellings([self.password, pair, header, header.rstrip("="), *self.keys])
 
     @classmethod
     def parse(cls, text: str) -> Address:

@@ -20,8 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from kgsparql import errors
-from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError
+from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, error_from
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.response_cache import ResponseCache, key_of
 
@@ -45,15 +44,16 @@ class Recording(ResponseCache):
     :ivar recorded: the commands that were recorded, for the error about a request that was not.
 
     >>> import tempfile
+    >>> from kgsparql.errors import RateLimitError
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     file = Path(directory, "kept.sqlite")
     ...     with Recording(file, mode="write") as recording:
-    ...         recording.fail("query", {"text": "ASK {}"}, errors.RateLimitError("too many"))
+    ...         recording.fail("query", {"text": "ASK {}"}, RateLimitError("too many"))
     ...         recording.put("query", {"text": "ASK {}"}, {"body": "true"})
     ...     with Recording(file, mode="only") as replay:
     ...         try:
     ...             replay.get("query", {"text": "ASK {}"})
-    ...         except errors.RateLimitError as error:
+    ...         except RateLimitError as error:
     ...             print(error.message)
     ...         replay.get("query", {"text": "ASK {}"})
     too many
@@ -109,7 +109,7 @@ class Recording(ResponseCache):
         if found is None:
             raise self._miss(kind, request, what, asked or kind)
         if _FAILED in found:
-            raise _error_from(found[_FAILED])
+            raise error_from(found[_FAILED])
         return _without_mark(found)
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
@@ -126,8 +126,8 @@ class Recording(ResponseCache):
     def fail(self, kind: str, request: Mapping[str, Any], error: KgsparqlError) -> None:
         """Keep an error; a replay raises it again."""
         if not isinstance(error, CancelledError):
-            kept = {"class": type(error).__name__, **error.to_json()}
-            self.put(kind, request, {_FAILED: json.loads(json.dumps(kept, default=str))}, again=True)
+            record = json.loads(json.dumps(error.to_record(), default=str))
+            self.put(kind, request, {_FAILED: record}, again=True)
 
     def recorded_value(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
         """A value that differs from run to run, such as a measured time: in a replay the recorded one.
@@ -202,12 +202,3 @@ def _numbered(request: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def _without_mark(reply: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if reply is None else {name: value for name, value in reply.items() if name != _AGAIN}
-
-
-def _error_from(kept: Mapping[str, Any]) -> KgsparqlError:
-    kind = getattr(errors, str(kept.get("class")), KgsparqlError)
-    if not (isinstance(kind, type) and issubclass(kind, KgsparqlError)):
-        kind = KgsparqlError
-    error: KgsparqlError = kind(str(kept["message"]), hint=str(kept["hint"]), code=str(kept["code"]))
-    error.detail = dict(kept.get("detail") or {})
-    return error

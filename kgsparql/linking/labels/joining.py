@@ -192,7 +192,7 @@ class FederatedLabels(_JoinedLabels):
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """As :meth:`LabelSearch.notes`, and of which graphs no names were looked up."""
-        told = (error.told_of(name) for name, error in self.failed.items())
+        told = (error.message_about(name) for name, error in self.failed.items())
         return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in told))
 
     def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:

@@ -86,4 +86,4 @@ class MemberIndexes:
 
 
 def _said(member: OpenedGraph, why: KgsparqlError) -> str:
-    return f"{why.told_of(member.name)}; {UNFOUND}"
+    return f"{why.message_about(member.name)}; {UNFOUND}"
