@@ -1,4 +1,4 @@
-"""What graphs and models share of HTTP: the addresses of servers, and how long a server asks to wait.
+"""What graphs and models share of HTTP: addresses, how long a server asks to wait, and calls that end at a deadline.
 
 May use: ``rdf.terms``, ``redaction``, ``errors``. Open first: ``address.py``.
 """

@@ -137,10 +137,9 @@ class Client:
         self, http: urllib.request.Request, request: SparqlRequest, deadline: float, cancel: threading.Event | None
     ) -> Reply:
         max_bytes = self._max_bytes if request.text else min(self._max_bytes, _DESCRIPTION_BYTES)
-        exchange = Exchange(self._pool, http, deadline, max_bytes)
-        threading.Thread(target=exchange.run, name="kgsparql endpoint", daemon=True).start()
+        exchange = Exchange(self._pool, http, request, deadline, max_bytes)
         try:
-            reply = exchange.wait(request, cancel)
+            reply = exchange.reply(cancel)
         except BaseException:  # Ctrl-C too: what is on its way is not wanted any more
             exchange.abandon()
             raise

@@ -1,7 +1,6 @@
 """The connections to an endpoint, and one request on its way over them, over at a deadline.
 
-Every request runs on a thread of its own and its caller waits for that. A name server, a handshake and a body that
-drips cannot be interrupted where they wait; the caller can always go, and takes the connection down with it.
+Every request runs on a thread of its own. Its caller can stop waiting at any time, and then shuts the connection down.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from kgsparql.errors import CancelledError, EndpointError, InputError
 from kgsparql.graphs.protocol.failures import of_transport, timed_out
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.http.address import Address
+from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
@@ -33,67 +33,69 @@ CONNECT_S = 3.0
 """For a connection to one of the addresses that a host may have."""
 REACH_S = 8.0
 """For the name, the connection and the handshake together."""
-_POLL_S = 0.05
 _PIECE = 2**16
 _CONNECTIONS = 8
 
 
 class Exchange:
-    """One request on its way: run on its own thread, waited for on another."""
+    """One request on its way, on a thread of its own.
+
+    :param max_bytes: of the reply when it is unpacked.
+    """
 
     def __init__(
-        self, pool: urllib3.HTTPConnectionPool, http: urllib.request.Request, deadline: float, max_bytes: int
+        self,
+        pool: urllib3.HTTPConnectionPool,
+        http: urllib.request.Request,
+        request: SparqlRequest,
+        deadline: float,
+        max_bytes: int,
     ) -> None:
         self._pool = pool
         self._http = http
+        self._request = request
         self._deadline = deadline
         self._max_bytes = max_bytes
-        self._began = time.monotonic()
-        self._ended = threading.Event()
-        self._reply: Reply | None = None
-        self._error: BaseException | None = None
         self.abandoned = False
         self.connection: HTTPConnection | None = None
         self.is_connected = False
         self.is_fresh = False
         self.has_headers = False
+        self._began = time.monotonic()
+        self._call = ThreadedCall(self._reply, name="kgsparql endpoint")
 
-    def run(self) -> None:
-        """Send and read; everything that happens is kept for who waits."""
-        _running.exchange = self
-        try:
-            try:
-                self._reply = self._sent()
-            except ProtocolError:
-                # A server may close a connection that was kept open just when we use it again.
-                if self.is_fresh or self.has_headers or self.abandoned:
-                    raise
-                self._reply = self._sent()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            self._error = error
-        finally:
-            self._ended.set()
-
-    def wait(self, request: SparqlRequest, cancel: threading.Event | None) -> Reply | None:
+    def reply(self, cancel: threading.Event | None) -> Reply | None:
         """The reply when it is there; ``None`` for one that is too large."""
-        while not self._ended.wait(max(0.0, min(_POLL_S, self._deadline - time.monotonic()))):
+
+        def seconds_left() -> float:
             now = time.monotonic()
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while an endpoint was asked")
             if now >= self._deadline:
-                raise timed_out(request)
+                raise timed_out(self._request)
             if not self.is_connected and now >= self._began + REACH_S:
                 raise EndpointError(
-                    f"{request.url}: no connection within {REACH_S:g} s",
-                    hint="check the URL and the network", **request.detail(),
+                    f"{self._request.url}: no connection within {REACH_S:g} s",
+                    hint="check the URL and the network", **self._request.detail(),
                 )  # fmt: skip
-        if self._error is not None:
-            if not isinstance(self._error, HTTPError | HTTPException | OSError | UnicodeError):
-                raise self._error
+            return self._deadline - now
+
+        return self._call.result(seconds_left)
+
+    def _reply(self) -> Reply | None:
+        _running.exchange = self
+        try:
+            try:
+                return self._sent()
+            except ProtocolError:
+                # A server may close a connection that was kept open just when we use it again.
+                if self.is_fresh or self.has_headers or self.abandoned:
+                    raise
+                return self._sent()
+        except (HTTPError, HTTPException, OSError, UnicodeError) as error:
             raise of_transport(
-                self._error, request, is_connected=self.is_connected, has_headers=self.has_headers
-            ) from self._error
-        return self._reply
+                error, self._request, is_connected=self.is_connected, has_headers=self.has_headers
+            ) from error
 
     def abandon(self) -> None:
         """End it wherever it is: a thread that waits for bytes is woken by the end of its connection."""

@@ -1,4 +1,4 @@
-"""Calls to a model server: one deadline for each, and another try where that may help."""
+"""Calls to a model server: one deadline for each, and another try where that can help."""
 
 from __future__ import annotations
 
@@ -26,19 +26,16 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _CHAT_BYTES = 512 * 1024
 _EMBEDDINGS_BYTES = 64 * 1024 * 1024
 _MODELS_BYTES = 8 * 1024 * 1024
-_POLL_S = 0.1
 
 
 class OpenAIClient:
-    """Sends requests to one server, with one deadline for all that belongs to a call, and says what went wrong.
-
-    Safe to use from several threads; connections are kept open between calls.
+    """Sends requests to one server; several threads may use it. Connections are kept open between calls.
 
     :param base_url: up to and with ``/v1``; ``OPENAI_BASE_URL`` if not given, else OpenAI's own.
-    :param api_key: ``OPENAI_API_KEY`` if not given; servers that need none ignore what they are sent.
+    :param api_key: ``OPENAI_API_KEY`` if not given; servers that need no key ignore it.
     :param timeout_s: of a call, over all its tries.
-    :param tries: how often a request is sent at most, where sending it again may help and nothing was paid for: a
-        connection that fails, or a status that says so. Whatever a server read and did not answer is not sent again.
+    :param tries: how often a request is sent at most. It is sent again only if nothing was paid for: after a connection
+        that failed, or a status that allows it; never after a server has read it and not answered.
     :raises InputError: for a base URL or a key that cannot be one.
 
     >>> OpenAIClient("http://localhost:11434/v1/").base_url
@@ -115,7 +112,7 @@ class OpenAIClient:
         self.close()
 
     def __del__(self) -> None:
-        """Close what nobody closed; no call is under way when nobody has the client any more."""
+        """Close what nobody closed: no call is under way when nothing refers to the client any more."""
         with suppress(Exception):
             self.close()
 
@@ -140,11 +137,11 @@ class OpenAIClient:
         number = 0
         while True:
             number += 1
-            clock.check()
+            left_s = clock.checked_left()
             connection = self._connection()
             try:
-                connection.start(send, limit, max(clock.left, 0.001))  # no time at all is no timeout that can be set
-                clock.wait(connection.done)
+                connection.start(send, limit, max(left_s, 0.001))  # the client takes no timeout of 0
+                connection.wait(clock.checked_left)
                 outcome = self._outcomes.of(connection, limit, number)
             except BaseException:
                 connection.abandon()
@@ -155,7 +152,7 @@ class OpenAIClient:
             pause = outcome.pause_s
             if pause is None or number >= self.tries or pause >= clock.left:
                 raise outcome.error
-            clock.wait(threading.Event(), pause)
+            (cancel or threading.Event()).wait(pause)
 
     def _connection(self) -> Connection:
         with self._lock:
@@ -172,9 +169,12 @@ class OpenAIClient:
         connection.close()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Clock:
-    """The deadline of a call, and who may end it earlier."""
+    """The deadline of a call, and the event that ends it earlier.
+
+    :param place: the server, for messages.
+    """
 
     place: str
     total_s: float
@@ -186,10 +186,10 @@ class _Clock:
         """Seconds until the deadline."""
         return self.began + self.total_s - time.monotonic()
 
-    def check(self) -> None:
-        """Whether the call may go on.
+    def checked_left(self) -> float:
+        """Seconds until the deadline.
 
-        :raises CancelledError: if it was stopped.
+        :raises CancelledError: if the call was stopped.
         :raises ModelTimeoutError: after the deadline.
         """
         if self.cancel is not None and self.cancel.is_set():
@@ -199,19 +199,13 @@ class _Clock:
             raise ModelTimeoutError(
                 message, hint="allow more time with --model-timeout, or ask a faster model", timeout_s=self.total_s
             )
-
-    def wait(self, done: threading.Event, at_most_s: float = float("inf")) -> None:
-        """Wait until something is done; errors as of :meth:`check`, within a tenth of a second."""
-        until = time.monotonic() + at_most_s
-        while not done.is_set() and (pause := until - time.monotonic()) > 0:
-            self.check()
-            done.wait(min(pause, max(0.0, self.left), _POLL_S))
+        return self.left
 
 
 def _checked_url(text: str) -> str:
-    """A base URL in the one form in which it is shown and compared, without what is asked below it.
+    """A base URL in the one form in which it is shown and compared, without the path of a request.
 
-    :raises InputError: for what is not one, and for one with credentials.
+    :raises InputError: for anything else, and for a URL with credentials.
 
     >>> _checked_url(" HTTP://LocalHost:8000/v1// ")
     'http://localhost:8000/v1'

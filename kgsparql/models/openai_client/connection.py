@@ -1,4 +1,4 @@
-"""One connection to a model server, that can be hung up from outside and reads no more than it was told to."""
+"""One connection to a model server. It can be hung up from another thread, and reads no more than a given limit."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.redaction import redacted
 
 __all__ = ["CONNECT_S", "ERROR_BYTES", "Connection", "LongBodyError", "PackedBodyError", "Send"]
 
 CONNECT_S = 10.0
-"""For a server to take the connection: one that is there does so at once."""
+"""Within this a server must accept the connection."""
 
 ERROR_BYTES = 16 * 1024
-"""How much is read of what a server says about an error."""
+"""Bytes that are read of the body of an error."""
 
 _PIECE = 64 * 1024
 
 _LOGS_OF_HEADERS = ("httpcore2.http11", "httpcore2.http2")
-"""Who logs, if somebody wants to see it, what a server sends in its headers, which may be what it was sent."""
+"""These loggers show the headers of replies, in which a server may repeat the key."""
 
 Send = Callable[[Any, Any], Any]
 """Sends a request with an `openai` client and a timeout; gives the context manager of a streamed response."""
 
 
 class LongBodyError(Exception):
-    """A body that is longer than what is wanted of it."""
+    """A body over the limit."""
 
 
 class PackedBodyError(Exception):
-    """A body that is packed in a way that cannot be unpacked."""
+    """A body whose compression is unknown or broken."""
 
 
 @dataclass(frozen=True, repr=False)
 class _WithoutKey(logging.Filter):
-    """Takes the key out of what is logged. Equal ones are one: a logger adds it once."""
+    """Takes the key out of what is logged. A logger adds equal filters once."""
 
     key: str
 
@@ -52,13 +54,10 @@ class _WithoutKey(logging.Filter):
 
 
 class Connection:
-    """One `openai` client with at most one connection, used for one request at a time, in a thread of its own.
+    """One `openai` client with at most one connection, used for one request at a time, each on a thread of its own.
 
-    The thread is what makes a deadline hold: looking up a host's name, or reading a reply that drips, cannot be stopped
-    from inside. Whoever waits for :attr:`done` may go away at any time after :meth:`abandon`.
-
-    After ``done``: ``is_sent`` if the whole request was written, ``status`` and ``headers`` if a reply began (else 0),
-    ``body`` as far as it came, and ``error`` if it ended badly.
+    Once :meth:`wait` has returned: ``is_sent`` if the whole request was written, ``status`` and ``headers`` if a reply
+    began (else 0), ``body`` as far as it came, and ``error`` if it ended badly.
     """
 
     def __init__(self, base_url: str, api_key: str) -> None:
@@ -79,33 +78,33 @@ class Connection:
             logging.getLogger(name).addFilter(_WithoutKey(api_key))
         self._lock = threading.Lock()
         self._is_abandoned = False
+        self._is_busy = False
         self._stream: Any = None
-        self._begin()
-
-    def _begin(self) -> None:
-        self.done = threading.Event()
-        self.is_sent = False
-        self.status = 0
-        self.headers: Any = {}
-        self.body = b""
-        self.error: Exception | None = None
 
     def start(self, send: Send, limit: int, timeout_s: float) -> None:
         """Send a request.
 
         :param limit: how many bytes of the body are read, unpacked.
         """
-        self._begin()
-        arguments = (send, limit, timeout_s)
-        threading.Thread(target=self._run, args=arguments, name="kgsparql-model", daemon=True).start()
+        self.is_sent = False
+        self.status = 0
+        self.headers: Any = {}
+        self.body = b""
+        self.error: Exception | None = None
+        self._is_busy = True
+        self._call = ThreadedCall(partial(self._run, send, limit, timeout_s), name="kgsparql-model")
+
+    def wait(self, seconds_left: Callable[[], float]) -> None:
+        """Wait until the request has ended; ``seconds_left`` as of :meth:`ThreadedCall.result`."""
+        self._call.result(seconds_left)
 
     def abandon(self) -> None:
         """Hang up, whatever is going on. The server notices, and can stop; nothing can be sent any more."""
         with self._lock:
             self._is_abandoned = True
-            is_done = self.done.is_set()
+            is_busy = self._is_busy
         self._hang_up()
-        if is_done:
+        if not is_busy:
             self.close()
 
     def close(self) -> None:
@@ -124,7 +123,7 @@ class Connection:
             self.error = error
         self.body = self.body or b"".join(body)
         with self._lock:
-            self.done.set()
+            self._is_busy = False
             is_abandoned = self._is_abandoned
         if is_abandoned:
             self.close()
@@ -133,9 +132,9 @@ class Connection:
         request.extensions = {**request.extensions, "trace": self._on_trace}
 
     def _on_trace(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the stream that belongs to the connection: it is how to hang up before there is a reply.
+        """Remember the stream, by which to hang up before there is a reply, and whether the request has been sent.
 
-        And remember whether the request has gone out: from then on a model may work for it.
+        From then on a model may work for it.
         """
         if event.endswith(".send_request_body.complete"):
             self.is_sent = True
@@ -145,7 +144,7 @@ class Connection:
                 self._hang_up()
 
     def _on_response(self, response: Any) -> None:
-        """Read what an error says here, and not much of it: `openai` would read all of it."""
+        """Read the beginning of the body of an error here: `openai` would read all of it."""
         self.status, self.headers = response.status_code, response.headers
         if not response.is_success:
             body: list[bytes] = []
@@ -163,7 +162,7 @@ class Connection:
 
 
 def _read(raw: Iterable[bytes], headers: Any, limit: int, body: list[bytes]) -> None:
-    """Add a body to ``body``, piece by piece, unpacked.
+    """Append a body to ``body``, piece by piece, unpacked.
 
     :raises LongBodyError: if it goes over the limit, by at most a piece.
     :raises PackedBodyError: if it cannot be unpacked.
@@ -181,7 +180,7 @@ def _read(raw: Iterable[bytes], headers: Any, limit: int, body: list[bytes]) -> 
 
 
 def _unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
-    """What gzip or zlib packed, in small pieces, however much a small body unpacks to."""
+    """What gzip or zlib packed, in small pieces: a small body may unpack to a huge one."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
         for chunk in raw:

@@ -33,14 +33,17 @@ _TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|
 _PAUSE_S = 0.2
 _RATE_PAUSE_S = 1.0
 _PASSING = {500, 502, 503}
-"""What may be over in a moment; a 504 has waited for long already."""
+"""Statuses after which another try may help at once; a 504 has already waited long."""
 
 _TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class FailedRequest:
-    """What went wrong, and after how many seconds the request may be sent again; ``None``: it may not."""
+    """A request that failed.
+
+    :param pause_s: after so many seconds it may be sent again; ``None``: it may not.
+    """
 
     error: KgsparqlError
     pause_s: float | None = None
@@ -48,17 +51,21 @@ class FailedRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Outcomes:
-    """Reads what a server sent. Nothing that comes out of here has the key in it.
+    """Reads what a server sent. The key is taken out of all results.
 
     :param place: the base URL, for messages.
-    :param key: what was sent as the key; may be empty.
+    :param key: that was sent; may be empty.
     """
 
     place: str
     key: str
 
     def of(self, connection: Connection, limit: int, number: int) -> dict[str, Any] | FailedRequest:
-        """What a request came to, with the key taken out of it."""
+        """The JSON object that a server replied, or how the request failed.
+
+        :param limit: bytes of the body that were read at most.
+        :param number: of the try, from 1.
+        """
         status, error = connection.status, connection.error
         if status and not 200 <= status < 300:
             return self._refusal(status, connection.headers, connection.body, number)
@@ -84,11 +91,11 @@ class Outcomes:
                 return self._unusable("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
             if not text:
                 return self._unusable("E_LLM_EMPTY", "is empty")
-            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._said(text)}")
+            return self._unusable("E_LLM_FORMAT", f"is not JSON: {self._excerpt(text)}")
         if not isinstance(reply, dict):
-            return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._said(text)}")
+            return self._unusable("E_LLM_FORMAT", f"is JSON, but not an object: {self._excerpt(text)}")
         if reply.get("error") and not {"choices", "data"} & reply.keys():
-            return FailedRequest(ModelError(f"{self.place} reports an error: {self._said(text)}", hint=URL_HINT))
+            return FailedRequest(ModelError(f"{self.place} reports an error: {self._excerpt(text)}", hint=URL_HINT))
         return reply
 
     def _unusable(self, code: str, what: str) -> FailedRequest:
@@ -98,13 +105,13 @@ class Outcomes:
         return FailedRequest(ModelReplyError(f"the reply of {self.place} {what}", code=code, hint=hint))
 
     def _unanswered(self, error: Exception) -> FailedRequest:
-        """A request that was read, maybe worked for, and not answered: to send it again may be to pay for it again."""
+        """A request that was sent and not answered. It is not sent again, since it might be paid for twice."""
         from openai import APITimeoutError
 
         if isinstance(error, APITimeoutError):
             hint = "allow more time with --model-timeout, or ask a faster model"
             return FailedRequest(ModelTimeoutError(f"{self.place}: no reply in time", hint=hint))
-        return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._said(str(error.__cause__ or error))}")
+        return self._unusable("E_LLM_PARTIAL", f"did not begin: {self._excerpt(str(error.__cause__ or error))}")
 
     def _unreachable(self, error: Exception, number: int) -> FailedRequest:
         from openai import APIConnectionError, APITimeoutError
@@ -114,17 +121,17 @@ class Outcomes:
             silent = ModelError(f"{self.place}: no connection within {CONNECT_S:g} s", hint=hint)
             return FailedRequest(silent)
         if not isinstance(error, APIConnectionError):
-            what = f"{type(error).__name__}: {self._said(str(error))}"
+            what = f"{type(error).__name__}: {self._excerpt(str(error))}"
             return FailedRequest(ModelError(f"{self.place}: the request cannot be sent: {what}"))
-        why = self._said(str(error.__cause__ or error))
+        why = self._excerpt(str(error.__cause__ or error))
         unreachable = ModelError(f"cannot reach {self.place}{_tries(number)}: {why}", hint=hint)
         return FailedRequest(unreachable, _PAUSE_S * 2 ** (number - 1))
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: bytes, number: int) -> FailedRequest:
-        """What a status means."""
+        """The error that a status means."""
         text = self._redacted(body.decode("utf-8", "replace"))
         about = f"{self.place}: {status}{_tries(number)}"
-        said = f"{about}: {self._said(text)}" if text.strip() else about
+        said = f"{about}: {self._excerpt(text)}" if text.strip() else about
         if status in {401, 403}:
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self.key else "; none was sent")
             return FailedRequest(AuthenticationError(said, hint=hint, status=status))
@@ -138,7 +145,7 @@ class Outcomes:
         if status == 429:
             return self._too_many(said, headers, text, number)
         if 300 <= status < 400:
-            to = self._said(headers.get("location", "elsewhere"))
+            to = self._excerpt(headers.get("location", "elsewhere"))
             hint = "redirects are not followed, since the key goes with them; name the right --base-url"
             return FailedRequest(ModelError(f"{about}: redirects to {to}", hint=hint, status=status))
         pause = _PAUSE_S * 2 ** (number - 1) if status in _PASSING else None
@@ -154,38 +161,38 @@ class Outcomes:
         return FailedRequest(error, _RATE_PAUSE_S * 2 ** (number - 1) if asked is None else asked)
 
     def _redacted(self, text: str) -> str:
-        """What a server said, without the key."""
+        """The text of an error of the server, without the key."""
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
         except (ValueError, RecursionError):
             if self.key and len(text) >= ERROR_BYTES // 4:
-                text = text[: -len(self.key)]  # what was read may end within the key
+                text = text[: -len(self.key)]  # the part that was read may end inside the key
         return redacted(text.encode("utf-8", "replace").decode(), self.key)
 
-    def _said(self, text: str) -> str:
-        """The same in a line."""
+    def _excerpt(self, text: str) -> str:
+        """The message in the text of an error, in one line, without the key."""
         line = printable(_TAG.sub(" ", _message(self._redacted(text))), 4 * _EXCERPT)
         return printable(redacted(line, self.key), _EXCERPT)
 
 
 def _message(text: str) -> str:
-    """The sentence in what a server says about an error, if it is as OpenAI's, else all of it.
+    """The message in the body of an error, if the body is like OpenAI's; else all of it.
 
     >>> _message('{"error": {"message": "no such model", "code": 404}}')
     'no such model'
     """
     try:
-        said = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return text
     for name in ("error", "message", "detail"):
-        if isinstance(said, dict) and said.get(name):
-            said = said[name]
-    return said if isinstance(said, str) else text
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else text
 
 
 def _cleaned(value: Any, key: str) -> Any:
-    """The same JSON value without the key, and with nothing that UTF-8 cannot say."""
+    """A JSON value without the key and without lone surrogates, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return without(value, key).encode("utf-8", "replace").decode()
     if isinstance(value, list):
