@@ -9,8 +9,8 @@ import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
+from kgsparql.evaluation.comparison.figures import summary
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
-from kgsparql.evaluation.comparison.summary import summary
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import chosen_metrics, opened
 from tests.made_runs import made_run, question, record, sampled_questions, sampled_records

@@ -1,40 +1,62 @@
 """Runs side by side: every metric with its interval, by kind of question, and which differences are real.
 
-Runs are scored here from their records and questions alone: nothing is asked again.
+Runs are scored from their records and questions alone: nothing is asked again.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row, Slice, leaderboard, named_rows
-from kgsparql.evaluation.comparison.run_differences import dataset_notes, run_differences
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.scoring import ALWAYS, ORACLE, SLICES, UNKNOWN, MethodScores, chosen_metrics, method_scores
 from kgsparql.evaluation.statistics import Places, intervals
+from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
 __all__ = ["Comparison", "compare"]
 
 Progress = Callable[[str, int, int], None]
 
+_MISSING = 0.01
+"""The share of gold terms that a graph may lack before a note says so."""
+
+_REASONS = 3
+"""Reasons for leaving out questions that a note lists."""
+
+_ONLY_THAT = {
+    "prompts": "prompts differ",
+    "graph": "the graph is not the same",
+    "versions": "versions of packages differ",
+}
+"""Settings whose values tell a person nothing: a note says only that they differ."""
+
+_IN_NO_NOTE = frozenset({
+    "format", "began", "ended", "workers", "model", "methods", "questions", "dataset", "python", "asked_embedder",
+    "left_out", "missing_share", "without_answer",
+})  # fmt: skip
+"""Settings that change no answer, or that the tables show."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All rows of all datasets.
+    """The leaderboards of all datasets.
 
-    :param metrics: the names of what was scored, in the order of tables.
-    :param named: somebody chose them, and tables show them all.
-    :param by: what questions are told apart by.
-    :param by_named: somebody chose that, and tables show it all.
-    :param baseline: the reference was named too.
+    :param metrics: the names of the metrics, in the order of tables.
+    :param named: the user chose the metrics: tables show them all.
+    :param by: the properties that questions are grouped by.
+    :param by_named: the user chose the properties: tables show them all.
+    :param baseline: the row that the user wants the others compared with; empty for the best one.
     """
 
     leaderboards: tuple[Leaderboard, ...]
@@ -49,7 +71,7 @@ class Comparison:
     @property
     def rows(self) -> tuple[Row, ...]:
         """The rows of all datasets."""
-        return tuple(row for one in self.leaderboards for row in one.rows)
+        return tuple(row for board in self.leaderboards for row in board.rows)
 
 
 def compare(
@@ -66,8 +88,8 @@ def compare(
     """Score runs and set them side by side, dataset by dataset.
 
     :param metrics: their names; by default every one that needs no model.
-    :param named: tables show all of these metrics, and they are all tested; by default if they are given.
-    :param by: what questions are told apart by, of :data:`SLICES`; by default all of it.
+    :param named: show and test all of these metrics; by default if ``metrics`` is given.
+    :param by: the properties to group questions by, of :data:`SLICES`; by default all of them.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
     :raises InputError: if no question has been answered at all.
     :raises OptionError: for a baseline that is not among the rows.
@@ -76,77 +98,80 @@ def compare(
     names = tuple(metrics) if metrics is not None else chosen_metrics(reproducible=reproducible)
     all_names = (*names, *(name for name in ALWAYS if name not in names))
     kinds = tuple(SLICES) if by is None else tuple(by)
-    work = [(run, method) for run in runs for method in run.methods]
-    found = []
-    for i, (run, method) in enumerate(work):
-        if progress is not None:
-            progress("scoring", i, len(work))
-        found.append(method_scores(run, method, all_names))
-    if progress is not None:
-        progress("scoring", len(work), len(work))
-    if not any(one.questions for one in found):
-        where = ", ".join(str(run.path) for run in runs)
-        raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
-    datasets = list(dict.fromkeys(one.run.dataset for one in found))
-    groups = [[one for one in found if one.run.dataset == dataset] for dataset in datasets]
-    ordered = [one for group in groups for one in group]
-    run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
-    rows = _rows(ordered, run_names, groups, by=kinds, names=all_names, seed=seed)
     named = metrics is not None if named is None else named
-    leaderboards, at = [], 0
+    scores = _scores(runs, all_names, progress)
+    datasets = dict.fromkeys(one.run.dataset for one in scores)
+    groups = [[one for one in scores if one.run.dataset == dataset] for dataset in datasets]
+    run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
+    rows = _rows(groups, run_names, by=kinds, names=all_names, seed=seed)
+    boards, left = [], iter(rows)
     for group in groups:
-        own = rows[at : at + len(group)]
-        alike = tuple(run_differences({run_names[one.run.path]: one.run for one in group}))
-        one = leaderboard(group, own, named=names if named else (), baseline=baseline, seed=seed)
-        about = tuple(dataset_notes({run_names[one.run.path]: one.run for one in group}))
-        leaderboards.append(replace(one, notes=(*alike, *about, *one.notes)))
-        at += len(group)
-    if baseline and all(not named_rows(baseline, one.rows) for one in leaderboards):
+        own = list(islice(left, len(group)))
+        board = leaderboard(group, own, named=names if named else (), baseline=baseline, seed=seed)
+        by_name = {run_names[one.run.path]: one.run for one in group}
+        boards.append(replace(board, notes=(*_run_differences(by_name), *_dataset_notes(by_name), *board.notes)))
+    if baseline and all(not named_rows(baseline, board.rows) for board in boards):
         there = dict.fromkeys(row.name for row in rows)
         raise OptionError(
             f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {', '.join(there)}"
         )
     return Comparison(
-        leaderboards=tuple(leaderboards), metrics=names, named=named, by=kinds,
+        leaderboards=tuple(boards), metrics=names, named=named, by=kinds,
         by_named=by is not None, baseline=baseline, seed=seed, reproducible=reproducible,
     )  # fmt: skip
 
 
+def _scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
+    """The scores of every method of every run.
+
+    :raises InputError: if no question has been answered at all.
+    """
+    work = [(run, method) for run in runs for method in run.methods]
+    found: list[MethodScores] = []
+    for run, method in work:
+        if progress is not None:
+            progress("scoring", len(found), len(work))
+        found.append(method_scores(run, method, metrics))
+    if progress is not None:
+        progress("scoring", len(work), len(work))
+    if not any(one.questions for one in found):
+        where = ", ".join(str(run.path) for run in runs)
+        raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
+    return found
+
+
 def _rows(
-    found: Sequence[MethodScores], runs: Mapping[Path, str], groups: Sequence[Sequence[MethodScores]], *,
+    groups: Sequence[Sequence[MethodScores]], run_names: Mapping[Path, str], *,
     by: Sequence[str], names: Sequence[str], seed: int,
 ) -> list[Row]:  # fmt: skip
-    """The rows, with the intervals of all slices drawn at once."""
-    known = {id(one): _slice_values(group, by) for group in groups for one in group}
-    titles = [title for group in groups for title in _names(group, runs)]
-    mixed = {id(one) for group in groups if any(o.questions and o.model != ORACLE for o in group) for one in group}
-    parts: list[tuple[int, str, str, Places]] = []
-    for i, one in enumerate(found):
-        parts.append((i, "", "", np.arange(len(one.questions))))
-        for kind, values in known[id(one)].items():
-            of = [SLICES[kind](question) or UNKNOWN for question in one.questions]
-            parts += [(i, kind, value, np.flatnonzero(np.array([v == value for v in of], bool))) for value in values]
-    columns = [found[i].defined(name, among) for i, _, _, among in parts for name in names]
-    shares = [METRICS[name].group != "cost" for _ in parts for name in names]
-    drawn = iter(intervals(columns, shares=shares, seed=seed))
-    means: list[dict[str, dict[str, Slice]]] = [{} for _ in found]
-    for i, kind, value, among in parts:
-        own = Slice(n=len(among), means={name: next(drawn) for name in names})
-        means[i].setdefault(kind, {})[value] = own
-    return [
-        Row(
-            dataset=one.run.dataset, method=one.method, model=one.model, run=runs[one.run.path], name=titles[i],
-            n=len(one.questions), questions=len(one.run.questions), means=means[i][""][""].means, errors=one.errors,
-            slices={kind: means[i].get(kind, {}) for kind in by},
-            chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
-            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and id(one) in mixed,
-        )
-        for i, one in enumerate(found)
+    """The rows of all datasets; the intervals of all slices are drawn at once."""
+    slice_values = [_slice_values(group, by) for group in groups]
+    parts = [
+        (one, list(_slices(one, values)))
+        for group, values in zip(groups, slice_values, strict=True)
+        for one in group
     ]  # fmt: skip
+    columns = [one.defined(name, among) for one, own in parts for _, _, among in own for name in names]
+    shares = [METRICS[name].group != "cost" for _, own in parts for _ in own for name in names]
+    drawn, left = iter(intervals(columns, shares=shares, seed=seed)), iter(parts)
+    rows = []
+    for group in groups:
+        has_methods = any(one.questions and one.model != ORACLE for one in group)
+        for title, (one, own) in zip(_row_names(group, run_names), islice(left, len(group)), strict=True):
+            slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *by)}
+            for kind, value, among in own:
+                slices[kind][value] = Slice(n=len(among), means={name: next(drawn) for name in names})
+            rows.append(Row(
+                dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
+                n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means,
+                slices=slices, errors=one.errors, chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
+                is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods,
+            ))  # fmt: skip
+    return rows
 
 
 def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str, list[str]]:
-    """The values that the questions of a dataset have, in their order; none of a kind that no question has."""
+    """By property, the values that the questions of a dataset have, in order; without properties that none has."""
     found = {}
     for kind in by:
         values = {SLICES[kind](question) for one in group for question in one.questions}
@@ -154,6 +179,15 @@ def _slice_values(group: Sequence[MethodScores], by: Sequence[str]) -> dict[str,
             numbers = sorted((v for v in values if v.isdecimal()), key=int)
             found[kind] = [*numbers, *sorted(values - {"", *numbers}), *([UNKNOWN] if "" in values else [])]
     return found
+
+
+def _slices(one: MethodScores, slice_values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Places]]:
+    """Property, value and places of the questions: of all questions first (both empty), then of each value."""
+    yield "", "", np.arange(len(one.questions))
+    for kind, values in slice_values.items():
+        of = [SLICES[kind](question) or UNKNOWN for question in one.questions]
+        for value in values:
+            yield kind, value, np.flatnonzero(np.array([v == value for v in of], bool))
 
 
 def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
@@ -166,14 +200,99 @@ def _run_names(runs: Sequence[Run]) -> dict[Path, str]:
     return {path: str(path) for path in parts}
 
 
-def _names(group: Sequence[MethodScores], runs: Mapping[Path, str]) -> list[str]:
+def _row_names(group: Sequence[MethodScores], run_names: Mapping[Path, str]) -> list[str]:
     """A name for each row: the method, then the model, then the run, as far as they are needed."""
-    by_method: dict[str, set[str]] = {}
+    models: dict[str, set[str]] = {}
     for one in group:
-        by_method.setdefault(one.method, set()).add(one.model)
+        models.setdefault(one.method, set()).add(one.model)
     names = [
-        one.method if len(by_method[one.method]) == 1 else f"{one.method}, {one.model or 'no model'}" for one in group
+        one.method if len(models[one.method]) == 1 else f"{one.method}, {one.model or 'no model'}" for one in group
     ]
     counts = Counter(names)
-    told = (n if counts[n] == 1 else f"{n} ({runs[one.run.path]})" for n, one in zip(names, group, strict=True))
-    return [printable(name, 200) for name in told]
+    return [
+        printable(name if counts[name] == 1 else f"{name} ({run_names[one.run.path]})", 200)
+        for name, one in zip(names, group, strict=True)
+    ]
+
+
+def _run_differences(runs: Mapping[str, Run]) -> Iterator[str]:
+    """A note that says how the settings of runs, by name, differ; none where they do not."""
+    parts = []
+    for key in dict.fromkeys(key for run in runs.values() for key in run.config):
+        values = {name: _setting_text(key, run.config.get(key)) for name, run in runs.items()}
+        if key not in _IN_NO_NOTE and len(set(values.values())) > 1:
+            parts.append(_ONLY_THAT.get(key) or f"{key} {_values_by_run(values)}")
+    methods = [{m["label"]: m.get("options") or {} for m in run.config["methods"]} for run in runs.values()]
+    for label in dict.fromkeys(label for own in methods for label in own):
+        having = {name: own[label] for name, own in zip(runs, methods, strict=True) if label in own}
+        for option in dict.fromkeys(option for options in having.values() for option in options):
+            values = {name: _value_text(options.get(option)) for name, options in having.items()}
+            if len(set(values.values())) > 1:
+                parts.append(f"{label}.{option} {_values_by_run(values)}")
+    if parts:
+        yield f"the runs were not run alike: {'; '.join(parts)}"
+
+
+def _values_by_run(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{value} ({name})" for name, value in values.items())
+
+
+def _setting_text(key: str, value: Any) -> str:
+    if key == "graph" and isinstance(value, Mapping):
+        return str(value.get("fingerprint"))  # the same graph may lie elsewhere
+    return json.dumps(value, sort_keys=True) if key in _ONLY_THAT else _value_text(value)
+
+
+def _value_text(value: object) -> str:
+    words = {True: "yes", False: "no", None: "none", "": "none"}
+    if isinstance(value, bool | str | None) and value in words:
+        return words[value]
+    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True), 80)
+
+
+def _dataset_notes(runs: Mapping[str, Run]) -> Iterator[str]:
+    """Notes that say how questions and graph of runs, by name, are not those of the dataset; none for older runs."""
+    for note in (_left_out, _missing_terms, _without_answer):
+        by_text: dict[str, list[str]] = {}
+        for name, run in runs.items():
+            if text := note(run.config):
+                by_text.setdefault(text, []).append(name)
+        for text, names in by_text.items():
+            yield text if len(names) == len(runs) else f"{text} ({', '.join(names)})"
+
+
+def _left_out(config: Mapping[str, Any]) -> str:
+    """How many questions the run did not ask; ``left_out`` is a number, a list of reasons, or reasons with counts."""
+    found, reasons = config.get("left_out"), []
+    if isinstance(found, Mapping):
+        reasons = [f"{_value_text(reason)} ({count})" for reason, count in found.items()]
+        count = sum(n for n in found.values() if isinstance(n, int))
+    elif isinstance(found, list):
+        reasons, count = list(map(_value_text, found)), len(found)
+    else:
+        count = _count(found)
+    why = f": {'; '.join(reasons[:_REASONS])}{' …' if len(reasons) > _REASONS else ''}" if reasons else ""
+    cannot = "" if reasons else ", as they could not be read or have no known answers"
+    were = "was" if count == 1 else "were"
+    return f"{counted(count, 'question')} of the dataset {were} left out{cannot}{why}" if count else ""
+
+
+def _missing_terms(config: Mapping[str, Any]) -> str:
+    share = config.get("missing_share")
+    if not isinstance(share, int | float) or isinstance(share, bool) or not share > _MISSING:
+        return ""
+    return (
+        f"{100 * share:.0f} % of the gold terms are not in the graph: the figures are not those of the dataset as"
+        " published"
+    )
+
+
+def _without_answer(config: Mapping[str, Any]) -> str:
+    """How many questions a method gets right by saying nothing."""
+    count = _count(config.get("without_answer"))
+    has = "has" if count == 1 else "have"
+    return f"{counted(count, 'question')} {has} no right answer: who says nothing is right there" if count else ""
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

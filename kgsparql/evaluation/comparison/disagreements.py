@@ -1,4 +1,4 @@
-"""Questions on which methods differ, with what each of them found: to see whether finding or choosing went wrong."""
+"""Questions on which methods differ, with what each of them found: to see whether retrieval or choice went wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.formats import WIDTH, escaped, wrapped
+from kgsparql.evaluation.comparison.formats import escaped
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers
@@ -17,6 +17,7 @@ from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics.judging import judgement
 from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.scoring import each_record, key
+from kgsparql.evaluation.text_layout import wrapped
 from kgsparql.rdf.terms import printable
 
 __all__ = [
@@ -27,16 +28,16 @@ __all__ = [
 _ANSWERS = 5
 _EVIDENCE = 3
 _GOLD = 5
-"""Of each, so many are shown."""
+"""How many of each are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a question with one method.
+    """The result of one method for a question.
 
     :param name: of the row.
-    :param value: of the metric in which they differ.
-    :param why: in a sentence, what went wrong; empty where nothing did.
+    :param value: of the metric in which methods differ.
+    :param why: what went wrong, in a sentence; empty where nothing did.
     :param answers: the first ones, each with whether it is right; ``more`` were given.
     :param evidence: markers and texts of the first items, each with whether a right answer is in it.
     :param cost: calls and queries, in words.
@@ -63,47 +64,39 @@ class Disagreement:
 
 
 def disagreements(comparison: Comparison, limit: int = 10) -> list[Disagreement]:
-    """Of each dataset the questions on which methods differ most: those that about half of them got right first.
+    """Of each dataset the questions on which methods differ most; first those that about half of them got right.
 
     :param limit: questions of each dataset.
     :raises DataError: for a line that is no record.
     """
-    return [one for leaderboard in comparison.leaderboards for one in _of_dataset(leaderboard, limit)]
+    return [one for board in comparison.leaderboards if board.primary for one in _of_dataset(board, limit)]
 
 
-def _of_dataset(leaderboard: Leaderboard, limit: int) -> Iterator[Disagreement]:
-    if not leaderboard.primary:
-        return
+def _of_dataset(board: Leaderboard, limit: int) -> Iterator[Disagreement]:
     values: dict[tuple[str, str], dict[int, float]] = {}
     questions: dict[tuple[str, str], Question] = {}
-    for i, one in enumerate(leaderboard.scores):
-        for question, value in zip(one.questions, one.values[leaderboard.primary], strict=True):
+    for i, one in enumerate(board.scores):
+        for question, value in zip(one.questions, one.values[board.primary], strict=True):
             if not np.isnan(value):
                 values.setdefault(key(question), {})[i] = float(value)
                 questions.setdefault(key(question), question)
     spread = {k: max(own.values()) - min(own.values()) for k, own in values.items()}
     chosen = sorted((k for k in values if spread[k] > 0), key=lambda k: (-spread[k], _unevenness(values[k])))[:limit]
-    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(leaderboard.scores))}
+    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(board.scores))}
     records = {
         i: {record.question: record for record in each_record(one.run, one.method, wanted[i])}
-        for i, one in enumerate(leaderboard.scores)
+        for i, one in enumerate(board.scores)
         if wanted[i]
     }
     for k in chosen:
-        question = questions[k]
-        yield Disagreement(
-            dataset=leaderboard.dataset,
-            metric=leaderboard.primary,
-            question=question,
-            outcomes=tuple(
-                _outcome(leaderboard.rows[i].name, value, question, records[i][question.id])
-                for i, value in values[k].items()
-            ),
+        outcomes = (
+            _outcome(board.rows[i].name, value, questions[k], records[i][k[0]]) for i, value in values[k].items()
         )
+        yield Disagreement(dataset=board.dataset, metric=board.primary, question=questions[k], outcomes=tuple(outcomes))
 
 
 def _unevenness(values: Mapping[int, float]) -> float:
-    """How far the mean is from the middle: what half of the methods get right tells most about them."""
+    """How far the mean is from 0.5: a question that half of the methods get right tells most about them."""
     return round(abs(sum(values.values()) / len(values) - 0.5), 9)
 
 
@@ -113,36 +106,39 @@ def _outcome(name: str, value: float, question: Question, record: Record) -> Out
     given = judgement(question, record)  # in the order in which they are scored
     answers = () if given is None else given.answers
     right = [] if given is None else [bool(numbers) for numbers in given.found]
-    holds = [_holds(item, gold, names) for item in record.evidence]
-    measured = record.measured
-    calls = f"{measured.model_calls} model calls, " if measured.model_calls else ""
+    has_gold = [_has_answer(item, gold, names) for item in record.evidence]
+    calls = f"{record.measured.model_calls} model calls, " if record.measured.model_calls else ""
     return Outcome(
         name=name,
         value=value,
         status="error" if record.has_failed else record.status,
-        why="" if value >= 1 else _why(question, record, right, holds),
+        why="" if value >= 1 else _why(question, record, right, has_gold),
         answers=tuple(
             (printable(answer.label or answer.term, 80), is_right)
             for answer, is_right in islice(zip(answers, right, strict=True), _ANSWERS)
         ),
         more=max(0, len(answers) - _ANSWERS),
         evidence=tuple(
-            (item.marker, printable(item.text, 160), has_gold)
-            for item, has_gold in islice(zip(record.evidence, holds, strict=True), 1 if value >= 1 else _EVIDENCE)
+            (item.marker, printable(item.text, 160), is_there)
+            for item, is_there in islice(zip(record.evidence, has_gold, strict=True), 1 if value >= 1 else _EVIDENCE)
         ),
-        cost=f"{calls}{measured.queries} queries",
+        cost=f"{calls}{record.measured.queries} queries",
     )
 
 
-def _holds(item: RecordedEvidence, gold: GoldAnswers, names: Collection[str]) -> bool:
+def _has_answer(item: RecordedEvidence, gold: GoldAnswers, names: Collection[str]) -> bool:
     """Whether a right answer is in a piece of evidence; where only its name is known, whether the text has that."""
     terms = dict.fromkeys([*item.ends, *(term for triple in item.triples for term in (triple[0], triple[2]))])
     text = name_key(item.text) if names else ""
     return any(gold.found(term) for term in terms) or any(name in text for name in names)
 
 
-def _why(question: Question, record: Record, right: Sequence[bool], holds: Sequence[bool]) -> str:
-    """Where it went wrong: the call, the linking, the retrieval, or the choice."""
+def _why(question: Question, record: Record, right: Sequence[bool], has_gold: Sequence[bool]) -> str:
+    """Where it went wrong: the call, the linking, the retrieval, or the choice.
+
+    :param right: of each answer, whether it is right.
+    :param has_gold: of each piece of evidence, whether a right answer is in it.
+    """
     if record.has_failed:
         code, message = record.error or ("E_INTERNAL", "")
         return f"failed: {printable(message, 160)} [{code}]"
@@ -151,8 +147,8 @@ def _why(question: Question, record: Record, right: Sequence[bool], holds: Seque
     if any(right):
         place = right.index(True) + 1
         return f"a right answer is number {place} of {len(right)}" if place > 1 else "not all that counts is right"
-    if any(holds):
-        markers = [item.marker for item, has_gold in zip(record.evidence, holds, strict=True) if has_gold]
+    if any(has_gold):
+        markers = [item.marker for item, is_there in zip(record.evidence, has_gold, strict=True) if is_there]
         return f"found, not chosen: a right answer is in the evidence ({', '.join(markers[:_EVIDENCE])})"
     topics = {str(topic.iri) for topic in question.topics}
     linked = [link.label or link.term for link in record.linked or ()]
@@ -178,7 +174,7 @@ def question_lines(one: Disagreement) -> list[str]:
 
 
 def outcome_lines(outcome: Outcome, *, tick: str = "✓") -> list[str]:
-    """What a method gave and found, line by line."""
+    """The answers and the evidence of a method, line by line."""
     given = ", ".join(f"{label} {tick}" if is_right else label for label, is_right in outcome.answers)
     more = f" … {outcome.more} more" if outcome.more else ""
     return [
@@ -211,18 +207,18 @@ def disagreements_text(found: Sequence[Disagreement]) -> str:
     for one in found:
         lines += ["", *wrapped(question_title(one))]
         for line in question_lines(one):
-            lines += _hanging(line, 2)
+            lines += _hanging(line, "  ")
         for outcome in one.outcomes:
-            lines += _hanging(outcome_title(outcome), 2)
+            lines += _hanging(outcome_title(outcome), "  ")
             for line in outcome_lines(outcome):
-                lines += _hanging(line, 6)
+                lines += _hanging(line, "      ")
     return "\n".join(lines) + "\n"
 
 
-def _hanging(text: str, indent: int) -> Iterator[str]:
-    first, *others = wrapped(text, WIDTH - indent - 2)
-    yield " " * indent + first
-    yield from (" " * (indent + 2) + line for line in others)
+def _hanging(text: str, indent: str) -> list[str]:
+    """The lines of a text; all but the first are indented two spaces more."""
+    first, *others = wrapped(text, indent=f"  {indent}")
+    return [first[2:], *others]
 
 
 def disagreements_markdown(found: Sequence[Disagreement]) -> str:
@@ -231,12 +227,8 @@ def disagreements_markdown(found: Sequence[Disagreement]) -> str:
         return f"## Where methods differ\n\n{_NONE}\n"
     lines = ["## Where methods differ"]
     for one in found:
-        lines += [
-            "",
-            f"### {escaped(question_title(one))}",
-            "",
-            *(f"- {escaped(line)}" for line in question_lines(one)),
-        ]
+        lines += ["", f"### {escaped(question_title(one))}", ""]
+        lines += [f"- {escaped(line)}" for line in question_lines(one)]
         for outcome in one.outcomes:
             lines.append(f"- **{escaped(outcome_title(outcome))}**")
             lines += [f"  - {escaped(line)}" for line in outcome_lines(outcome)]

@@ -1,4 +1,4 @@
-"""The rows of one dataset: which is best, which differences from a reference are real, what a reader must know."""
+"""The rows of one dataset: which is best, which differences are significant, and what a reader must know."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kgsparql.rdf.terms import printable
 __all__ = ["Leaderboard", "PairwiseTest", "Row", "Slice", "leaderboard", "named_rows"]
 
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
-"""Metrics in which methods are tested against the best, as far as they are defined; the first makes one the best."""
+"""Metrics in which methods are tested against the best, where they are defined; the first one decides which is best."""
 
 _TESTED = 3
-"""Metrics that are tested, unless they are named."""
+"""How many metrics are tested if the user names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +38,14 @@ class Slice:
 class Row:
     """One method on one dataset.
 
-    :param name: tells it from the other rows of its dataset: the method, with model or run where it takes that.
-    :param run: the name of the run's directory, as short as tells runs apart.
+    :param name: unique in the dataset: the method, with model or run where they are needed.
+    :param run: the last parts of the run's path, as many as tell the runs apart.
     :param n: questions that were asked, of ``questions`` in the run.
-    :param slices: by what questions are told apart by, then by its values in their order.
+    :param slices: by property of the questions, then by its values in order.
     :param chosen_by: who chose among candidates; ``None`` where no record says.
-    :param is_no_ceiling: an oracle was there and did not choose: the figures are those without a model.
-    :param is_ceiling: an oracle chose, and in other rows of the dataset none does: it is what a method could reach, and
-        no method, so that it is never the best. Where every row is an oracle's, none is a ceiling among methods.
+    :param is_no_ceiling: the run had an oracle, which did not choose: the figures are those without a model.
+    :param is_ceiling: an oracle chose, and other rows of the dataset have none: what a method could reach at most, and
+        never the best. Where every row has an oracle, no row is a ceiling.
     """
 
     dataset: str
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """The name, with a dagger for a row that is no ceiling, and a double one for a ceiling among methods."""
+        """The name, with † for a row that is no ceiling, and ‡ for a ceiling among methods."""
         return f"{self.name} †" if self.is_no_ceiling else f"{self.name} ‡" if self.is_ceiling else self.name
 
     def mean(self, metric: str) -> float | None:
@@ -78,8 +78,8 @@ class PairwiseTest:
     """A row against the reference of its dataset in one metric.
 
     :param won: questions on which the row is better; on ``lost`` it is worse.
-    :param p: after Holm's correction for ``comparisons`` in this metric: those of the rows with the baseline; where the
-        best was found on the same questions, those of every row with every other, since each might have been it.
+    :param p: after Holm's correction for ``comparisons`` in this metric: each row with the baseline or, where the best
+        row was found on the same questions, every row with every other, since each might have been the best.
     :param verdict: ``better``, ``worse``, or ``not shown`` to differ.
     """
 
@@ -95,14 +95,14 @@ class PairwiseTest:
 class Leaderboard:
     """The rows of one dataset, the best first.
 
-    :param scores: what each of the rows is made of.
-    :param primary: the metric that makes a row the best; empty if no row has one.
-    :param best: its place among the rows; ``None`` if there is none.
-    :param tied: the places of rows that are as good in that metric; ``decided_by`` is the metric that made one of them
-        the best, empty if it is only the first.
-    :param shared: questions that decided it: those that all rows with at least half as many as another were asked; 0
-        where there is none, and each row counts with its own. Rows that cannot be the best do not count.
-    :param reference: of the row that the others are compared with.
+    :param scores: of each row.
+    :param primary: the metric that decides which row is best; empty if no row has one.
+    :param best: the place of the best row; ``None`` if there is none.
+    :param tied: the places of rows that are equal to the best in that metric; ``decided_by`` is the metric that decided
+        between them, empty if none did.
+    :param shared: how many questions decided: those that every row was asked that can be the best and has at least half
+        as many questions as another. 0 if there are none: then each row counts with its own questions.
+    :param reference: the place of the row that the others are compared with.
     :param tested: the metrics they are compared in.
     :param tests: by the place of a row, then by metric.
     :param notes: what a reader must know about the figures.
@@ -125,64 +125,56 @@ class Leaderboard:
 def leaderboard(
     group: Sequence[MethodScores], rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int
 ) -> Leaderboard:
-    """What the rows of a dataset come to.
+    """The rows of a dataset in order, with the best one and the tests.
 
-    :param named: the metrics that somebody asked for; they are all tested.
-    :raises OptionError: for a baseline that may be one of several rows.
+    :param named: the metrics that the user asked for: all are tested.
+    :raises OptionError: if the baseline may be several rows.
     """
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
     defined = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
     tested = tuple(defined if named else defined[:_TESTED])
     if defined:
         rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
-    first = _best(group, rows, defined)
-    reference, is_named = _reference(baseline, rows, first.place)
+    best, tied, decided_by, shared = _best(group, rows, defined)
+    reference, is_named = _reference(baseline, rows, best)
     tests = {} if reference is None else _pairwise_tests(group, rows, reference, tested, seed, is_named=is_named)
     notes = tuple(_notes(group, rows, tested, baseline))
     return Leaderboard(
         dataset=rows[0].dataset, rows=tuple(rows), scores=tuple(group), primary=defined[0] if defined else "",
-        best=first.place, tied=first.tied, decided_by=first.decided_by, shared=first.shared, reference=reference,
-        tested=tested, tests=tests, notes=notes,
+        best=best, tied=tied, decided_by=decided_by, shared=shared, reference=reference, tested=tested, tests=tests,
+        notes=notes,
     )  # fmt: skip
 
 
 def _order(row: Row, metric: str) -> float:
-    """The better, the less; rows without the metric last, equals in the order of their run."""
+    """A sort key: the best first, rows without the metric last."""
     mean = row.mean(metric)
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The best row, as :class:`Leaderboard` has it."""
+def _best(
+    group: Sequence[MethodScores], rows: Sequence[Row], metrics: Sequence[str]
+) -> tuple[int | None, tuple[int, ...], str, int]:
+    """The ``best``, ``tied``, ``decided_by`` and ``shared`` of :class:`Leaderboard`.
 
-    place: int | None
-    tied: tuple[int, ...] = ()
-    decided_by: str = ""
-    shared: int = 0
-
-
-def _best(group: Sequence[MethodScores], rows: Sequence[Row], metrics: Sequence[str]) -> _First:
-    """The row with the best mean of the first metric, over questions that all were asked; ties go to the next metric.
-
-    A row that was asked less than half as many questions as another is left out: it may have had the easy ones.
-    So is a row that is no ceiling, since it is not what the rows beside it are, and a ceiling among methods.
+    The best row has the best mean of the first metric over the questions that all were asked; the next metrics decide
+    between equals. A row with less than half as many questions as another is left out: it may have had the easy ones.
+    So are ceilings among methods, and rows that are no ceiling.
     """
-    if not metrics:
-        return _First(None)
     methods = [i for i, row in enumerate(rows) if not row.is_no_ceiling and not row.is_ceiling]
     most = max((rows[i].n for i in methods), default=0)
     able = [i for i in methods if 2 * rows[i].n >= most]
-    if not able:
-        return _First(None)
+    if not metrics or not able:
+        return None, (), "", 0
     common = set.intersection(*({key(q) for q in group[i].questions} for i in able))
     names = [*metrics, *(name for name in ("model_calls", "queries") if name in group[0].values)]
 
     def rank(i: int) -> list[float]:
         found: list[float] = []
         for name in names:
-            among = np.array([not common or key(q) in common for q in group[i].questions], bool)
-            values = group[i].defined(name, among)
+            values = group[i].defined(
+                name, np.array([not common or key(q) in common for q in group[i].questions], bool)
+            )
             sign = 1.0 if METRICS[name].better == "higher" else -1.0
             found.append(round(sign * float(values.mean()), 9) if len(values) else -np.inf)  # 0.1 + 0.2 is 0.3
         return found
@@ -190,16 +182,16 @@ def _best(group: Sequence[MethodScores], rows: Sequence[Row], metrics: Sequence[
     ranks = {i: rank(i) for i in able}
     best, *others = sorted(able, key=lambda i: ranks[i], reverse=True)  # equals stay in the order of the rows
     if rows[best].mean(metrics[0]) is None:
-        return _First(None)
+        return None, (), "", 0
     tied = tuple(i for i in others if ranks[i][0] == ranks[best][0])
     apart = (name for name, a, b in zip(names, ranks[best], ranks[others[0]], strict=True) if a != b) if tied else ()
-    return _First(best, tied, next(iter(apart), ""), len(common))
+    return best, tied, next(iter(apart), ""), len(common)
 
 
 def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[int | None, bool]:
-    """The row that others are compared with, and whether it is the one that was named.
+    """The place of the row that others are compared with, and whether it is the baseline.
 
-    :raises OptionError: if a name means several.
+    :raises OptionError: if the baseline may be several rows.
     """
     if not baseline:
         return best, False
@@ -212,9 +204,8 @@ def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[in
 
 def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
     """The places of the row of this name, else of the rows of this method."""
-    return [i for i, row in enumerate(rows) if row.name == name] or [
-        i for i, row in enumerate(rows) if row.method == name
-    ]
+    own = [i for i, row in enumerate(rows) if row.name == name]
+    return own or [i for i, row in enumerate(rows) if row.method == name]
 
 
 def _pairwise_tests(
@@ -226,16 +217,13 @@ def _pairwise_tests(
     *,
     is_named: bool,
 ) -> dict[int, dict[str, PairwiseTest]]:
-    """Every other row against the reference, on the questions that both were asked.
-
-    A row that is no ceiling is not tested, as if it were one, beside those that are.
+    """Every other row, but those that are no ceiling, against the reference, on the questions that both were asked.
 
     :param is_named: the reference was not found on these questions.
     """
     places = {key(question): i for i, question in enumerate(group[reference].questions)}
-    found: dict[int, dict[str, PairwiseTest]] = {
-        i: {} for i, row in enumerate(rows) if i != reference and not row.is_no_ceiling
-    }
+    others = [i for i, row in enumerate(rows) if i != reference and not row.is_no_ceiling]
+    found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in others}
     for name in metrics:
         pairs = {}
         for i in found:
@@ -249,15 +237,13 @@ def _pairwise_tests(
         count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
         adjusted = holm([d.p for d in tests.values()], comparisons=count)
         for (i, difference), p in zip(tests.items(), adjusted, strict=True):
-            found[i][name] = _judged(difference, p, count, is_higher_better=METRICS[name].better == "higher")
+            is_higher_better = METRICS[name].better == "higher"
+            won, lost = (difference.wins, difference.losses)[:: 1 if is_higher_better else -1]
+            verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
+            found[i][name] = PairwiseTest(
+                difference=difference, won=won, lost=lost, p=p, comparisons=count, verdict=verdict
+            )
     return found
-
-
-def _judged(difference: Difference, p: float, comparisons: int, *, is_higher_better: bool) -> PairwiseTest:
-    counts = difference.wins, difference.losses
-    won, lost = counts if is_higher_better else counts[::-1]
-    verdict = "not shown" if p >= 0.05 else "better" if (difference.mean > 0) == is_higher_better else "worse"
-    return PairwiseTest(difference=difference, won=won, lost=lost, p=p, comparisons=comparisons, verdict=verdict)
 
 
 def _notes(group: Sequence[MethodScores], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:

@@ -9,16 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql.errors import OptionError
+from kgsparql.evaluation.comparison import disagreements as d
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.disagreements import (
-    Disagreement,
-    Outcome,
-    outcome_lines,
-    outcome_title,
-    question_lines,
-    question_title,
-)
-from kgsparql.evaluation.comparison.plots import Plot, drawn
+from kgsparql.evaluation.comparison.plots import Plot, plots_of
 from kgsparql.evaluation.comparison.tables import Section, Table, sections
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
@@ -80,14 +73,17 @@ def _element(name: str, *children: str, **attributes: str) -> _Html:
     return _Html(f"<{name}{head}>{body}</{name}>")
 
 
-def as_html(comparison: Comparison, questions: Sequence[Disagreement] = ()) -> str:
+def as_html(comparison: Comparison, questions: Sequence[d.Disagreement] = ()) -> str:
     """The report: for each dataset a summary, tables and plots; then questions, runs, and what the metrics mean.
 
     Without matplotlib it has no plots, and says so.
 
     :param questions: on which methods differ.
     """
-    plots, note = _plots(comparison)
+    try:
+        plots, note = plots_of(comparison), ""
+    except OptionError as error:
+        plots, note = [[] for _ in comparison.leaderboards], f"Without plots: {error.message} ({error.hint})."
     body = [_element("h1", "Methods compared")]
     for section, own in zip(sections(comparison, wide=True), plots, strict=True):
         body += [*_section(section), *map(_figure, own)]
@@ -98,21 +94,9 @@ def as_html(comparison: Comparison, questions: Sequence[Disagreement] = ()) -> s
     title = _element(
         "title", f"Methods compared: {', '.join(printable(s.dataset, 60) for s in comparison.leaderboards)}"
     )
-    page = _element(
-        "html",
-        _element("head", _Html(_META), title, _Html(f"<style>{_STYLE}</style>")),
-        _element("body", *body),
-        lang="en",
-    )
+    head = _element("head", _Html(_META), title, _Html(f"<style>{_STYLE}</style>"))
+    page = _element("html", head, _element("body", *body), lang="en")
     return f"<!doctype html>\n{page}\n"
-
-
-def _plots(comparison: Comparison) -> tuple[list[list[Plot]], str]:
-    """The plots of each dataset, and what to say if there are none."""
-    try:
-        return drawn(comparison), ""
-    except OptionError as error:
-        return [[] for _ in comparison.leaderboards], f"Without plots: {error.message} ({error.hint})."
 
 
 def _section(section: Section) -> Iterator[_Html]:
@@ -128,18 +112,13 @@ def _section(section: Section) -> Iterator[_Html]:
 
 
 def _table(table: Table) -> _Html:
-    def cells(tag: str, row: Sequence[str]) -> list[_Html]:
-        return [
-            _element(tag, cell, class_="left") if not i or i in table.left else _element(tag, cell)
-            for i, cell in enumerate(row)
-        ]
+    def line(tag: str, row: Sequence[str], **attributes: str) -> _Html:
+        left = {0, *table.left}
+        cells = (_element(tag, cell, **({"class_": "left"} if i in left else {})) for i, cell in enumerate(row))
+        return _element("tr", *cells, **attributes)
 
-    rows = [
-        _element("tr", *cells("td", row), class_="best") if row[0].endswith(" *") else _element("tr", *cells("td", row))
-        for row in table.rows
-    ]
-    head = _element("thead", _element("tr", *cells("th", table.columns)))
-    return _element("table", head, _element("tbody", *rows))
+    rows = (line("td", row, **({"class_": "best"} if row[0].endswith(" *") else {})) for row in table.rows)
+    return _element("table", _element("thead", line("th", table.columns)), _element("tbody", *rows))
 
 
 def _figure(plot: Plot) -> _Html:
@@ -148,30 +127,29 @@ def _figure(plot: Plot) -> _Html:
     return _element("figure", image, _element("figcaption", plot.about))
 
 
-def _questions(questions: Sequence[Disagreement]) -> Iterator[_Html]:
+def _questions(questions: Sequence[d.Disagreement]) -> Iterator[_Html]:
     if not questions:
         return
     yield _element("h2", "Where methods differ")
-    yield _element(
-        "p", "Questions that some methods got right and others wrong; a right answer has a ✓.", class_="soft"
-    )
+    about = "Questions that some methods got right and others wrong; a right answer has a ✓."
+    yield _element("p", about, class_="soft")
     for one in questions:
-        about = _element("ul", *(_element("li", line) for line in question_lines(one)), class_="question")
+        about = _element("ul", *(_element("li", line) for line in d.question_lines(one)), class_="question")
         cards = _element("div", *map(_card, one.outcomes), class_="methods")
-        yield _element("details", _element("summary", question_title(one)), about, cards)
+        yield _element("details", _element("summary", d.question_title(one)), about, cards)
 
 
-def _card(outcome: Outcome) -> _Html:
-    lines = _element("ul", *(_element("li", line) for line in outcome_lines(outcome)))
+def _card(outcome: d.Outcome) -> _Html:
+    lines = _element("ul", *(_element("li", line) for line in d.outcome_lines(outcome)))
     kind = "right" if outcome.value >= 1 else "wrong"
-    return _element("div", _element("b", outcome_title(outcome)), lines, class_=f"method {kind}")
+    return _element("div", _element("b", d.outcome_title(outcome)), lines, class_=f"method {kind}")
 
 
 def _runs(comparison: Comparison) -> Iterator[_Html]:
     """The configuration of each run, so that somebody else can make it again."""
     runs: dict[str, Run] = {}
-    for leaderboard in comparison.leaderboards:
-        for row, one in zip(leaderboard.rows, leaderboard.scores, strict=True):
+    for board in comparison.leaderboards:
+        for row, one in zip(board.rows, board.scores, strict=True):
             runs.setdefault(row.run or one.run.dataset, one.run)
     yield _element("h2", "Runs")
     for name, run in runs.items():
@@ -187,33 +165,36 @@ def _runs(comparison: Comparison) -> Iterator[_Html]:
 
 
 def _facts(config: Mapping[str, Any], *, is_reproducible: bool) -> Iterator[tuple[str, str]]:
-    """The configuration as names and values; without what differs when the same is run again."""
+    """The configuration as names and values.
+
+    :param is_reproducible: without what differs when the same is run again.
+    """
     for key, value in config.items():
         if is_reproducible and key in {"began", "ended", "workers"}:
             continue
         if key == "methods":
             for method in value:
-                options = ", ".join(f"{name}={_value(one)}" for name, one in method.get("options", {}).items())
+                options = ", ".join(f"{name}={_value_text(one)}" for name, one in method.get("options", {}).items())
                 yield f"method {printable(str(method['label']), 60)}", printable(options or "–", 2000)
         elif isinstance(value, Mapping):
-            empty = {"licence": _NO_LICENCE} if key == "dataset" else {}
-            parts = {**value, **{name: text for name, text in empty.items() if not value.get(name)}}
-            yield from ((f"{key}: {printable(str(name), 60)}", _value(one)) for name, one in parts.items())
+            more = {"licence": _NO_LICENCE} if key == "dataset" and not value.get("licence") else {}
+            for name, one in {**value, **more}.items():
+                yield f"{key}: {printable(str(name), 60)}", _value_text(one)
         else:
-            yield key, _value(value)
+            yield key, _value_text(value)
 
 
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None or value == "":
         return "–"
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 1000)
 
 
 def _definitions(comparison: Comparison) -> Iterator[_Html]:
-    better = {"higher": "higher is better", "lower": "lower is better", "": "neither way is better"}
+
     yield _element("h2", "What the metrics mean")
     parts = []
     for name in comparison.metrics:
         metric = METRICS[name]
-        parts += [_element("dt", f"{name} ({better[metric.better]})"), _element("dd", metric.about)]
+        parts += [_element("dt", f"{name} ({metric.better_text})"), _element("dd", metric.about)]
     yield _element("details", _element("summary", f"{len(comparison.metrics)} definitions"), _element("dl", *parts))

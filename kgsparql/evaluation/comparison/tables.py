@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgsparql.evaluation.comparison import figures
 from kgsparql.evaluation.comparison.comparison import Comparison
-from kgsparql.evaluation.comparison.figures import SHARES, amount, is_quality, p_text, signed, with_interval
+from kgsparql.evaluation.comparison.figures import amount, signed, with_interval
 from kgsparql.evaluation.comparison.leaderboard import Leaderboard, Row
-from kgsparql.evaluation.comparison.summary import heading, listed, summary
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.scoring import ALWAYS
-from kgsparql.evaluation.statistics import FEW, RESAMPLES, Difference, Interval
+from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
 from kgsparql.rdf.terms import printable
 
-__all__ = ["HOW_SURE", "Section", "Table", "amount", "how_tested", "p_text", "sections"]
+__all__ = ["HOW_SURE", "Section", "Table", "how_tested", "sections", "slice_name"]
 
 _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 """Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
 
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1")
-
 _QUALITY_WIDE = (*_QUALITY, "hits@10", "mrr")
-
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
-
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")
-
 _OF_A_MODEL = frozenset({"rounds", "tokens", "cost", "paid_cost"})
 """Metrics that say nothing where no model was asked."""
 
@@ -67,7 +63,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What there is to say of one dataset.
+    """Everything that is shown of one dataset.
 
     :param summary: sentences for a reader who reads nothing else.
     """
@@ -80,83 +76,85 @@ class Section:
 
 
 def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]:
-    """What there is to say, dataset by dataset.
+    """What is shown, dataset by dataset.
 
     :param wide: there is room for more metrics.
     """
-    for leaderboard in comparison.leaderboards:
-        tables = [_quality(leaderboard, comparison, wide=wide)]
-        if leaderboard.tests and leaderboard.tested:
-            tables.append(_pairwise_tests(leaderboard, comparison))
-        tables += [_sliced(leaderboard, kind) for kind in _kinds(leaderboard, comparison)]
+    for board in comparison.leaderboards:
+        tables = [_quality(board, comparison, wide=wide)]
+        if board.tests and board.tested:
+            tables.append(_differences(board, comparison))
+        tables += [_by_slice(board, kind) for kind in _kinds(board, comparison)]
         if not comparison.named:
-            shown = [name for name in _EVIDENCE if name in comparison.metrics and _is_defined(leaderboard, name)]
-            tables.append(_plain("Evidence and linking", leaderboard, shown))
-            words = [name for name in comparison.metrics if METRICS[name].group == "text"]
-            tables.append(
-                _plain("Words of the answers", leaderboard, [n for n in words if _is_defined(leaderboard, n)])
-            )
-        tables += [_reliability(leaderboard, comparison), _costs(leaderboard, comparison)]
+            texts = [name for name in comparison.metrics if METRICS[name].group == "text"]
+            tables.append(_means("Evidence and linking", board, _defined(board, comparison, _EVIDENCE)))
+            tables.append(_means("Words of the answers", board, _defined(board, comparison, texts)))
+        always = _defined(board, comparison, figures.SHARES, always=ALWAYS)
+        tables.append(_means("Reliability: share of questions", board, always))
+        tables.append(_means("Cost: mean of a question", board, _costs(board, comparison)))
         yield Section(
-            dataset=leaderboard.dataset,
-            heading=heading(leaderboard),
-            summary=tuple(summary(leaderboard)),
+            dataset=board.dataset,
+            heading=figures.heading(board),
+            summary=tuple(figures.summary(board)),
             tables=tuple(table for table in tables if table.rows and len(table.columns) > 1),
-            notes=leaderboard.notes,
+            notes=board.notes,
         )
 
 
-def _label(leaderboard: Leaderboard, row: Row) -> str:
-    is_best = leaderboard.best is not None and leaderboard.rows[leaderboard.best] is row
-    return f"{row.name} *" if is_best and len(leaderboard.rows) > 1 else row.title
+def _label(board: Leaderboard, row: Row) -> str:
+    is_best = board.best is not None and board.rows[board.best] is row
+    return f"{row.name} *" if is_best and len(board.rows) > 1 else row.title
 
 
-def _asked(row: Row) -> str:
-    return f"{row.n:,}" if row.n == row.questions else f"{row.n:,} of {row.questions:,}"
+def _defined(
+    board: Leaderboard, comparison: Comparison, metrics: Sequence[str], always: Sequence[str] = ()
+) -> list[str]:
+    """Those of the metrics that are compared, or shown always, and that some row has a figure for."""
+    wanted = {*comparison.metrics, *always}
+    return [m for m in metrics if m in wanted and any(row.means.get(m) is not None for row in board.rows)]
 
 
-def _is_defined(leaderboard: Leaderboard, metric: str) -> bool:
-    return any(row.means.get(metric) is not None for row in leaderboard.rows)
+def _means(title: str, board: Leaderboard, metrics: Sequence[str]) -> Table:
+    heads = (name.replace("_", " ") for name in metrics)
+    rows = tuple((_label(board, row), *(amount(name, row.mean(name)) for name in metrics)) for row in board.rows)
+    return Table(title, ("method", *heads), rows)
 
 
-def _quality(leaderboard: Leaderboard, comparison: Comparison, *, wide: bool) -> Table:
+def _costs(board: Leaderboard, comparison: Comparison) -> list[str]:
+    """The metrics of cost; where no model was asked, without those that only a model has."""
+    has_model = comparison.named or any((row.mean("model_calls") or 0) > 0 for row in board.rows)
+    costs = _defined(board, comparison, comparison.metrics if comparison.named else _COSTS)
+    return [name for name in costs if METRICS[name].group == "cost" and (has_model or name not in _OF_A_MODEL)]
+
+
+def _quality(board: Leaderboard, comparison: Comparison, *, wide: bool) -> Table:
     wanted = comparison.metrics if comparison.named else _QUALITY_WIDE if wide else _QUALITY
-    metrics = [
-        name for name in wanted if name in comparison.metrics and is_quality(name) and _is_defined(leaderboard, name)
-    ]
+    metrics = [name for name in _defined(board, comparison, wanted) if figures.is_quality(name)]
     with_intervals = metrics if comparison.named and len(metrics) <= 3 else _WITH_INTERVALS
     if not set(metrics) & set(with_intervals):
-        with_intervals = [leaderboard.primary]
-    has_all = len({row.questions for row in leaderboard.rows}) == 1 and all(
-        r.n == r.questions for r in leaderboard.rows
-    )
-    rows = tuple(
-        (
-            _label(leaderboard, row),
-            *([] if has_all else [_asked(row)]),
-            *(
-                with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
-                for name in metrics
-            ),
+        with_intervals = [board.primary]
+    has_all = len({row.questions for row in board.rows}) == 1 and all(r.n == r.questions for r in board.rows)
+    rows = []
+    for row in board.rows:
+        asked = f"{row.n:,}" if row.n == row.questions else f"{row.n:,} of {row.questions:,}"
+        cells = (
+            with_interval(name, row.means[name]) if name in with_intervals else amount(name, row.mean(name))
+            for name in metrics
         )
-        for row in leaderboard.rows
-    )
-    shown = [row.means[name] for row in leaderboard.rows for name in metrics if name in with_intervals]
-    captions = [*_how_sure(shown, comparison)]
-    if any(row.is_ceiling for row in leaderboard.rows):
-        captions.insert(0, "‡ an oracle chooses: a ceiling, no method")
-    if any(row.is_no_ceiling for row in leaderboard.rows):
-        captions.insert(0, "† nobody chooses: as without a model, no ceiling")
-    if leaderboard.best is not None and len(rows) > 1:
-        captions.insert(0, f"* best {leaderboard.primary}")
-    return Table(
-        "Quality", ("method", *([] if has_all else ["n"]), *metrics), rows if metrics else (), captions=tuple(captions)
-    )
+        rows.append((_label(board, row), *([] if has_all else [asked]), *cells))
+    captions = [
+        *([f"* best {board.primary}"] if board.best is not None and len(rows) > 1 else []),
+        *(["† nobody chooses: as without a model, no ceiling"] if any(r.is_no_ceiling for r in board.rows) else []),
+        *(["‡ an oracle chooses: a ceiling, no method"] if any(row.is_ceiling for row in board.rows) else []),
+        *_how_sure([row.means[name] for row in board.rows for name in metrics if name in with_intervals], comparison),
+    ]
+    columns = ("method", *([] if has_all else ["n"]), *metrics)
+    return Table("Quality", columns, tuple(rows) if metrics else (), captions=tuple(captions))
 
 
-def _how_sure(shown: Sequence[Interval | None], comparison: Comparison) -> Iterator[str]:
-    """Which intervals are in a table."""
-    methods = {found.method for found in shown if found is not None}
+def _how_sure(intervals: Sequence[Interval | None], comparison: Comparison) -> Iterator[str]:
+    """How the intervals in a table were found."""
+    methods = {found.method for found in intervals if found is not None}
     drawn = f"({RESAMPLES:,} resamples, seed {comparison.seed})"
     if methods == {"wilson"}:
         yield "In brackets: 95 % interval of the mean (Wilson's score interval)."
@@ -166,54 +164,19 @@ def _how_sure(shown: Sequence[Interval | None], comparison: Comparison) -> Itera
         yield f"In brackets: 95 % interval of the mean: Wilson's where all values are 0 or 1, else bootstrap {drawn}."
 
 
-def _reliability(leaderboard: Leaderboard, comparison: Comparison) -> Table:
-    metrics = [
-        name
-        for name in SHARES
-        if _is_defined(leaderboard, name) and (name in ALWAYS or name in comparison.metrics or not comparison.named)
-    ]
-    return _plain("Reliability: share of questions", leaderboard, metrics)
-
-
-def _costs(leaderboard: Leaderboard, comparison: Comparison) -> Table:
-    """What it cost; where no model was asked, without what only a model costs."""
-    has_model = any((row.mean("model_calls") or 0) > 0 for row in leaderboard.rows)
-    metrics = [
-        name
-        for name in (comparison.metrics if comparison.named else _COSTS)
-        if METRICS[name].group == "cost"
-        and name in comparison.metrics
-        and _is_defined(leaderboard, name)
-        and (comparison.named or has_model or name not in _OF_A_MODEL)
-    ]
-    return _plain("Cost: mean of a question", leaderboard, metrics)
-
-
-def _plain(title: str, leaderboard: Leaderboard, metrics: Sequence[str]) -> Table:
-    """A table of means."""
-    heads = (name.replace("_", " ") for name in metrics)
-    rows = tuple(
-        (_label(leaderboard, row), *(amount(name, row.mean(name)) for name in metrics)) for row in leaderboard.rows
-    )
-    return Table(title, ("method", *heads), rows)
-
-
-def how_tested(leaderboard: Leaderboard) -> str:
+def how_tested(board: Leaderboard) -> str:
     """Which test is used where, in one line."""
-    tests = {
-        name: {by_metric[name].difference.test for by_metric in leaderboard.tests.values() if name in by_metric}
-        for name in leaderboard.tested
-    }
-    exact = [name for name, used in tests.items() if used == {"mcnemar"}]
-    other = [name for name, used in tests.items() if "randomisation" in used]
+    used = {(name, test.difference.test) for own in board.tests.values() for name, test in own.items()}
+    other = [name for name in board.tested if (name, "randomisation") in used]
+    exact = [name for name in board.tested if (name, "mcnemar") in used and name not in other]
     parts = [
         *([f"{', '.join(exact)}: exact McNemar test"] if exact else []),
         *([f"{', '.join(other)}: paired randomisation test"] if other else []),
     ]
     methods = [*(["Bonett and Price's"] if exact else []), *(["paired bootstrap"] if other else [])]
     intervals = f"In brackets: 95 % interval ({'; else '.join(methods)})"
-    rows = sum(1 for by_metric in leaderboard.tests.values() if by_metric)
-    count = max((v.comparisons for by_metric in leaderboard.tests.values() for v in by_metric.values()), default=0)
+    rows = sum(1 for own in board.tests.values() if own)
+    count = max((test.comparisons for own in board.tests.values() for test in own.values()), default=0)
     if count < 2:
         return f"{'; '.join(parts)}. {intervals}. Where p is 0.05 or more, no difference is shown."
     why = "" if count == rows else f" pairs of {rows + 1} rows, since the best was found on the same questions"
@@ -223,88 +186,78 @@ def how_tested(leaderboard: Leaderboard) -> str:
     )
 
 
-def _weakened(leaderboard: Leaderboard) -> Iterator[str]:
-    """What to do where a difference would be shown if there were fewer rows."""
+def _weakened(board: Leaderboard) -> Iterator[str]:
+    """What to do where a difference would be significant if there were fewer rows."""
     lost = {
         i
-        for i, by_metric in leaderboard.tests.items()
-        for test in by_metric.values()
-        if test.verdict == "not shown" and test.difference.p < 0.05
+        for i, own in board.tests.items()
+        if any(test.verdict == "not shown" and test.difference.p < 0.05 for test in own.values())
     }
     if lost:
-        names = listed([leaderboard.rows[i].name for i in sorted(lost)])
         yield (
-            f"Alone, {names} would be shown to differ: the more rows, the weaker each verdict. Fewer rows or more"
-            " questions show more; --baseline METHOD asks about one that was not taken for being the best."
+            f"Alone, {figures.listed([board.rows[i].name for i in sorted(lost)])} would be shown to differ: the more"
+            " rows, the weaker each verdict. Fewer rows or more questions show more; --baseline METHOD asks about one"
+            " that was not taken for being the best."
         )
 
 
-def _bounds(metric: str, found: Difference) -> str:
-    """The interval of a difference in brackets; none where there is none."""
-    if not found.has_interval:
-        return ""
-    return f" [{signed(metric, found.low)}, {signed(metric, found.high)}]"
-
-
-def _pairwise_tests(leaderboard: Leaderboard, comparison: Comparison) -> Table:
-    assert leaderboard.reference is not None  # noqa: S101 - there are no tests without it
-    reference = leaderboard.rows[leaderboard.reference]
-    sizes = {test.difference.n for by_metric in leaderboard.tests.values() for test in by_metric.values()}
-    has_all = len(sizes) == 1 and all(leaderboard.tests.values())
+def _differences(board: Leaderboard, comparison: Comparison) -> Table:
+    assert board.reference is not None  # noqa: S101 - there are no tests without it
+    sizes = {test.difference.n for own in board.tests.values() for test in own.values()}
+    has_all = len(sizes) == 1 and all(board.tests.values())
     rows: list[tuple[str, ...]] = []
-    for i, by_metric in leaderboard.tests.items():
-        name = leaderboard.rows[i].title
-        if not by_metric:
+    for i, own in board.tests.items():
+        name = board.rows[i].title
+        if not own:
             rows.append((name, "0", "–", "–", "–", "none shared"))
-        for place, (metric, test) in enumerate(by_metric.items()):
+        for place, (metric, test) in enumerate(own.items()):
             found = test.difference
+            bounds = f" [{signed(metric, found.low)}, {signed(metric, found.high)}]" if found.has_interval else ""
             rows.append((
                 "" if place else name, *([] if has_all else [f"{found.n:,}"]), metric,
-                f"{signed(metric, found.mean)}{_bounds(metric, found)}", f"{test.won}:{test.lost}",
-                f"{test.verdict}, {p_text(test.p)}",
+                f"{signed(metric, found.mean)}{bounds}", f"{test.won}:{test.lost}",
+                f"{test.verdict}, {figures.p_text(test.p)}",
             ))  # fmt: skip
     columns = ("method", *([] if has_all else ["n"]), "metric", "difference", "won:lost", "verdict")
     left = frozenset({1, 4} if has_all else {2, 5})
     shared = f"{min(sizes):,} questions" if has_all else "the questions that both were asked"
-    is_best = leaderboard.reference == leaderboard.best and not comparison.baseline
-    why = f"the best {leaderboard.primary}" if is_best else "the baseline"
-    title = f"Against {reference.name} ({why}), on {shared}"
-    return Table(title, columns, tuple(rows), left, (how_tested(leaderboard), *_weakened(leaderboard)))
+    is_best = board.reference == board.best and not comparison.baseline
+    why = f"the best {board.primary}" if is_best else "the baseline"
+    title = f"Against {board.rows[board.reference].name} ({why}), on {shared}"
+    return Table(title, columns, tuple(rows), left, (how_tested(board), *_weakened(board)))
 
 
-def _kinds(leaderboard: Leaderboard, comparison: Comparison) -> Sequence[str]:
-    """What the questions of a dataset are told apart by in tables: as asked, else hops, or types where they are few."""
-    there = [kind for kind in comparison.by if any(row.slices.get(kind) for row in leaderboard.rows)]
+def _kinds(board: Leaderboard, comparison: Comparison) -> Sequence[str]:
+    """The properties that tables group questions by: those the user named, else hops, or types where they are few."""
+    there = [kind for kind in comparison.by if any(row.slices.get(kind) for row in board.rows)]
     if comparison.by_named or not there:
         return there
     if "hops" in there:
         return ["hops"]
-    types = max((len(row.slices.get("type", ())) for row in leaderboard.rows), default=0)
+    types = max((len(row.slices.get("type", ())) for row in board.rows), default=0)
     return ["type"] if 1 < types <= 8 else []
 
 
-def _sliced(leaderboard: Leaderboard, kind: str) -> Table:
-    metric = leaderboard.primary
-    values = list(dict.fromkeys(value for row in leaderboard.rows for value in row.slices[kind]))
+def _by_slice(board: Leaderboard, kind: str) -> Table:
+    metric = board.primary
+    values = list(dict.fromkeys(value for row in board.rows for value in row.slices[kind]))
     heads = []
     for value in values:
-        sizes = sorted({row.slices[kind][value].n for row in leaderboard.rows if row.slices[kind][value].n})
+        sizes = sorted({row.slices[kind][value].n for row in board.rows if row.slices[kind][value].n})
         count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "0"
-        heads.append(f"{_slice_name(kind, value)} (n {count})")
+        heads.append(f"{slice_name(kind, value)} (n {count})")
+    means = [[row.slices[kind][value].means.get(metric) for value in values] for row in board.rows]
     rows = tuple(
-        (
-            _label(leaderboard, row),
-            *(with_interval(metric, row.slices[kind][value].means.get(metric)) for value in values),
-        )
-        for row in leaderboard.rows
+        (_label(board, row), *(with_interval(metric, mean) for mean in own))
+        for row, own in zip(board.rows, means, strict=True)
     )
-    parts = [row.slices[kind][value].means.get(metric) for row in leaderboard.rows for value in values]
-    small = any(found is not None and found.few and found.method == "bootstrap" for found in parts)
-    captions = (f"Bootstrap intervals of fewer than {FEW} questions are rough, and too narrow.",) if small else ()
+    is_small = any(mean is not None and mean.few and mean.method == "bootstrap" for own in means for mean in own)
+    captions = (f"Bootstrap intervals of fewer than {FEW} questions are rough, and too narrow.",) if is_small else ()
     return Table(f"{metric} {_KINDS[kind]}", ("method", *heads), rows if metric else (), captions=captions)
 
 
-def _slice_name(kind: str, value: str) -> str:
+def slice_name(kind: str, value: str) -> str:
+    """What a slice of the questions is called: ``2 hops``."""
     if kind == "hops" and value.isdecimal():
         return f"{value} hop" if value == "1" else f"{value} hops"
     return printable(value, 40)

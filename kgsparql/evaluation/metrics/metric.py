@@ -41,6 +41,11 @@ class Metric:
         """Its value for one question."""
         return self.of(question, record)
 
+    @property
+    def better_text(self) -> str:
+        """Which way is better, in words."""
+        return f"{self.better or 'neither way'} is better"
+
 
 def defined(name: str, group: Group, title: str, better: Better) -> Callable[[Score], Metric]:
     """Make a metric of a function whose docstring is its definition."""

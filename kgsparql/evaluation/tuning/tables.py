@@ -9,7 +9,7 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from kgsparql.evaluation.comparison.tables import amount
+from kgsparql.evaluation.comparison.figures import amount
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
 from kgsparql.rdf.terms import printable
