@@ -141,14 +141,10 @@ def _marks(i: int) -> dict[str, Any]:
     return {"color": _COLOURS[i % len(_COLOURS)], "marker": _MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)]}
 
 
-def _label(name: str) -> str:
-    return printable(name, 40)
-
-
 def _heading(board: Leaderboard, text: str) -> str:
     sizes = sorted({row.n for row in board.rows if row.n})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    return f"{_label(board.dataset)}: {text} ({count} questions)"
+    return f"{printable(board.dataset, 40)}: {text} ({count} questions)"
 
 
 def _quality_against_cost(board: Leaderboard, cost: str) -> Any:
@@ -208,27 +204,21 @@ def _name_points(figure: Any, axes: Any, points: Sequence[tuple[float, float, st
     places = {point[2]: axes.transData.transform(point[:2]) for point in points}
     for x, y, name, colour in sorted(points, key=lambda point: (-point[1], point[0])):
         text = axes.annotate(
-            _label(name), (x, y), xytext=(0, 0), textcoords="offset points", color=_darker(colour), fontsize=9,
+            printable(name, 40), (x, y), xytext=(0, 0), textcoords="offset points", color=_darker(colour), fontsize=9,
             va="center", path_effects=[withStroke(linewidth=3, foreground="white")],
         )  # fmt: skip
-        others = [
-            Bbox.from_extents(at[0] - 8, at[1] - 8, at[0] + 8, at[1] + 8) for n, at in places.items() if n != name
-        ]
-        boxes = {}
+        others = [Bbox.from_bounds(at[0] - 8, at[1] - 8, 16, 16) for n, at in places.items() if n != name]
+        trouble = {}
         for side, offset in _offsets():
             text.set(ha="left" if side > 0 else "right", position=(9 * side, offset))
-            boxes[side, offset] = text.get_window_extent().padded(1)
-
-        def trouble(at: tuple[int, float]) -> float:
-            box, (side, offset) = boxes[at], at
+            box = text.get_window_extent().padded(1)
             is_inside = frame.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
             found = 100.0 * (not is_inside) + 10 * sum(box.overlaps(other) for other in taken)
             found += 6 * sum(box.overlaps(other) for other in others) + 2 * sum(box.overlaps(line) for line in lines)
-            return found + 0.1 * abs(offset) + (side < 0)
-
-        side, offset = min(boxes, key=trouble)
+            trouble[side, offset] = found + 0.1 * abs(offset) + (side < 0)
+        side, offset = min(trouble, key=lambda at: trouble[at])
         text.set(ha="left" if side > 0 else "right", position=(9 * side, offset))
-        taken.append(boxes[side, offset])
+        taken.append(text.get_window_extent().padded(1))
 
 
 def _offsets() -> Iterator[tuple[int, float]]:
@@ -240,11 +230,7 @@ def _offsets() -> Iterator[tuple[int, float]]:
 
 
 def _darker(colour: str) -> str:
-    """A colour as a text that can be read on white.
-
-    >>> _darker("#56B4E9")
-    '#3c7da3'
-    """
+    """A colour in which text can be read on white."""
     return "#" + "".join(f"{int(int(colour[i : i + 2], 16) * 0.7):02x}" for i in (1, 3, 5))
 
 
@@ -258,7 +244,7 @@ def _by_slice(board: Leaderboard, kind: str, values: Sequence[str]) -> Any:
         axes.errorbar(
             [x for x, _ in points], [found.mean for _, found in points],
             yerr=[[found.mean - found.low for _, found in points], [found.high - found.mean for _, found in points]],
-            linestyle="none", markersize=6, elinewidth=1.2, label=_label(row.title), **_marks(i),
+            linestyle="none", markersize=6, elinewidth=1.2, label=printable(row.title, 40), **_marks(i),
         )  # fmt: skip
     for place in range(1, len(values)):
         axes.axvline(place - 0.5, color="#cccccc", linewidth=0.8)
@@ -303,7 +289,7 @@ def _costs(board: Leaderboard, costs: Sequence[str]) -> Any:
             axes.set_xlim(left=-0.03 * (axes.get_xlim()[1] or 1))
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(_COST_NAMES[cost])
-    grid[0][0].set_yticks(range(len(pairs)), [_label(row.title) for row, _ in pairs])
+    grid[0][0].set_yticks(range(len(pairs)), [printable(row.title, 40) for row, _ in pairs])
     grid[0][0].invert_yaxis()
     figure.suptitle(
         _heading(board, "cost of a question")
