@@ -83,7 +83,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     gold = GoldAnswers(question.answers or ())
     session = knowledge.session(question.text, AskOptions())
     rows, links, right = [], [], []
-    found = PathRanking().likely(session)
+    found = PathRanking().likely_paths(session)
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [WordedPath(one.path, tuple(one.enumeration.kinds_along(one.path))) for one in own]

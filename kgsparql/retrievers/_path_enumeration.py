@@ -1,4 +1,4 @@
-"""Which property paths lead on from an entity, what stands along them, and what may be at their ends."""
+"""The property paths that begin at an entity: the kinds of terms along them, and the terms at their ends."""
 
 from __future__ import annotations
 
@@ -8,31 +8,35 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgsparql.answering.session import Session
-from kgsparql.exploration import PredicatePath, predicate_paths, walk_ends
+from kgsparql.evidence.wikibase_statements import told_beside
+from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
 from kgsparql.graphs.cut import Cut
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED, is_mediator
 
-__all__ = ["Enumeration", "enumerated", "with_ends"]
+__all__ = ["SAMPLE", "Enumeration", "add_ends", "enumerate_paths", "others_named", "restrict_to_shared"]
 
 MANY_PREDICATES = 30
-"""Distinct predicates near an entity above which only the likeliest first steps are walked on from, and two hops."""
+"""With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
+paths have at most two hops."""
 
 SAMPLE = 20
-"""Ends of a path whose kinds say what kind of thing it leads to: the first in the order of their text."""
+"""Ends of a path from which the kind of its ends is taken: the first in the order of their text."""
 
-_LOOKED_AT = 500
-"""Ends of a path that are fetched, so that those first in order are the same on every engine."""
+_FETCHED_ENDS = 500
+"""Ends of a path that are fetched: enough that the first in order are the same on every engine."""
 
 
 @dataclass(slots=True)
 class Enumeration:
     """The paths from one entity.
 
-    :param ends: some ends of each path that was looked at.
-    :param whole: the paths of which these are all the ends.
-    :param constraints: of a path that only keeps to nodes which have something to do with another entity: that.
+    :param ends: some ends of each path.
+    :param whole: the paths whose ends are all known.
+    :param kinds: the kind of the terms at the end of each path.
+    :param constraints: the condition on the middle node of a path that :func:`restrict_to_shared` restricted.
     """
 
     start: IRI
@@ -43,38 +47,37 @@ class Enumeration:
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
-        """What stands at each place of a path, the start first; empty where it is not known."""
+        """The kind of the terms at each place of a path, the start first; empty where it is not known."""
         return [self.kinds.get(PropertyPath(path.steps[:length]), "") for length in range(len(path) + 1)]
 
     def add(self, found: Sequence[PredicatePath]) -> None:
-        """Take paths in, but for those that say what a thing is, or that it points at itself."""
-        forward_type = Step(RDF_TYPE)
+        """Add paths, but for those over a term's class, and those from the start to itself."""
         for item in found:
-            says = forward_type not in item.path.steps and (len(item.path) > 1 or item.ends != (self.start,))
-            if says and item.path not in self.ends:
+            is_useful = Step(RDF_TYPE) not in item.path.steps and (len(item.path) > 1 or item.ends != (self.start,))
+            if is_useful and item.path not in self.ends:
                 self.paths.append(item.path)
                 self.ends[item.path] = item.ends[:SAMPLE]
 
-    def take_in(self, shared: Mapping[PropertyPath, Sequence[Term]]) -> None:
-        """Have these paths lead just to these ends, whether they were found before or not."""
+    def replace_ends(self, shared: Mapping[PropertyPath, Sequence[Term]]) -> None:
+        """Add these paths, or replace the ends of those that are there."""
         self.paths += [path for path in shared if path not in self.ends]
         self.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
 
     def walk(self, path: PropertyPath) -> Walk:
-        """A path from the start, with what it keeps to."""
+        """A path from the start, with its constraint if it has one."""
         return Walk(self.start, path, (self.constraints[path],) if path in self.constraints else ())
 
 
-def enumerated(
+def enumerate_paths(
     start: IRI, session: Session, *, max_hops: int | None, first_steps: int, frontier: int, is_class: bool
 ) -> Enumeration:
-    """The distinct paths from an entity, with the kinds of what they pass and, but for the longest, lead to.
+    """The distinct paths from an entity, with the kinds of the terms they pass and, but for the longest, lead to.
 
-    When the budget ends, those found until then stand.
+    When the budget ends, it returns the paths found until then.
 
     :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near.
-    :param first_steps: of more than 30 first steps, how many are walked on from: those most like the question.
-    :param is_class: its instances are a step away, too.
+    :param first_steps: how many of more than 30 first steps are walked on from: those most like the question.
+    :param is_class: whether the start is a class, from which a step leads to its instances.
     """
     made = Enumeration(start, ends={PropertyPath(()): (start,)})
 
@@ -111,16 +114,63 @@ def enumerated(
     return made
 
 
-def with_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
-    """Look at the ends of these paths: one query for 50 of them. Of more than 500 ends, at any 500."""
+def add_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
+    """Fetch the ends of these paths, 50 paths in one query; of more than 500 ends, any 500."""
     with session.within_budget():
-        found = walk_ends(session.graph, [made.walk(path) for path in paths], limit=_LOOKED_AT)
+        found = walk_ends(session.graph, [made.walk(path) for path in paths], limit=_FETCHED_ENDS)
         for path, own in zip(paths, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
             made.ends[path] = tuple(end for end in ends if end != made.start) or ends
             if not own.cuts:
                 made.whole.add(path)
         _add_kinds(made, session)
+
+
+def restrict_to_shared(made: Enumeration, link: LinkedEntity, session: Session) -> None:
+    """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
+
+    Then a path leads from the prize that two people shared, not from every prize that one of them received. No query
+    is sent where no such node is near, or no other entity is linked.
+    """
+    others = others_named(link, session)
+    one_step = [path for path in made.paths if len(path) == 1]
+    steps = [path.steps[0] for path in one_step if any(map(is_mediator, made.ends[path]))]
+    if not others or not steps:
+        return
+    with session.within_budget():
+        found, _ = mediated_paths(
+            session.graph, [(made.start, step) for step in steps], direction=session.direction, skip=UNWALKED
+        )
+        paths = [path for own in found.values() for path in own]
+        between: dict[Term, tuple[Step, IRI]] = {}
+        for path in paths:
+            if path.end in others:
+                between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
+        for hop in told_beside(paths, session, in_grace=False):
+            if hop.end in others and hop.direction == "forward":
+                between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
+        shared: dict[PropertyPath, list[Term]] = {}
+        for path in paths:
+            node, shape = path.hops[0].end, path.property_path
+            if node in between and path.end not in others and not is_mediator(path.end):
+                step, other = between[node]
+                made.constraints.setdefault(shape, Constraint(1, step, (other,)))
+                shared.setdefault(shape, []).append(path.end)
+        made.replace_ends(shared)
+
+
+def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
+    """The linked entities that other words of the question name, by term."""
+    return {
+        other.term: other
+        for other in session.link()
+        if other.term != link.term and _are_apart(other.mention, link.mention)
+    }
+
+
+def _are_apart(one: Mention, other: Mention) -> bool:
+    """Whether two mentions share no word; the mention of an entity that the user gave has no place: -1."""
+    return min(one.start, other.start) < 0 or one.end <= other.start or other.end <= one.start
 
 
 def _add_kinds(made: Enumeration, session: Session) -> None:

@@ -24,7 +24,7 @@ from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._beam import Chain, Trail
-from kgsparql.retrievers._walking import counted, linked_classes
+from kgsparql.retrievers._walking import linked_classes, predicate_counts
 
 __all__ = ["Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
 
@@ -96,7 +96,7 @@ def offers(
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
     begins = all(not chain.path.hops for chain in beam)
     counts: dict[Term, list[tuple[Step, int, bool]]] = {}
-    for own in counted(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
+    for own in predicate_counts(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
         counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
     made: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()

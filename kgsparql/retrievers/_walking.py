@@ -1,39 +1,41 @@
-"""What the methods that walk from entity to entity have in common."""
+"""Shared by the methods that walk along predicates: next predicates, opaque terms, the last draft, the order note."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.composing import compose
 from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicateCount, predicates
-from kgsparql.rdf.paths import Step
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.embedding import INSTALL_HINT
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-__all__ = ["composed", "counted", "is_opaque", "linked_classes"]
+__all__ = ["compose_unless_drafted", "is_opaque", "linked_classes", "note_order", "predicate_counts"]
 
 _INSTANCES = Step(RDF_TYPE, "inverse")
 
 _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W_])|[^\W\d_\u0000-\u024f]")
-"""A word, with a number or without, but no number in hexadecimal digits; or what is not written in Latin letters."""
+"""A word of Latin letters, perhaps with digits at its end, but no hexadecimal number; or a letter that is not Latin."""
 
 
 def linked_classes(session: Session) -> frozenset[IRI]:
-    """The classes that the question names, if their instances may be walked to."""
+    """The classes that the question names; none with forward steps only, which do not lead to instances."""
     if session.direction == "forward":
         return frozenset()
     return frozenset(link.term for link in session.link() if link.kind == "class")
 
 
-def counted(
+def predicate_counts(
     entities: Iterable[Term], session: Session, *, skip: Collection[IRI], classes: Collection[IRI] = ()
 ) -> list[PredicateCount]:
-    """The predicates at these entities, one query; one more if some are classes, whose instances are a step away.
+    """The predicates at these entities: one query, and one more if some are classes, which lead to their instances.
 
-    :param classes: those of the entities that the walk has begun at.
+    :param classes: the classes among the entities at which the walk began.
     """
     wanted = list(dict.fromkeys(entities))
     starts = [entity for entity in wanted if entity in classes]
@@ -48,9 +50,9 @@ def counted(
 
 
 def is_opaque(term: Term, session: Session) -> bool:
-    """Whether a term has no label and its IRI says nothing either, such as ``Q7186-a1b2``; its label was asked for.
+    """Whether a term has neither a label nor a readable IRI, such as ``Q7186-a1b2``; its label was fetched before.
 
-    ``IBM``, ``1984_Olympics`` and ``paper7`` say something.
+    ``IBM``, ``1984_Olympics`` and ``paper7`` are readable.
     """
     if not isinstance(term, IRI) or session.has_label(term):
         return False
@@ -58,8 +60,12 @@ def is_opaque(term: Term, session: Session) -> bool:
     return any(map(str.isdigit, name)) and not _WORD.search(name)
 
 
-def composed(retrieval: Retrieval, session: Session) -> Draft:
-    """The draft; that the facts are not enough is not said of the graph where calls were kept back on the way."""
+def compose_unless_drafted(retrieval: Retrieval, session: Session) -> Draft:
+    """The draft of the retrieval, or a new one.
+
+    If a new one finds the facts insufficient, and calls were kept back on the way, a note says that the budget may be
+    the cause.
+    """
     if retrieval.draft is not None:
         return retrieval.draft
     draft = compose(retrieval, session)
@@ -69,3 +75,31 @@ def composed(retrieval: Retrieval, session: Session) -> Draft:
         )
         session.partial = True
     return draft
+
+
+def note_order(
+    paths: Iterable[tuple[PropertyPath, Sequence[str]]],
+    session: Session,
+    *,
+    words: Mapping[Term, str] | None = None,
+) -> bool:
+    """Note, once, if no path has a word of the question, so that a ranker by words cannot order them.
+
+    :param paths: each with the kinds along it, the start's first.
+    :param words: words for predicates that replaced their labels when they were compared with the question.
+    :return: whether that is so; always false for a ranker by meaning, to whom no two paths are the same.
+    """
+    if not isinstance(session.ranker, BM25Ranker):
+        return False
+    own = list(paths)
+    named = {**session.labels((step.predicate for path, _ in own for step in path), in_grace=True), **(words or {})}
+    texts = {" ".join((*(named[step.predicate] for step in path), *kinds[1:])) for path, kinds in own}
+    if len(texts) < 2 or session.ranker.rank(session.masked_question, sorted(texts)).any():
+        return False
+    note = (
+        "uncertain: no path has a word of the question, so their order means little (an embedding model compares by "
+        f"meaning: {INSTALL_HINT}, or leave out --embedder none)"
+    )
+    if note not in session.notes:
+        session.notes.append(note)
+    return True

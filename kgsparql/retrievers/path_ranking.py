@@ -1,15 +1,17 @@
 """Path ranking: whole predicate paths ranked against the question, then every answer on the best of them.
 
-The question names a path of predicates from an entity, in some order and in other words. Paths are few where entities
-are many: tens to hundreds are enumerated and scored as wholes, and SPARQL returns everything at the end of the best.
+A question describes a path of predicates from an entity, in some order and in other words. There are far fewer such
+paths than entities: tens to hundreds are enumerated and scored as wholes, and SPARQL returns every end of the best.
 
-Source: ours; the recipe and what each of its parts is worth are printed by ``benchmarks/path_weights.py``.
+Source: ours; ``benchmarks/path_weights.py`` prints the recipe and how much each of its parts contributes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
@@ -19,6 +21,7 @@ from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
+from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import ENDS, answers_at_ends, completed
@@ -26,32 +29,37 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Term, printable
-from kgsparql.retrievers._aliases import read_aliases
-from kgsparql.retrievers._order import note_order
-from kgsparql.retrievers._path_enumeration import SAMPLE, Enumeration, enumerated, with_ends
-from kgsparql.retrievers._shared_statements import add_shared, others_named
+from kgsparql.rdf.terms import IRI, Term, iri, printable
+from kgsparql.retrievers._path_enumeration import (
+    SAMPLE,
+    Enumeration,
+    add_ends,
+    enumerate_paths,
+    others_named,
+    restrict_to_shared,
+)
+from kgsparql.retrievers._walking import note_order
 
-__all__ = ["Likely", "PathRanking"]
+__all__ = ["LikelyPath", "PathRanking"]
 
 _SHORTLIST = 50
-"""Paths that are looked at in words, and at their ends: those whose predicates fit the words of the question best.
+"""Paths that are scored by their wordings and ends: those whose predicates fit the words of the question best.
 
-More cost time and change nothing: of 150 paths, the best one and the best five are among the first 30 on every set."""
+More paths cost time and change nothing: of 150, the best five are among the first 30 on every data set."""
 
 _UNCERTAIN = 0.05
-"""Less than this between the two best scores: the best path is then wrong far more often."""
+"""If the two best scores differ by less than this, the best path is wrong far more often."""
 
 _NEARLY = 0.15
-"""How much lower than the best link of a mention another may score, to be looked at too."""
+"""How much lower than the best link of a mention another link may score to be considered, too."""
 
 _EXAMPLES = 2
-"""Ends of a path that a model is shown."""
+"""Ends of a path that a model reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
-    """A path from one of the entities a mention may mean."""
+class LikelyPath:
+    """A scored path from one of the entities that a mention may mean."""
 
     link: LinkedEntity
     enumeration: Enumeration
@@ -59,8 +67,13 @@ class Likely:
 
     @property
     def path(self) -> PropertyPath:
-        """Its predicates."""
+        """The predicates."""
         return self.candidate.path or PropertyPath(())
+
+    @property
+    def score(self) -> float:
+        """How well the path fits the question; comparable over all paths of the question."""
+        return self.candidate.score or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +93,7 @@ class PathRanking(Weights, Retriever):
     name: ClassVar[str] = "path_ranking"
     summary: ClassVar[str] = "whole predicate paths ranked against the question, the best followed to every answer"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(
-        calls="2",
-        rounds="2",
-        queries="entities * link_candidates * 16 + 20",
-    )
+    cost: ClassVar[Cost] = Cost(calls="2", rounds="2", queries="entities * link_candidates * 16 + 20")
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -97,28 +106,31 @@ class PathRanking(Weights, Retriever):
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        self._words  # noqa: B018 - a file of aliases that cannot be read is said before a graph is loaded
+        self._words  # noqa: B018 - a file of aliases that cannot be read is an error before a graph is loaded
 
     @property
     def _words(self) -> Mapping[Term, str]:
-        """The other words for predicates, read again when their file has changed."""
-        return {} if self.aliases is None else read_aliases(self.aliases)
+        """The other words for predicates; their file is read again when it has changed."""
+        if self.aliases is None:
+            return {}
+        file = Path(self.aliases)
+        return _predicate_words(self.aliases, file.stat().st_mtime_ns if file.exists() else 0)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
-        found = self.likely(session)
-        chosen: list[tuple[Likely, Choice]] = []
+        found = self.likely_paths(session)
+        chosen: list[tuple[LikelyPath, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
-            chosen = self._chosen(found, session)
-            _tell_certainty(found, chosen, session, self._words)
-            evidence = Evidence(self._followed(chosen, session))
+            chosen = self._choices(found, session)
+            _note_uncertainty(found, chosen, session, self._words)
+            evidence = Evidence(self._items_of(chosen, session))
         if session.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
-            best = chosen or [(found[0], Choice(found[0].candidate, -_order(found[0]), "ranker"))]
+            best = chosen or [(found[0], Choice(found[0].candidate, found[0].score, "ranker"))]
             unlimited = replace(session, graph=session.graph.unlimited(), complete=False)
             with session.within_budget():
-                evidence = Evidence(self._followed(best[:1], unlimited))
+                evidence = Evidence(self._items_of(best[:1], unlimited))
         if "P1" in evidence and asks_how_many(session.question):
             session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
         return Retrieval(
@@ -128,7 +140,7 @@ class PathRanking(Weights, Retriever):
         )
 
     def _meanings(self, session: Session) -> list[LinkedEntity]:
-        """What each mention may mean: what it was linked to, and what else it was nearly linked to."""
+        """The entities that the mentions may mean: each link, and the candidates that scored nearly as high."""
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.link():
             near = [c for c in link.candidates if c.score >= link.score - _NEARLY and _is_rival(c, link)]
@@ -136,32 +148,36 @@ class PathRanking(Weights, Retriever):
                 meant.setdefault(one.term, one)
         return list(meant.values())
 
-    def likely(self, session: Session) -> list[Likely]:
-        """The likeliest paths from whatever the mentions may mean, scored with their ends, the best first."""
-        made = [
-            (link, enumerated(
+    def likely_paths(self, session: Session) -> list[LikelyPath]:
+        """The likeliest paths from all that the mentions may mean, scored with their ends, the best first."""
+        enumerations = [
+            (link, enumerate_paths(
                 link.term, session,
                 max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier,
                 is_class=link.kind == "class",
             ))
             for link in self._meanings(session)
         ]  # fmt: skip
-        for link, enumeration in made:
-            add_shared(enumeration, link, session)
-        kept = {link.term: enumeration.paths for link, enumeration in made}
+        for link, enumeration in enumerations:
+            restrict_to_shared(enumeration, link, session)
+        kept = {link.term: enumeration.paths for link, enumeration in enumerations}
         if sum(map(len, kept.values())) > _SHORTLIST:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
-            found = [f for link, own in made for f in self._scored(own, own.paths, link, session, weights=unworded)]
-            found.sort(key=_order)
+            found = [
+                f
+                for link, own in enumerations
+                for f in self._scored_paths(own, own.paths, link, session, weights=unworded)
+            ]
+            found.sort(key=_descending_score)
             kept = {term: [f.path for f in found[:_SHORTLIST] if f.link.term == term] for term in kept}
         found = []
-        for link, own in made:
-            with_ends(own, kept[link.term], session)
+        for link, own in enumerations:
+            add_ends(own, kept[link.term], session)
             paths = [path for path in kept[link.term] if path not in own.whole or own.ends[path]]
-            found += self._scored(own, paths, link, session, weights=self)
-        return sorted(found, key=_order)
+            found += self._scored_paths(own, paths, link, session, weights=self)
+        return sorted(found, key=_descending_score)
 
-    def _scored(
+    def _scored_paths(
         self,
         made: Enumeration,
         paths: Sequence[PropertyPath],
@@ -169,20 +185,20 @@ class PathRanking(Weights, Retriever):
         session: Session,
         *,
         weights: Weights,
-    ) -> list[Likely]:
+    ) -> list[LikelyPath]:
         worded = [(path, made.kinds_along(path)) for path in paths]
         others = {term: other.score for term, other in others_named(link, session).items()}
         besides = [[v for c in made.walk(path).constraints for v in c.values] for path in paths]
         bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
         return [
-            Likely(link, made, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
+            LikelyPath(link, made, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(worded, about=link, weights=weights, words=self._words)
         ]
 
-    def _chosen(self, found: Sequence[Likely], session: Session) -> list[tuple[Likely, Choice]]:
-        """The best paths; where a model chooses, from the likeliest. Of a budget's last call the answer is made."""
+    def _choices(self, found: Sequence[LikelyPath], session: Session) -> list[tuple[LikelyPath, Choice]]:
+        """The best paths; a model chooses from the likeliest. The last call of a budget is kept for the answer."""
         likely = _distinct(found, self.prompt_paths)
-        listed = _listed(likely, session)
+        listed = _numbered_list(likely, session)
         spared = session.chooser is not None or session.can_spare_call("paths")
         chooser = session.choose if spared else session.ranked
         chosen: list[Choice] = []
@@ -193,8 +209,8 @@ class PathRanking(Weights, Retriever):
             chosen = session.ranked.choose(session.question, listed, "paths", self.paths_kept)
         return [(likely[choice.candidate.number], choice) for choice in chosen]
 
-    def _followed(self, chosen: Sequence[tuple[Likely, Choice]], session: Session) -> list[EvidenceItem]:
-        """The chosen paths with everything they lead to, the best first."""
+    def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
+        """The chosen paths with all their ends as evidence, the best first."""
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
         items = completed(walks, session, limit=limit)
@@ -205,32 +221,57 @@ class PathRanking(Weights, Retriever):
         ]
 
 
+@lru_cache(maxsize=8)
+def _predicate_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
+    """The words that a file has for predicates.
+
+    :raises InputError: for a file that cannot be read, or a line that is not an IRI, a tab and words.
+    """
+    try:
+        lines = Path(aliases).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
+    found: dict[Term, str] = {}
+    for number, line in enumerate(lines, 1):
+        name, tab, words = line.partition("\t")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not tab or not words.strip():
+            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
+        found[iri(name.strip().strip("<>"))] = words.strip()
+    return found
+
+
 def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
-    """Whether a candidate may be meant by all of the words: `Dreams` is not what `Bread, Love and Dreams` means."""
+    """Whether a candidate's mention covers that of the link: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
 
 
-def _tell_certainty(
-    found: Sequence[Likely], chosen: Sequence[tuple[Likely, Choice]], session: Session, words: Mapping[Term, str]
+def _note_uncertainty(
+    found: Sequence[LikelyPath],
+    chosen: Sequence[tuple[LikelyPath, Choice]],
+    session: Session,
+    words: Mapping[Term, str],
 ) -> None:
-    """Say so where the order of paths says nothing, or two from what one mention may mean fit nearly as well."""
+    """Note if no path has a word of the question, or if the two best paths of one mention fit nearly equally well."""
     worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
     by_ranker = all(choice.chosen_by == "ranker" for _, choice in chosen)
     if by_ranker and note_order(worded, session, words=words):
         return
     own = [one for one in found if one.link.mention == found[0].link.mention]
-    if len(own) > 1 and _order(own[1]) - _order(own[0]) < _UNCERTAIN:
+    if len(own) > 1 and own[0].score - own[1].score < _UNCERTAIN:
         session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")
 
 
-def _order(found: Likely) -> float:
-    return -(found.candidate.score or 0.0)
+def _descending_score(found: LikelyPath) -> float:
+    return -found.score
 
 
-def _distinct(found: Sequence[Likely], at_most: int) -> list[Likely]:
-    """The first paths, but for those that lead to the very same several ends as one before."""
-    kept: list[Likely] = []
+def _distinct(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
+    """The first paths, without those whose several ends are exactly those of an earlier path."""
+    kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
     for one in found:
         ends = frozenset(one.enumeration.ends[one.path])
@@ -242,8 +283,8 @@ def _distinct(found: Sequence[Likely], at_most: int) -> list[Likely]:
     return kept
 
 
-def _listed(found: Sequence[Likely], session: Session) -> list[Candidate]:
-    """The paths as a numbered list: from where, by which predicates, to how many ends, and some of these."""
+def _numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
+    """The paths as a numbered list: start, predicates, number of ends, and some of the ends."""
     examples = [one.enumeration.ends[one.path][:_EXAMPLES] for one in found]
     predicates = [step.predicate for one in found for step in one.path]
     labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
@@ -253,6 +294,6 @@ def _listed(found: Sequence[Likely], session: Session) -> list[Candidate]:
         for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         count = f"{len(one.enumeration.ends[one.path])}{'' if one.path in one.enumeration.whole else '+'}"
-        told = f"{count}: {'; '.join(printable(labels[end], 60) for end in own)}"
-        listed.append(replace(one.candidate, number=i, text=f"{' '.join(parts)} ({told})"))
+        examples_text = f"{count}: {'; '.join(printable(labels[end], 60) for end in own)}"
+        listed.append(replace(one.candidate, number=i, text=f"{' '.join(parts)} ({examples_text})"))
     return listed

@@ -38,7 +38,7 @@ from kgsparql.retrievers._struct_gpt_moves import (
     move_text,
     moves_of,
 )
-from kgsparql.retrievers._walking import composed, counted, linked_classes
+from kgsparql.retrievers._walking import compose_unless_drafted, linked_classes, predicate_counts
 
 __all__ = ["StructGPT"]
 
@@ -112,14 +112,14 @@ class StructGPT(Retriever):
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
-        return composed(retrieval, session)
+        return compose_unless_drafted(retrieval, session)
 
     def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
         """The facts of the predicates chosen at these fronts; none where there is nothing to choose."""
         entities = dict.fromkeys(entity for front in fronts for entity in front.ways)
         begins = all(not front.walk.path.steps for front in fronts)
         classes = linked_classes(session) if begins else ()
-        moves = moves_of(fronts, counted(entities, session, skip=UNWALKED, classes=classes))
+        moves = moves_of(fronts, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
         chosen = self._chosen(moves, session)
         limit = self.neighbours_per_predicate
         taken = [moves[choice.candidate.number] for choice in chosen]

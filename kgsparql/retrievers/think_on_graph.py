@@ -26,7 +26,6 @@ from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, Term, iri
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
-from kgsparql.retrievers._order import note_order
 from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
 from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
 from kgsparql.retrievers._think_on_graph_steps import (
@@ -39,7 +38,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     sampled,
     thinned,
 )
-from kgsparql.retrievers._walking import composed
+from kgsparql.retrievers._walking import compose_unless_drafted, note_order
 
 __all__ = ["ThinkOnGraph"]
 
@@ -139,7 +138,7 @@ class ThinkOnGraph(Retriever):
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
-        return composed(retrieval, session)
+        return compose_unless_drafted(retrieval, session)
 
     def _go_on(self, walked: _Walked, session: Session) -> None:
         """One depth: predicates, and meanwhile whether there is enough already; then what they lead to."""

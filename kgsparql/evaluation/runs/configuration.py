@@ -34,12 +34,12 @@ _PROMPTS = {
     "evaluation.baselines.closed_book": "evaluation.baselines.closed_book:NOT_KNOWN RULES",
     "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",
     "retrievers._mindmap_calls": "retrievers._mindmap_calls:MENTIONS REPLY RULES SENTENCES",
-    "retrievers._order": "retrievers._order:INSTALL_HINT",
+    "retrievers._order": "retrievers._walking:INSTALL_HINT",
     "retrievers._struct_gpt_mediators": "retrievers._struct_gpt_mediators:CONSTRAINTS",
 }
 """Every prompt: the name it is hashed under, which never changes, so that earlier runs go on; its module and constants.
 
-``_order:INSTALL_HINT`` is no prompt; it stays since the hash of earlier runs has it.
+``_walking:INSTALL_HINT`` is no prompt; it stays since the hash of earlier runs has it.
 """
 
 _MAY_DIFFER = frozenset(
