@@ -1,4 +1,4 @@
-"""Passages about entities, from documents, from texts of the graph and from its facts, and how much each counts."""
+"""Passages about entities: from documents, from texts of the graph, and cards of facts; and their scores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import NeighbourGroup, Text
+from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
 from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, cut
 from kgsparql.linking.passages.gazetteer import MentionMatcher
@@ -24,18 +25,19 @@ from kgsparql.rdf.vocabulary import is_mediator
 __all__ = ["chunk_scores", "passage_items", "passage_terms"]
 
 _CARD_GROUPS = 40
-"""Predicates that the card of an entity may name."""
+"""Most predicates on the card of an entity."""
 
 _CARD_ENDS = 5
-"""Neighbours by one predicate that it names."""
+"""Most neighbours by one predicate on a card."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Something that may become a passage.
+    """A candidate for a passage.
 
-    :param entities: those that count and that it mentions.
-    :param number: of a passage of a document, which is not read before it is chosen.
+    :param entities: the entities that count and that it mentions.
+    :param number: of a passage in a document; its text is read only if it is chosen.
+    :param item: the passage itself, if it is not from a document.
     """
 
     entities: frozenset[IRI]
@@ -50,12 +52,12 @@ def chunk_scores(
     node_freq_weight: float,
     node_sim_weight: float,
 ) -> list[float]:
-    """How much each passage counts: the share of the entities that it mentions, and how alike these are on average.
+    """The score of each passage: the share of the entities that it mentions, and their mean similarity, weighted.
 
     Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
 
     :param mentioned: the entities of each passage; those without a similarity do not count.
-    :param similarity: of every entity that counts to the question.
+    :param similarity: of every entity that counts, to the question.
 
     >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
     >>> scores = chunk_scores([[a, b], [b]], {a: 1.0, b: 0.5}, node_freq_weight=0.4, node_sim_weight=0.6)
@@ -81,17 +83,17 @@ def passage_items(
     node_freq_weight: float,
     node_sim_weight: float,
 ) -> list[EvidenceItem]:
-    """The passages that count most: of documents, of texts in the graph, and cards of the entities that have neither.
+    """The best passages: of documents, of texts in the graph, and cards of the entities that have neither.
 
-    Among equals those that have words of the question come first, then they keep this order. Of a long text of the
-    graph only the part that fits the question best is a passage.
+    Among equals, passages of documents come first, those most like the question before others. A long text of the graph
+    is cut to the part that fits the question best.
 
-    :param similarity: of every entity that counts.
-    :param groups: their neighbours.
+    :param similarity: of every entity that counts, to the question.
+    :param groups: the neighbours of these entities.
     """
     chunks = [*_of_documents(similarity, session), *_of_texts(similarity, texts, session)]
-    told = {term for chunk in chunks for term in chunk.entities}
-    chunks += _cards([term for term in similarity if term not in told], groups, session)
+    covered = {term for chunk in chunks for term in chunk.entities}
+    chunks += _cards([term for term in similarity if term not in covered], groups, session)
     scores = chunk_scores(
         [chunk.entities for chunk in chunks], similarity,
         node_freq_weight=node_freq_weight, node_sim_weight=node_sim_weight,
@@ -117,7 +119,7 @@ def _of_documents(similarity: Mapping[IRI, float], session: Session) -> list[_Ch
 
 
 def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: Session) -> Iterator[_Chunk]:
-    """The texts of the graph about entities; what they mention of the others counts too."""
+    """The texts of the graph about entities, with the other entities that they mention."""
     labels = session.labels([*similarity, *(text.predicate for text in texts)], in_grace=True)
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:
@@ -139,7 +141,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
 
 
 def _best_part(text: str, session: Session) -> str:
-    """The text, or of a long one the part that fits the question best, with marks where something is left out."""
+    """The part of a text that fits the question best, with marks where text is left out; a short text as it is."""
     parts = list(cut(text, tokens=PASSAGE_TOKENS))
     if len(parts) < 2:
         return text.strip()
@@ -149,7 +151,7 @@ def _best_part(text: str, session: Session) -> str:
 
 
 def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
-    """What the graph says of each entity in a few words: its literals, then its links, as many as a passage holds."""
+    """A card for each entity: its literals, then its links, as many as a passage holds."""
     shown = _facts_of(terms, groups)
     labels = session.labels(_terms_of(shown), in_grace=True)
     for term, facts in shown.items():
@@ -157,11 +159,11 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
         left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))
         for fact in facts:
             ends = "; ".join(printable(labels[hop.end], 120) for hop in fact)
-            said = f" {arrow(fact[0].step, labels)} {ends}"
-            left -= len(said.encode("utf-8", "replace")) + 1
+            fact_text = f" {arrow(fact[0].step, labels)} {ends}"
+            left -= len(fact_text.encode("utf-8", "replace")) + 1
             if left < 0:
                 break
-            text += f"{'.' if kept and text[-1] not in '.!?…' else ''}{said}"
+            text += f"{'.' if kept and text[-1] not in '.!?…' else ''}{fact_text}"
             kept += fact
         if kept:
             item = EvidenceItem(
@@ -174,9 +176,9 @@ def _cards(terms: Sequence[IRI], groups: Sequence[NeighbourGroup], session: Sess
 
 
 def passage_terms(terms: Sequence[IRI], texts: Sequence[Text], groups: Sequence[NeighbourGroup]) -> list[Term]:
-    """Every term whose label the passages about some entities may need, so that it is asked for once."""
-    told = {text.entity for text in texts}
-    shown = _facts_of([term for term in terms if term not in told], groups)
+    """Every term whose label the passages about some entities may need, so that one query fetches them all."""
+    covered = {text.entity for text in texts}
+    shown = _facts_of([term for term in terms if term not in covered], groups)
     return [*terms, *(text.predicate for text in texts), *_terms_of(shown)]
 
 
@@ -194,17 +196,12 @@ def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
 
 
 def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
-    """The first neighbours of each predicate as hops: literals first, then links from the entity, then links to it."""
+    """The first hops of each predicate: those to literals first, then those from the entity, then those to it."""
     facts = []
     for group in groups:
         ends = [end for end in group.neighbours if not is_mediator(end)][:_CARD_ENDS]
-        hops = [_hop(group.entity, group.step, end) for end in ends]
+        hops = [hop_of(group.entity, group.step.predicate, end, group.step.direction) for end in ends]
         if hops:
             facts.append(hops)
     facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
     return facts[:_CARD_GROUPS]
-
-
-def _hop(near: IRI, step: Step, far: Term) -> Hop:
-    subject, object_ = (near, far) if step.direction == "forward" else (far, near)
-    return Hop(Triple(subject, step.predicate, object_), step.direction)  # type: ignore[arg-type]

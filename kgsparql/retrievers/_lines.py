@@ -1,4 +1,4 @@
-"""Lines of evidence around entities: everything one property path of one or two steps leads to."""
+"""Lines of evidence around entities: each is a start, a property path, and everything that the path leads to."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from kgsparql.answering.session import Session
-from kgsparql.evidence.verbalising import Line, arrow
+from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+from kgsparql.evidence.verbalising import Line, arrow, line_text
+from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
+from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, may_follow
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = ["cut_of", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
+__all__ = ["hops_of", "line_item", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
-    """A line for each group of neighbours; what lies behind blank nodes instead of the blank nodes themselves."""
+    """A line for each group of neighbours; blank nodes are replaced by what lies behind them."""
     lines = []
     for group in groups:
-        plain = [Path(group.entity, (hop,)) for hop in _hops(group) if not is_mediator(hop.end)]
+        plain = [Path(group.entity, (hop,)) for hop in hops_of(group)]
         whole = group.exact and group.count == len(group.neighbours)
         if plain:
             blank = len(group.neighbours) - len(plain)
@@ -32,9 +37,9 @@ def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
 
 
 def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, limit: int) -> list[Line]:
-    """Lines of two steps: on from the ends of the one-step lines, and never straight back.
+    """Lines of two steps that continue the one-step lines, never straight back.
 
-    At most ``frontier`` ends are walked on from, one of each line in turn, so that no line is left out for being late.
+    At most ``frontier`` ends are walked on from: one of each line in turn, so that late lines have their share.
     """
     reached: dict[Term, list[Path]] = {}
     starts = {line.start for line in around}
@@ -46,22 +51,22 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     if len(onward) > frontier:
         session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])
     found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=limit)
-    # What lies beyond an end that was not walked on from, or behind a line that was cut, was not looked for.
+    # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
     partial = {(line.start, line.path.steps[0]) for line in around if line.count > len(line.ways)}
     partial |= {(way.start, way.hops[0].step) for term in onward[frontier:] for way in reached[term]}
     return _by_property_path(
         (first.then(second), group.count == len(group.neighbours) and (first.start, first.hops[0].step) not in partial)
         for group in found.items
-        for second in (Path(group.entity, (hop,)) for hop in _hops(group) if not is_mediator(hop.end))
+        for second in (Path(group.entity, (hop,)) for hop in hops_of(group))
         for first in reached[group.entity]
         if may_follow(first.hops[-1], second.hops[0]) and second.end != first.start
     )
 
 
 def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
-    """The paths of each start and property path as one line, in the order the lines were met.
+    """One line for each start and property path, in the order of their first paths.
 
-    :param paths: each with whether its part of the line is whole; a line is exact when all its parts are.
+    :param paths: each with whether its part of the line is complete; a line is exact if all its parts are.
     """
     lines: dict[tuple[Term, PropertyPath], list[tuple[Path, bool]]] = {}
     for path, whole in paths:
@@ -72,16 +77,16 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     ]
 
 
-def _hops(group: NeighbourGroup) -> list[Hop]:
+def hops_of(group: NeighbourGroup) -> list[Hop]:
+    """The hops to the neighbours of a group, without those to mediators."""
     near, step = group.entity, group.step
-    pairs = [(near, far) if step.direction == "forward" else (far, near) for far in group.neighbours]
-    return [Hop(Triple(subject, step.predicate, object_), step.direction) for subject, object_ in pairs]  # type: ignore[arg-type]
+    return [hop_of(near, step.predicate, far, step.direction) for far in group.neighbours if not is_mediator(far)]
 
 
 def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines but for those that lead, by an inverse, to just the several ends that a forward predicate leads to.
+    """The lines, without each inverse line whose several ends are exactly those of a line by another forward predicate.
 
-    Graphs that store the inverse of every triple say everything twice. A single end in common may be chance.
+    Graphs that store the inverse of every triple say everything twice. A single common end may be chance.
     """
     forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
     for line in lines:
@@ -101,7 +106,7 @@ def _is_one_step(line: Line, direction: Direction) -> bool:
 
 
 def without_names(lines: Iterable[Line], labels: Mapping[Term, str]) -> list[Line]:
-    """The lines but for those that only say once more what the terms before their ends are called."""
+    """The lines, without those whose end only repeats the label of the term before it."""
     return [line for line in lines if not all(_is_name(way, labels) for way in line.ways[:1])]
 
 
@@ -109,12 +114,43 @@ def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
     return isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
 
 
-def cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
-    """What is left out of a line that was cut.
+def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
+    """The cut that says how much of a line is left out.
 
-    :param most: ends that the option ``ends_per_line`` lets a line have; 0 where the method has no such option.
+    :param most: value of the option ``ends_per_line``; 0 where the method has no such option.
     """
     known = line.count if line.exact else None
     steps = " ".join(arrow(step, labels) for step in line.path)
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
     return replace(cut, told=f"{cut} (-O ends_per_line=N)") if most and len(line.ways) >= most else cut
+
+
+def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most: int = 0) -> EvidenceItem:
+    """A line as evidence: its text, its triples, and the query that finds them.
+
+    :param most: value of the option ``ends_per_line``; 0 where the method has no such option.
+    """
+    named, beside = worded(line.ways, session, labels)
+    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops)
+    is_whole = line.exact and line.count == len(line.ways)
+    return EvidenceItem(
+        kind="path" if len(line.path) > 1 else "neighbours",
+        text=line_text(line, named),
+        triples=(*cited, *beside),
+        query=_line_query(line, is_whole=is_whole),
+        cuts=() if is_whole else (_cut_of(line, named, most=most),),
+        ways=line.ways,
+    )
+
+
+def _line_query(line: Line, *, is_whole: bool) -> Query:
+    """The query for everything on the path of a line; for a line that was cut, for the terms that are shown."""
+    start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
+    if is_whole:
+        return path_queries.walk_triples(line.path, [start], limit=limit)
+    through: dict[int, Iterable[Term]] = {}
+    for place in range(1, len(line.path)):
+        between = dict.fromkeys(way.terms[place] for way in line.ways)
+        if not any(isinstance(term, BlankNode) for term in between):
+            through[place] = between
+    return path_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)

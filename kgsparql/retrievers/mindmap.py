@@ -21,18 +21,17 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import completed
-from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, line_text, nested_text, path_text, reversed_text
+from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, nested_text, path_text, reversed_text
 from kgsparql.evidence.wikibase_statements import read_statements, worded
 from kgsparql.exploration import neighbours
 from kgsparql.linking.answer_type import asks_for_others, expected_kind, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
-from kgsparql.retrievers._lines import cut_of, lines_around, lines_beyond, without_inverse_lines, without_names
+from kgsparql.retrievers._lines import line_item, lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
 
 __all__ = ["MindMap"]
@@ -216,18 +215,8 @@ class MindMap(Retriever):
         return made
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
-        shown = Line(line.path, line.ways[: self.ends_per_line], line.count, line.exact)
-        labels, beside = worded(shown.ways, session, session.labels(line_terms([shown]), in_grace=True))
-        cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in shown.ways for hop in way.hops)
-        whole = line.exact and line.count == len(shown.ways)
-        return EvidenceItem(
-            kind="path" if len(line.path) > 1 else "neighbours",
-            text=line_text(shown, labels),
-            triples=(*cited, *beside),
-            query=_line_query(shown, whole=whole),
-            cuts=() if whole else (cut_of(shown, labels, most=self.ends_per_line),),
-            ways=shown.ways,
-        )
+        shown = replace(line, ways=line.ways[: self.ends_per_line])
+        return line_item(shown, session.labels(line_terms([shown]), in_grace=True), session, most=self.ends_per_line)
 
 
 def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session) -> list[EvidenceItem]:
@@ -239,15 +228,6 @@ def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session
         *sorted(scored[: len(paths)], key=lambda item: -item.score),
         *sorted(scored[len(paths) :], key=lambda item: -item.score),
     ]
-
-
-def _line_query(line: Line, *, whole: bool) -> Query:
-    """The query that finds a line again: everything on its path, or, of a line that was cut, what is shown."""
-    ends = None if whole else line.ends
-    between = dict.fromkeys(way.terms[1] for way in line.ways) if len(line.path) > 1 else {}
-    through = None if whole or any(isinstance(t, BlankNode) for t in between) or not between else {1: between}
-    limit = max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
-    return path_queries.walk_triples(line.path, [as_iri(line.start)], ends, limit=limit, through=through)
 
 
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
