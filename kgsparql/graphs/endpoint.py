@@ -15,11 +15,11 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.protocol.channel import Channel, Limits
+from kgsparql.graphs.protocol.channel import Channel
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.probing import Probe
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
-from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
+from kgsparql.graphs.protocol.request import Form, Reply, RequestLimits, SparqlRequest
 from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.graphs.question_deadline import QuestionDeadline
 from kgsparql.http.address import Address
@@ -261,7 +261,9 @@ class EndpointGraph:
             return self._channel.send(Query(name, text), form, limits)
 
     @contextmanager
-    def _limited(self, query_s: float | None, all_s: float | None, cancel: threading.Event | None) -> Iterator[Limits]:
+    def _limited(
+        self, query_s: float | None, all_s: float | None, cancel: threading.Event | None
+    ) -> Iterator[RequestLimits]:
         """The limits of what is asked now, which are those of the question too if this is the graph of one.
 
         :param query_s: of one query; the graph's own, if ``None``.
@@ -269,13 +271,13 @@ class EndpointGraph:
         """
         query_s = self.timeout_s if query_s is None else query_s
         if self._question is None:
-            yield Limits.of(query_s, query_s + MAX_WAIT_S if all_s is None else all_s, cancel)
+            yield RequestLimits.from_now(query_s, query_s + MAX_WAIT_S if all_s is None else all_s, cancel)
             return
         left_s = self._question.left_s()
         most_s = query_s + MAX_WAIT_S if left_s is None else left_s
         with self._question.timeouts_as_budget():
             all_s = most_s if all_s is None else min(all_s, most_s)
-            yield Limits.of(query_s, all_s, cancel or self._question.cancel, self._question.usage.asked)
+            yield RequestLimits.from_now(query_s, all_s, cancel or self._question.cancel, self._question.usage.asked)
 
 
 def _time_of(profile: EndpointProfile) -> float:

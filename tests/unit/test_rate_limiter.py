@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
@@ -25,7 +25,7 @@ from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.rate_limited_client import MAX_TRIES, RateLimitedClient
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
+from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.statuses import of_status
 from kgsparql.http.retry_after import LONGEST_S, retry_after_s
 
@@ -57,15 +57,7 @@ class Server:
     takes_s: float = 0.0
     asked: list[float] = field(default_factory=list)
 
-    def send(
-        self,
-        sent: SparqlRequest,
-        form: Form,
-        *,
-        parameters: Mapping[str, str],
-        left_s: float,
-        cancel: threading.Event | None = None,
-    ) -> Reply:
+    def send(self, sent: SparqlRequest) -> Reply:
         self.asked.append(self.clock.now - 1000.0)
         self.clock.now += self.takes_s
         reply = self.replies[min(len(self.asked), len(self.replies)) - 1]
@@ -81,6 +73,15 @@ def about(profile: EndpointProfile, timeout_s: float = 30.0) -> SparqlRequest:
     return SparqlRequest("http://e.org/sparql", "walk", "SELECT * { ?s ?p ?o }", timeout_s, (), profile)
 
 
+def within(
+    left_s: float,
+    sent: SparqlRequest,
+    clock: Callable[[], float] = time.monotonic,
+    cancel: threading.Event | None = None,
+) -> SparqlRequest:
+    return replace(sent, deadline=clock() + left_s, cancel=cancel)
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -91,7 +92,7 @@ def asking(server: Server, profile: EndpointProfile, said: list[str] | None = No
     client = RateLimitedClient(server, None if said is None else said.append, limiter)
 
     def ask(left_s: float = 500.0, timeout_s: float = 30.0, cancel: threading.Event | None = None) -> Reply:
-        return client.send(about(profile, timeout_s), "SELECT", parameters={}, left_s=left_s, cancel=cancel)
+        return client.send(within(left_s, about(profile, timeout_s), server.clock, cancel))
 
     return ask
 
@@ -137,7 +138,7 @@ def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
     urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
     for url in urls:
         client = RateLimitedClient(server)
-        client.send(SparqlRequest(url, "walk", "", 30.0, (), public), "SELECT", parameters={}, left_s=30.0)
+        client.send(within(30.0, SparqlRequest(url, "walk", "", 30.0, (), public)))
         limiter = rate_limiter_of("manners.example.org")
         assert client._limiter is limiter
 
@@ -148,7 +149,7 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     full = threading.Event()
 
     class Counting:
-        def send(self, sent: SparqlRequest, form: Form, **_: Any) -> Reply:
+        def send(self, sent: SparqlRequest) -> Reply:
             nonlocal running, most
             with lock:
                 running += 1
@@ -162,10 +163,7 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
 
     client, sent = RateLimitedClient(Counting(), limiter=RateLimiter()), about(EndpointProfile(concurrency=at_once))
     replies: list[Reply] = []
-    threads = [
-        threading.Thread(target=lambda: replies.append(client.send(sent, "SELECT", parameters={}, left_s=30)))
-        for _ in range(12)
-    ]
+    threads = [threading.Thread(target=lambda: replies.append(client.send(within(30, sent)))) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -178,25 +176,25 @@ def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go, inside = threading.Event(), threading.Event()
 
     class Waiting:
-        def send(self, sent: SparqlRequest, form: Form, **_: Any) -> Reply:
+        def send(self, sent: SparqlRequest) -> Reply:
             inside.set()
             go.wait(30)
             return GOOD
 
     client, sent = RateLimitedClient(Waiting(), limiter=RateLimiter()), about(PUBLIC)
-    first = threading.Thread(target=lambda: client.send(sent, "SELECT", parameters={}, left_s=60))
+    first = threading.Thread(target=lambda: client.send(within(60, sent)))
     first.start()
     assert inside.wait(10)
     with pytest.raises(EndpointTimeoutError, match="had no turn") as caught:
-        client.send(sent, "SELECT", parameters={}, left_s=0.2)
+        client.send(within(0.2, sent))
     assert caught.value.detail["waited_s"] >= 0.2
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
     with pytest.raises(CancelledError):
-        client.send(sent, "SELECT", parameters={}, left_s=60, cancel=stop)
+        client.send(within(60, sent, cancel=stop))
     go.set()
     first.join(10)
-    assert client.send(sent, "SELECT", parameters={}, left_s=60) is GOOD, "those who went left no gap in the line"
+    assert client.send(within(60, sent)) is GOOD, "those who went left no gap in the line"
 
 
 def test_E10_one_wait_as_long_as_the_server_wants_then_success(clock: Clock) -> None:
@@ -288,12 +286,12 @@ def test_other_threads_wait_out_what_one_was_told(clock: Clock) -> None:
     limiter = RateLimiter("seed", clock, clock.wait)
     one, other = Server(clock, [status(429, retry_after="300")]), Server(clock, [GOOD])
     with pytest.raises(RateLimitError):
-        RateLimitedClient(one, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+        RateLimitedClient(one, limiter=limiter).send(within(500, about(PUBLIC), clock))
     with pytest.raises(RateLimitError):
-        RateLimitedClient(other, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+        RateLimitedClient(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
     assert other.asked == []
     clock.now += 200
-    RateLimitedClient(other, limiter=limiter).send(about(PUBLIC), "SELECT", parameters={}, left_s=500)
+    RateLimitedClient(other, limiter=limiter).send(within(500, about(PUBLIC), clock))
     assert other.asked == pytest.approx([300.0])
 
 

@@ -17,7 +17,7 @@ from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.request import Reply
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, RateState, SharedRateState
 from kgsparql.storage.file_lock import writer_lock
-from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status
+from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status, within
 
 SERVER = "sparql.example.org"
 
@@ -30,7 +30,7 @@ def run(clock: Clock, directory: Path) -> RateLimiter:
 
 def ask(limiter: RateLimiter, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> Reply:
     client = RateLimitedClient(server, limiter=limiter)
-    return client.send(about(profile), "SELECT", parameters={}, left_s=left_s)
+    return client.send(within(left_s, about(profile), limiter.clock))
 
 
 def files(directory: Path) -> list[str]:
@@ -113,7 +113,7 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def send(self, *_: object, **__: object) -> Reply:
+        def send(self, _: object) -> Reply:
             nonlocal running, most
             with lock:
                 running += 1
@@ -129,7 +129,7 @@ def test_one_query_at_a_time_in_all_runs_and_each_has_its_turn(tmp_path: Path) -
             Counting(name), limiter=RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
         )
         for _ in range(8):
-            client.send(about(PUBLIC), "SELECT", parameters={}, left_s=60)
+            client.send(within(60, about(PUBLIC)))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
     for thread in threads:
@@ -146,10 +146,10 @@ def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Pat
     limiter = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
     client = RateLimitedClient(Server(Clock(), [GOOD]), limiter=limiter)
     with pytest.raises(EndpointTimeoutError, match="had no turn"):
-        client.send(about(PUBLIC), "SELECT", parameters={}, left_s=0.3)
+        client.send(within(0.3, about(PUBLIC)))
     other.leave()
     assert files(tmp_path) == []
-    assert client.send(about(PUBLIC), "SELECT", parameters={}, left_s=30) is GOOD
+    assert client.send(within(30, about(PUBLIC))) is GOOD
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
@@ -192,7 +192,7 @@ def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_
     limiter, said = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path / "file")), list[str]()
     client = RateLimitedClient(Server(Clock(), [GOOD]), said.append, limiter)
     for _ in range(3):
-        assert client.send(about(PUBLIC), "SELECT", parameters={}, left_s=30) is GOOD
+        assert client.send(within(30, about(PUBLIC))) is GOOD
     assert len(said) == 1
     assert "KGSPARQL_CACHE_DIR" in said[0]
 

@@ -1,46 +1,21 @@
-"""The way to one endpoint: what brings queries there, and what must be known of it before the first."""
+"""The way to one endpoint: what sends queries there, and what must be known of it before the first."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 
-from kgsparql.graphs.protocol.named_graphs import NamedGraphs, Seen
+from kgsparql.graphs.protocol.named_graphs import GraphView, NamedGraphs
 from kgsparql.graphs.protocol.probing import Probe
-from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
+from kgsparql.graphs.protocol.request import Form, Reply, RequestLimits, Sender, SparqlRequest
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
 
-__all__ = ["Channel", "Limits"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What ends one thing that is asked of an endpoint.
-
-    :param query_s: for one query, from its name server to the last byte.
-    :param all_s: for looking round before it, waiting for a turn, and trying again, too.
-    :param asked: called before each query that is sent, those for looking round too.
-    """
-
-    query_s: float
-    all_s: float
-    cancel: threading.Event | None = None
-    asked: Callable[[], None] | None = None
-
-    @classmethod
-    def of(
-        cls, query_s: float, all_s: float, cancel: threading.Event | None, asked: Callable[[], None] | None = None
-    ) -> Limits:
-        """The limits, in which no query has more than there is for all."""
-        all_s = max(0.001, all_s)
-        return cls(min(query_s, all_s), all_s, cancel, asked)
+__all__ = ["Channel"]
 
 
 @dataclass(slots=True)
@@ -51,7 +26,7 @@ class Channel:
     :param probe: finds out what it is.
     :param max_bytes: of one reply when it is unpacked.
     :param response_cache: a recording, or a cache, of what is asked.
-    :param note: called with a line a person should read, once.
+    :param note: called with a line for the user, each line once.
     """
 
     address: Address
@@ -70,73 +45,65 @@ class Channel:
             who = (self.address.target, self.address.user, self.address.password)
             self._asker = self.response_cache.asker_number(self.address.url, *who)
 
-    def send(self, query: Query, form: Form, limits: Limits) -> tuple[Reply, SparqlRequest]:
-        """What the endpoint replies, whatever its status, and what it was sent.
+    def send(self, query: Query, form: Form, limits: RequestLimits) -> tuple[Reply, SparqlRequest]:
+        """The reply of the endpoint, whatever its status, and the request that was sent.
 
         :raises UnreachableError: if there is no whole reply in time.
         :raises CancelledError: if the limits' ``cancel`` is set meanwhile.
         """
-        deadline = time.monotonic() + limits.all_s
-        parameters = self.probe_graphs(limits).parameters
-        left_s = max(0.001, deadline - time.monotonic())
-        return self._send(query, form, replace(limits, all_s=left_s), parameters)
+        return self._send(query, form, limits, self.probe_graphs(limits).parameters)
 
-    def probe_graphs(self, limits: Limits) -> Seen:
-        """What queries see, found out before the first of them; what the endpoint is has then been found out, too.
+    def probe_graphs(self, limits: RequestLimits) -> GraphView:
+        """Which graphs queries see. Asked before the first query; what the endpoint is has then been probed, too.
 
         :raises KgsparqlError: as :meth:`send`.
         """
-        self.probe.run(partial(self._description, limits), limits.query_s, limits.cancel)
+        self.probe.run(self._description, limits)
         if self.probe.profile.has_union:
-            return Seen()
-        return self._named_graphs.seen(partial(self._select, limits), limits.query_s, limits.all_s, limits.cancel)
+            return GraphView()
+        return self._named_graphs.view(self._select, limits)
 
-    def _description(self, limits: Limits, timeout_s: float, cancel: threading.Event | None) -> Reply:
-        asked = Query("service_description", "")
-        return self._send(asked, "DESCRIPTION", Limits(timeout_s, timeout_s, cancel, limits.asked), {})[0]
+    def _description(self, limits: RequestLimits) -> Reply:
+        return self._send(Query("service_description", ""), "DESCRIPTION", limits, {})[0]
 
-    def _select(
-        self,
-        limits: Limits,
-        query: Query,
-        parameters: Mapping[str, str],
-        *,
-        timeout_s: float,
-        left_s: float,
-        cancel: threading.Event | None,
-    ) -> Solutions:
+    def _select(self, query: Query, parameters: Mapping[str, str], limits: RequestLimits) -> Solutions:
         from kgsparql.graphs.protocol.results import solutions
 
-        return solutions(*self._send(query, "SELECT", Limits(timeout_s, left_s, cancel, limits.asked), parameters))
+        return solutions(*self._send(query, "SELECT", limits, parameters))
 
     def _send(
-        self, query: Query, form: Form, limits: Limits, parameters: Mapping[str, str]
+        self, query: Query, form: Form, limits: RequestLimits, parameters: Mapping[str, str]
     ) -> tuple[Reply, SparqlRequest]:
-        """What comes back, with nothing found out before; all the time is left."""
-        left_s, cancel, address = limits.all_s, limits.cancel, self.address
-        until = time.monotonic() + left_s
-        text = query.without_heading if query.name else query.text  # of a user's own query the lines are counted
+        """As :meth:`send`, with nothing probed before."""
         request = SparqlRequest(
-            address.url, query.name, text, limits.query_s, address.secrets, self.probe.profile, until, cancel,
-            limits.asked,
-        )  # fmt: skip
+            self.address.url,
+            query.name,
+            query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
+            limits.query_s,
+            self.address.secrets,
+            self.probe.profile,
+            form,
+            parameters,
+            deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
+            cancel=limits.cancel,
+            sent=limits.sent,
+        )
         if self._sender is None:
             self._sender = self._new_sender()
-        return self._sender.send(request, form, parameters=parameters, left_s=left_s, cancel=cancel), request
+        return self._sender.send(request), request
 
     def _new_sender(self) -> Sender:
-        """What brings queries to the endpoint, each wrapped in the next: the connection, manners, what is kept."""
+        """The senders of the endpoint, each wrapped in the next: the connection, rate limits, a cache or recording."""
         from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
         if isinstance(self.response_cache, Recording):
-            return RecordedSender(self._polite, self.response_cache, self._asker)
+            return RecordedSender(self._rate_limited, self.response_cache, self._asker)
         if self.response_cache is None:
-            return self._polite()
-        return CachedSender(self._polite(), self.response_cache, self.note)
+            return self._rate_limited()
+        return CachedSender(self._rate_limited(), self.response_cache, self.note)
 
-    def _polite(self) -> Sender:
+    def _rate_limited(self) -> Sender:
         from kgsparql.graphs.protocol.client import Client
         from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
 
-        client = Client(self.address, max_bytes=self.max_bytes)
-        return RateLimitedClient(client, note=self.note)
+        return RateLimitedClient(Client(self.address, max_bytes=self.max_bytes), note=self.note)

@@ -64,12 +64,12 @@ class Exchange:
         self._began = time.monotonic()
         self._call = ThreadedCall(self._reply, name="kgsparql endpoint")
 
-    def reply(self, cancel: threading.Event | None) -> Reply | None:
+    def reply(self) -> Reply | None:
         """The reply when it is there; ``None`` for one that is too large."""
 
         def seconds_left() -> float:
             now = time.monotonic()
-            if cancel is not None and cancel.is_set():
+            if self._request.cancel is not None and self._request.cancel.is_set():
                 raise CancelledError("stopped while an endpoint was asked")
             if now >= self._deadline:
                 raise timed_out(self._request)

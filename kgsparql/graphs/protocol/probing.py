@@ -20,13 +20,13 @@ from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
-from kgsparql.graphs.protocol.request import Reply
+from kgsparql.graphs.protocol.request import Reply, RequestLimits
 from kgsparql.http.address import Address, host_of, is_loopback
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
 
-__all__ = ["FOLDER", "KEPT_FOR", "Look", "Probe", "ProbeResult", "recalled", "remember"]
+__all__ = ["FOLDER", "KEPT_FOR", "Probe", "ProbeResult", "recalled", "remember"]
 
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
@@ -40,9 +40,6 @@ _SD = "http://www.w3.org/ns/sparql-service-description#"
 _VOID_TRIPLES = IRI("http://rdfs.org/ns/void#triples")
 _VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
 _TURTLE = {"text/turtle", "application/n-triples"}
-
-Look = Callable[[float, threading.Event | None], Reply]
-"""Fetches the service description: given the seconds it may take, and what stops it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +87,7 @@ class Probe:
     found: ProbeResult | None = field(default=None, init=False)
     trouble: str = field(default="", init=False)
     _until: float = field(default=0.0, init=False)
-    _looking: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _probing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.profile = self.known
@@ -102,30 +99,30 @@ class Probe:
         says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
         return not says_enough and self.found is None and time.monotonic() >= self._until
 
-    def run(self, look: Look, timeout_s: float, cancel: threading.Event | None) -> None:
-        """Find it out, with one request, unless it is known.
+    def run(self, fetch: Callable[[RequestLimits], Reply], limits: RequestLimits) -> None:
+        """Probe the endpoint with one request, unless that was done.
 
-        :param timeout_s: of the query that waits for this; half of it is left to that.
-        :raises CancelledError: if ``cancel`` is set meanwhile.
+        :param fetch: fetches the service description.
+        :param limits: of the query that waits for this; half of its time is left to it.
+        :raises CancelledError: if the limits' ``cancel`` is set meanwhile.
         :raises EndpointError: if there is no connection.
         """
-        deadline = time.monotonic() + min(_PROBE_S, timeout_s / 2)
+        deadline = time.monotonic() + min(_PROBE_S, limits.query_s / 2)
         while self.is_needed and (left_s := deadline - time.monotonic()) > 0:
-            if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped while an endpoint was asked")
-            if self._looking.acquire(timeout=min(_POLL_S, left_s)):
+            limits.raise_if_cancelled()
+            if self._probing.acquire(timeout=min(_POLL_S, left_s)):
                 try:
                     if self.is_needed:
-                        self._run(look, left_s, cancel)
+                        self._run(fetch, replace(limits, query_s=left_s, deadline=time.monotonic() + left_s))
                 finally:
-                    self._looking.release()
+                    self._probing.release()
 
-    def _run(self, look: Look, left_s: float, cancel: threading.Event | None) -> None:
+    def _run(self, fetch: Callable[[RequestLimits], Reply], limits: RequestLimits) -> None:
         self.trouble, known = "", known_endpoints()
         found = recalled(self.address) if self.keep else None
         if found is None:
             try:
-                reply = look(left_s, cancel)
+                reply = fetch(limits)
             except (CancelledError, BudgetExceededError):
                 raise
             except KgsparqlError as error:

@@ -1,17 +1,16 @@
-"""Brings queries to an endpoint with limiter: in turn, again only where that may help, and never where it harms."""
+"""Sends requests within an endpoint's rate limits, and again only where that may help."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kgsparql.errors import EndpointRateLimitError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.protocol.contact import checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
-from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, Patience, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
+from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
+from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.statuses import meaning_of, of_status
 from kgsparql.http.address import host_of, is_loopback, server_of
 from kgsparql.http.retry_after import in_words, retry_after_s
@@ -21,19 +20,20 @@ __all__ = ["RateLimitedClient"]
 MAX_TRIES = 3
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
-"""A connection that took longer to fail is not tried again: who is not there must be told so in time."""
+"""A connection that took longer to fail is not tried again: the user must hear soon that nobody is there."""
 _PATIENT_S = 10.0
-"""A query that was given less says nothing about its endpoint when it is not done."""
+"""A query that had less time than this and timed out says nothing about its endpoint."""
 _TOLD_FROM_S = 3.0
+"""A wait from this on is announced with a note."""
 _Outcome: TypeAlias = Reply | UnreachableError
 
 
 @dataclass(slots=True)
 class RateLimitedClient:
-    """A sender that asks only when its endpoint may be asked, and again where nothing was sent or the server wants it.
+    """A sender that keeps an endpoint's rate limits, and retries where nothing was sent or the server asks for it.
 
     :param note: called with a line before a wait that a person would notice.
-    :param limiter: those of the endpoint in this process, if ``None``.
+    :param limiter: that of the endpoint's server in this process, if ``None``.
     """
 
     sender: Sender
@@ -41,53 +41,42 @@ class RateLimitedClient:
     limiter: RateLimiter | None = None
     _limiter: RateLimiter | None = field(default=None, init=False)
     _has_answered: bool = field(default=False, init=False)
-    _is_told: bool = field(default=False, init=False)
+    _trouble_noted: bool = field(default=False, init=False)
 
-    def send(
-        self,
-        request: SparqlRequest,
-        form: Form,
-        *,
-        parameters: Mapping[str, str],
-        left_s: float,
-        cancel: threading.Event | None = None,
-    ) -> Reply:
-        """The reply to a query, whatever its status; the last one, where it was asked again.
+    def send(self, request: SparqlRequest) -> Reply:
+        """The reply to a request, whatever its status; the last one, where it was sent again.
 
-        :param left_s: until all is over: waiting, and every try. One try has ``request.timeout_s`` at most.
         :raises OptionError: if the endpoint wants to know who asks, and nobody says; then nothing is sent.
-        :raises EndpointRateLimitError: if it wants to be left alone for longer than there is time, or than two minutes.
+        :raises EndpointRateLimitError: if it asks for a wait longer than the time left, or than two minutes.
         :raises EndpointTimeoutError: if there was no turn, or no reply, in time.
         :raises EndpointError: if it failed too often just before, or there is no connection.
-        :raises CancelledError: if ``cancel`` is set meanwhile.
+        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
         """
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
         limiter = self._rate_limiter(request)
-        began = limiter.clock()
-        patience = Patience(began + left_s, cancel)
-        tries = 0
+        began, waited_s, tries = limiter.clock(), 0.0, 0
         while True:
             tries += 1
-            self._tell(request, limiter.closed_s, patience, limiter)
-            limiter.enter(request, patience)
+            self._note_wait(request, limiter, waited_s)
+            waited_s = limiter.enter(request, waited_s)
             entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
             try:
-                outcome = self._tried(limiter, request, form, parameters, patience)
+                outcome = self._outcome(limiter, request)
                 closed_s = retry_after_s(outcome.headers) if isinstance(outcome, Reply) else None
                 pause_s = _pause_s(outcome, request, tries, limiter, took_s=limiter.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
-            finally:  # not before: whoever is next in line would ask while nobody is to
+            finally:  # only now that the pause is known: else the next in line would send during it
                 took_s = limiter.clock() - entered
                 limiter.leave(took_s, closed_s=closed_s, runs_on_s=_runs_on_s(outcome, request, took_s))
-            self._tell_trouble(request, limiter)
+            self._note_trouble(request, limiter)
             if pause_s is None:
                 if isinstance(outcome, Reply):
                     return outcome
                 raise outcome
-            if tries >= MAX_TRIES or pause_s > min(MAX_WAIT_S - patience.waited_s, patience.until - limiter.clock()):
+            if tries >= MAX_TRIES or pause_s > _may_wait_s(request, limiter, waited_s):
                 raise _given_up(outcome, request, pause_s, tries)
 
     def _rate_limiter(self, request: SparqlRequest) -> RateLimiter:
@@ -99,19 +88,11 @@ class RateLimitedClient:
             self._limiter = rate_limiter_of(server_of(request.url), keep=is_kept, share=is_shared)
         return self._limiter
 
-    def _tried(
-        self,
-        limiter: RateLimiter,
-        request: SparqlRequest,
-        form: Form,
-        parameters: Mapping[str, str],
-        patience: Patience,
-    ) -> _Outcome:
-        """One try, counted for what it was."""
-        began = limiter.clock()
-        within_s = min(request.timeout_s, patience.until - began)
+    def _outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
+        """The outcome of one try; the limiter counts it as a success or a failure of the endpoint."""
+        within_s = min(request.timeout_s, request.deadline - limiter.clock())
         try:
-            reply = self.sender.send(request, form, parameters=parameters, left_s=within_s, cancel=patience.cancel)
+            reply = self.sender.send(request)
         except UnreachableError as error:
             if self._has_answered and error.detail.get("connected") is False:
                 error.hint = "it answered before, and has stopped: is the server still running?"
@@ -120,27 +101,28 @@ class RateLimitedClient:
             return error
         self._has_answered = True
         failure = of_status(reply, request)
-        if failure is None:
+        is_about_the_query = isinstance(failure, QueryError)
+        if failure is None or (is_about_the_query and not request.profile.counts_bad_queries):
             limiter.succeeded()
-        elif not isinstance(failure, QueryError):
-            limiter.failed(failure.message, request.profile)
-        elif request.profile.counts_bad_queries:
-            limiter.failed(failure.message, request.profile, is_about_the_query=True)
         else:
-            limiter.succeeded()
+            limiter.failed(failure.message, request.profile, is_about_the_query=is_about_the_query)
         return reply
 
-    def _tell(self, request: SparqlRequest, pause_s: float, patience: Patience, limiter: RateLimiter) -> None:
-        is_waited = pause_s <= min(MAX_WAIT_S - patience.waited_s, patience.until - limiter.clock())
-        if self.note is not None and pause_s >= _TOLD_FROM_S and is_waited:
+    def _note_wait(self, request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> None:
+        pause_s = limiter.closed_s
+        if self.note is not None and _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, waited_s):
             self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
 
-    def _tell_trouble(self, request: SparqlRequest, limiter: RateLimiter) -> None:
+    def _note_trouble(self, request: SparqlRequest, limiter: RateLimiter) -> None:
         trouble = "" if limiter.shared is None else limiter.shared.trouble
-        if trouble and self.note is not None and not self._is_told:
-            self._is_told = True
+        if trouble and self.note is not None and not self._trouble_noted:
+            self._trouble_noted = True
             what = "runs of kgsparql at the same time do not wait for each other"
             self.note(f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
+
+
+def _may_wait_s(request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> float:
+    return min(MAX_WAIT_S - waited_s, request.deadline - limiter.clock())
 
 
 def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
@@ -175,7 +157,7 @@ def _pause_s(
 
 
 def _given_up(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
-    """The error of an endpoint that wants more time than there is."""
+    """The error where the endpoint asks for a longer pause than there is time."""
     failure = of_status(outcome, request) if isinstance(outcome, Reply) else outcome
     if failure is None or not isinstance(failure, EndpointRateLimitError):
         return failure or timed_out(request)

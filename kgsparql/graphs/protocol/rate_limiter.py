@@ -18,7 +18,7 @@ from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.http.retry_after import in_words
 
-__all__ = ["MAX_WAIT_S", "Patience", "RateLimiter", "rate_limiter_of"]
+__all__ = ["MAX_WAIT_S", "RateLimiter", "rate_limiter_of"]
 
 MAX_WAIT_S = 120.0
 """That one query waits because the endpoint wants it, or because of what it may be asked in a minute."""
@@ -31,19 +31,6 @@ _SAME_S = 1.0
 """By which two times may differ that are one, told by two clocks."""
 _RESERVE_S = 1.0
 """Of query time must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
-
-
-@dataclass(slots=True)
-class Patience:
-    """How long a query may wait, and has waited.
-
-    :param until: when all must be over, by the clock of the limiter.
-    :param waited_s: for the endpoint, over all tries.
-    """
-
-    until: float
-    cancel: threading.Event | None = None
-    waited_s: float = 0.0
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -81,20 +68,22 @@ class RateLimiter:
         """How long the endpoint wants to be left alone still."""
         return max(0.0, self._closed_until - self.clock())
 
-    def enter(self, request: SparqlRequest, patience: Patience) -> None:
+    def enter(self, request: SparqlRequest, waited_s: float = 0.0) -> float:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
-        :raises EndpointRateLimitError: if it wants to be left alone for longer than this query may wait.
+        :param waited_s: how long the request waited for the endpoint before its earlier tries.
+        :return: that, and how long it waited now.
+        :raises EndpointRateLimitError: if it would have to wait for longer than it may.
         :raises EndpointTimeoutError: if there was no turn in time.
         :raises EndpointError: if too many queries failed just before.
-        :raises CancelledError: if the question is stopped meanwhile.
+        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
         """
         ticket, began = object(), self.clock()
         with self._changed:
             self._line.append(ticket)
             try:
-                while not self._may_go(ticket, request, patience, began):
-                    pass
+                while (step_s := self._waited_step_s(ticket, request, began, waited_s)) is not None:
+                    waited_s += step_s
                 self._running += 1
             finally:
                 with suppress(ValueError):
@@ -102,6 +91,7 @@ class RateLimiter:
                 if self.shared is not None and not self._line:
                     self.shared.step_back()
                 self._changed.notify_all()
+        return waited_s
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
         """A query is over, and what was learned from it is told; the next may go.
@@ -143,27 +133,24 @@ class RateLimiter:
     def _rest(self, now: float, why: str) -> None:
         self._resting_until, self._why = now + REST_S, why
 
-    def _may_go(self, ticket: object, request: SparqlRequest, patience: Patience, began: float) -> bool:
-        """Whether it is this one's turn; if not, some of the time until it is has gone by."""
+    def _waited_step_s(self, ticket: object, request: SparqlRequest, began: float, waited_s: float) -> float | None:
+        """``None`` if the request may be sent now; else it waits a little: the seconds it waited for the endpoint."""
         now = self.clock()
-        if patience.cancel is not None and patience.cancel.is_set():
+        if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
         if now < self._resting_until:
             raise self._left_alone(request, self._resting_until - now)
         wanted_s, why = self._wanted(now, request.profile)
-        left_s = patience.until - now
-        if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - patience.waited_s)):
+        left_s = request.deadline - now
+        if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
             raise _too_long(request, wanted_s, why)
         if left_s <= 0:
             raise _no_turn(request, now - began)
         is_first = self._line[0] is ticket and wanted_s <= 0
         if is_first and self._has_room(now, request.profile) and self._has_turn(request):
-            return True
-        step_s = min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S)
-        self.wait(self._changed, step_s)
-        if wanted_s > 0:
-            patience.waited_s += max(0.0, self.clock() - now)
-        return False
+            return None
+        self.wait(self._changed, min(left_s, _POLL_S, wanted_s) if wanted_s > 0 else min(left_s, _POLL_S))
+        return max(0.0, self.clock() - now) if wanted_s > 0 else 0.0
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
         self._left_behind = [until for until in self._left_behind if until > now]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
-from kgsparql.graphs.protocol.request import Form, Reply, Sender, SparqlRequest
+from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions, triples
 from kgsparql.redaction import SHORTEST, is_word, without
 from kgsparql.storage.recording import QUERY, Recording
@@ -50,37 +51,29 @@ class RecordedSender:
     _sender: Sender | None = field(default=None, init=False)
     _making: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def send(
-        self,
-        request: SparqlRequest,
-        form: Form,
-        *,
-        parameters: Mapping[str, str],
-        left_s: float,
-        cancel: threading.Event | None = None,
-    ) -> Reply:
+    def send(self, request: SparqlRequest) -> Reply:
         """As :meth:`Sender.send`.
 
         :raises ReplayMissError: if nothing may be sent, and this was not recorded.
         :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording that lacks something, or
             has something else in its place, is none.
         """
-        exchange, recording = _exchange(request, form, parameters, self.asker), self.recording
-        with recording.exclusive(QUERY, exchange, within_s=left_s, cancel=cancel):
+        exchange, recording = _exchange(request, self.asker), self.recording
+        with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
             what = "a query that this run needs" if request.name else "the query"
             kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
             if kept is not None:
                 return reply_of(kept)
             try:
-                reply = self._asked().send(request, form, parameters=parameters, left_s=left_s, cancel=cancel)
+                reply = self._own_sender().send(request)
             except UnreachableError as error:
                 recording.fail(QUERY, exchange, error)
                 raise
-            reply = _without_secrets(reply, request, form)
+            reply = _without_secrets(reply, request)
             recording.put(QUERY, exchange, {**_kept(reply), "name": request.name}, again=reply.status != 200)
             return reply
 
-    def _asked(self) -> Sender:
+    def _own_sender(self) -> Sender:
         with self._making:
             if self._sender is None:
                 self._sender = self.make()
@@ -101,22 +94,14 @@ class CachedSender:
     _is_open: bool = field(default=False, init=False)
     _is_broken: bool = field(default=False, init=False)
 
-    def send(
-        self,
-        request: SparqlRequest,
-        form: Form,
-        *,
-        parameters: Mapping[str, str],
-        left_s: float,
-        cancel: threading.Event | None = None,
-    ) -> Reply:
+    def send(self, request: SparqlRequest) -> Reply:
         """As :meth:`Sender.send`."""
-        exchange, keep_s = _exchange(request, form, parameters), keep_s_of(request)
+        exchange, keep_s = _exchange(request), keep_s_of(request)
         kept = self._known(exchange, keep_s) if keep_s else None
         if kept is not None:
             return reply_of(kept)
-        reply = self.sender.send(request, form, parameters=parameters, left_s=left_s, cancel=cancel)
-        if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request, form):
+        reply = self.sender.send(request)
+        if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request):
             try:
                 self.response_cache.put(QUERY, exchange, _kept(reply))
             except StoreError as error:
@@ -143,12 +128,12 @@ class CachedSender:
             self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _is_whole(reply: Reply, request: SparqlRequest, form: Form) -> bool:
+def _is_whole(reply: Reply, request: SparqlRequest) -> bool:
     """Whether a reply is a result, and nothing says that it is not all of it."""
     try:
-        if form == "SELECT":
+        if request.form == "SELECT":
             return solutions(reply, request).complete
-        return form == "ASK" and boolean(reply, request) is not None
+        return request.form == "ASK" and boolean(reply, request) is not None
     except (DataError, UnreachableError):
         return False  # whoever reads it will say so
 
@@ -158,10 +143,10 @@ def keep_s_of(request: SparqlRequest) -> float:
     return request.profile.keep_s if not any(request.secrets) else 0.0
 
 
-def _exchange(request: SparqlRequest, form: Form, parameters: Mapping[str, str], asker: int = 0) -> dict[str, Any]:
+def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
     """What makes two exchanges the same; of who asks only which of several that is."""
-    given = dict(sorted(parameters.items()))
-    exchange = {"endpoint": request.url, "form": form, "query": request.text, "parameters": given}
+    given = dict(sorted(request.parameters.items()))
+    exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
     return {**exchange, "asker": asker} if asker else exchange
 
 
@@ -181,7 +166,7 @@ def reply_of(kept: Mapping[str, Any]) -> Reply:
     return Reply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
 
 
-def _without_secrets(reply: Reply, request: SparqlRequest, form: Form) -> Reply:
+def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
     """The reply without what a server said back of our credentials; and, where it is no result, of who asks.
 
     Results stay as they are: what is a password for us, or a contact, may be a term of the graph.
@@ -192,7 +177,7 @@ def _without_secrets(reply: Reply, request: SparqlRequest, form: Form) -> Reply:
     secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
     headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
     met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
-    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, request, form):
+    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, request):
         body = _CREDENTIALS.sub(rb"\1 ***", body)
         for secret in secrets:
             body = body.replace(secret.encode(), b"***")
@@ -204,12 +189,12 @@ def _without_secrets(reply: Reply, request: SparqlRequest, form: Form) -> Reply:
     return replace(reply, body=body, headers=headers)
 
 
-def _is_data(reply: Reply, request: SparqlRequest, form: Form) -> bool:
+def _is_data(reply: Reply, request: SparqlRequest) -> bool:
     """Whether a reply is what was asked for, and not what a server says instead, whatever type it says that has."""
     try:
-        if form == "SELECT":
+        if request.form == "SELECT":
             solutions(reply, request)
-        elif form == "ASK":
+        elif request.form == "ASK":
             boolean(reply, request)
         else:
             deque(triples(reply, request), maxlen=0)

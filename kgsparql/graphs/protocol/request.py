@@ -1,33 +1,66 @@
-"""What is sent to a SPARQL endpoint, and what comes back, as values."""
+"""A request to a SPARQL endpoint, its limits, and the reply, as values; and what sends one."""
 
 from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from kgsparql.errors import CancelledError
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 
-__all__ = ["Form", "Reply", "Sender", "SparqlRequest"]
+__all__ = ["Form", "Reply", "RequestLimits", "Sender", "SparqlRequest"]
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
-"""Of a query, or, for a request without one, the description of the service."""
+"""The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """What ends a request.
+
+    :param query_s: seconds for one try, from its name server to the last byte.
+    :param deadline: of all there is to do, as ``time.monotonic`` tells it: probing, waiting for a turn, trying again.
+    :param cancel: ends it when it is set.
+    :param sent: called before each request that is sent, those that probe the endpoint too.
+    """
+
+    query_s: float
+    deadline: float
+    cancel: threading.Event | None = None
+    sent: Callable[[], None] | None = None
+
+    @classmethod
+    def from_now(
+        cls, query_s: float, all_s: float, cancel: threading.Event | None, sent: Callable[[], None] | None = None
+    ) -> RequestLimits:
+        """Limits whose deadline is ``all_s`` from now; one query has no longer than that."""
+        all_s = max(0.001, all_s)
+        return cls(min(query_s, all_s), time.monotonic() + all_s, cancel, sent)
+
+    def raise_if_cancelled(self) -> None:
+        """:raises CancelledError: if ``cancel`` is set."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while an endpoint was asked")
 
 
 @dataclass(frozen=True, slots=True)
 class SparqlRequest:
-    """A query on its way to an endpoint, or a request for the description of that, with its limits.
+    """A query for an endpoint, or a request for its service description, with its limits.
 
-    What it takes may be several requests of HTTP: redirected, or tried again.
+    It may take several HTTP requests: redirects, and further tries.
 
     :param name: of the query, as errors call it; empty for a user's own.
     :param timeout_s: for one try, from its name server to the last byte of the reply.
-    :param secrets: what a server may say back to us and nobody may see.
+    :param secrets: what a server may echo and nobody may see.
     :param profile: what is known of the endpoint now.
-    :param sent: called before it is sent; not where the reply is known.
-    :param deadline: of reading the reply, too, as ``time.monotonic`` tells it; or it ends when ``cancel`` is set.
+    :param parameters: sent beside the query.
+    :param deadline: of all tries, and of reading the reply, as ``time.monotonic`` tells it.
+    :param cancel: ends it when it is set.
+    :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
     """
 
     url: str
@@ -36,6 +69,8 @@ class SparqlRequest:
     timeout_s: float
     secrets: tuple[str, ...] = field(default=(), repr=False)
     profile: EndpointProfile = field(default=UNKNOWN, repr=False)
+    form: Form = "SELECT"
+    parameters: Mapping[str, str] = field(default_factory=dict)
     deadline: float = field(default=math.inf, compare=False, repr=False)
     cancel: threading.Event | None = field(default=None, compare=False, repr=False)
     sent: Callable[[], None] | None = field(default=None, compare=False, repr=False)
@@ -46,13 +81,13 @@ class SparqlRequest:
         return f"query {self.name}" if self.name else "the query"
 
     def detail(self, **more: Any) -> dict[str, Any]:
-        """What an error keeps for who looks closer."""
+        """The ``detail`` of an error about this request."""
         return {"url": self.url, "query": self.text, **more}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, all of it, unpacked.
+    """A whole reply, unpacked.
 
     :param seconds: from the request to the last byte.
     """
@@ -64,23 +99,12 @@ class Reply:
 
 
 class Sender(Protocol):
-    """Brings a query to an endpoint: over HTTP, with manners, or out of a recording."""
+    """Brings a request to an endpoint: over HTTP, within rate limits, or out of a cache or a recording."""
 
-    def send(
-        self,
-        request: SparqlRequest,
-        form: Form,
-        *,
-        parameters: Mapping[str, str],
-        left_s: float,
-        cancel: threading.Event | None = None,
-    ) -> Reply:
-        """The reply to a query.
+    def send(self, request: SparqlRequest) -> Reply:
+        """The reply to a request, whatever its status.
 
-        :param parameters: sent beside the query.
-        :param left_s: until the deadline of all there is to do, waiting for a turn and trying again included. It may be
-            more than ``request.timeout_s``, or less: what looking round took may be gone from it.
         :raises UnreachableError: if there is no whole reply in time.
-        :raises CancelledError: if ``cancel`` is set meanwhile.
+        :raises CancelledError: if the request's ``cancel`` is set meanwhile.
         """
         ...
