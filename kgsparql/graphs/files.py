@@ -6,6 +6,7 @@ Files are parsed by pyoxigraph only, and never leniently: an IRI that is not one
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import shlex
 import sys
@@ -80,6 +81,14 @@ class ReadOptions:
     skip_bad: bool = False
     context: str | None = None
     limits: ReadLimits = field(default_factory=ReadLimits)
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """The options that change what is read, for manifests and cache keys."""
+        recipe = (self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else "")
+        if self.context is None:
+            return recipe
+        return (*recipe, hashlib.sha256(Path(self.context).read_bytes()).hexdigest())
 
     def __post_init__(self) -> None:
         if self.format is not None:

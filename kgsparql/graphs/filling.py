@@ -1,20 +1,17 @@
-"""The parent's side of loading: start the child, pass on its progress and errors, leave no half-made store."""
+"""Filling a store in a child process: its progress and errors are passed on, and no half-made store is left."""
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from kgsparql import errors
-from kgsparql.errors import KgsparqlError, StoreError
+from kgsparql.errors import KgsparqlError, StoreError, error_from
+from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.files import Progress, ReadOptions
 from kgsparql.graphs.manifest import StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
@@ -22,7 +19,7 @@ from kgsparql.storage.atomic_replace import partial_path
 
 __all__ = ["fill"]
 
-_CHILD = "from kgsparql.graphs.loader import main; main()"
+_CHILD = "kgsparql.graphs.filling_process"
 
 
 @contextmanager
@@ -31,17 +28,17 @@ def fill(
     jobs: Sequence[dict[str, Any]],
     options: ReadOptions,
     *,
-    old: Path | None,
-    drop: frozenset[str],
     progress: Progress | None,
     lock: int,
+    old: Path | None = None,
+    drop: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[Path, tuple[StoredSource, ...]]]:
     """Fill a new store beside ``target``; it is removed at the end unless it was moved away.
 
     :param jobs: name, path, source and graph of each file.
-    :param old: the store whose quads are taken over, without the named graphs ``drop``.
-    :param lock: the descriptor of the writer's lock, which the child shares: while it dies nobody else may start.
-    :raises KgsparqlError: what the child raised.
+    :param lock: the descriptor of the writer's lock, which the child shares: nobody else starts before it is dead.
+    :param old: the store whose quads are copied first, without the named graphs ``drop``.
+    :raises KgsparqlError: the error that the child reported.
     """
     partial = partial_path(target)
     request = {
@@ -69,19 +66,11 @@ def fill(
 
 def _run(request: dict[str, Any], progress: Progress | None, lock: int) -> tuple[StoredSource, ...]:
     with tempfile.TemporaryFile() as complaints:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)},
-            pass_fds=() if os.name == "nt" else (lock,),
-            start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
-        )  # fmt: skip
+        child = start_child(_CHILD, complaints, descriptors=(lock,))
         try:
-            loaded = _heard(child, request, progress)
+            loaded = _loaded_sources(child, request, progress)
         finally:
-            child.kill()
-            child.wait()
-            _close(child)
+            stop_child(child)
         if loaded is None:
             complaints.seek(0)
             cause = complaints.read().decode(errors="replace").strip().rpartition("\n")[2]
@@ -92,34 +81,19 @@ def _run(request: dict[str, Any], progress: Progress | None, lock: int) -> tuple
         return loaded
 
 
-def _heard(
+def _loaded_sources(
     child: subprocess.Popen[bytes], request: dict[str, Any], progress: Progress | None
 ) -> tuple[StoredSource, ...] | None:
-    """What the child loaded; ``None`` if it ended without a word."""
-    assert child.stdin is not None  # noqa: S101 - both are pipes
-    assert child.stdout is not None  # noqa: S101
+    """What the child loaded; ``None`` if it ended without a reply."""
+    requests, replies = cast("BinaryIO", child.stdin), cast("BinaryIO", child.stdout)
     with suppress(BrokenPipeError):
-        child.stdin.write(json.dumps(request).encode() + b"\n")
-        child.stdin.flush()
-    for line in child.stdout:
-        message = json.loads(line)
-        if "error" in message:
-            raise _error(message["error"])
-        if "done" in message:
-            return tuple(stored_source(entry) for entry in message["done"])
+        write_frame(requests, request)
+    while (frame := read_frame(replies)) is not None:
+        header, _ = frame
+        if "error" in header:
+            raise error_from(header["error"])
+        if "done" in header:
+            return tuple(stored_source(entry) for entry in header["done"])
         if progress is not None:
-            progress(message["phase"], message["done_bytes"], message["total_bytes"])
+            progress(*header["progress"])
     return None
-
-
-def _error(message: dict[str, Any]) -> KgsparqlError:
-    kind: type[KgsparqlError] = getattr(errors, message["class"])
-    detail = message["detail"]
-    return kind(message["message"], hint=message["hint"], code=message["code"], **detail)
-
-
-def _close(child: subprocess.Popen[bytes]) -> None:
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            with suppress(BrokenPipeError):
-                pipe.close()

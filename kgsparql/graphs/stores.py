@@ -1,187 +1,182 @@
-"""Loading files into a store on disk: whole or not at all.
-
-A load fills ``DIR.partial-*`` beside ``DIR`` in a child process and puts it in place when it is whole, so that a
-kill, Ctrl-C or a bad file leaves ``DIR`` as it was. What such an end leaves behind is removed by the next load.
-"""
+"""Graphs held in this process: stores on disk, files read into memory, and big files kept as a store in the cache."""
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from kgsparql.errors import InputError, OptionError, StoreError
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
+import pyoxigraph as ox
+
+from kgsparql.errors import StoreError
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.filling import fill
-from kgsparql.graphs.loader import recipe_of
-from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
-from kgsparql.rdf.terms import IRI, iri
-from kgsparql.storage.atomic_replace import clean, is_store, put_in_place
+from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
+from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
+from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
+from kgsparql.graphs.protocols import Source
+from kgsparql.resources import cache_directory
+from kgsparql.storage.atomic_replace import clean, is_store, previous_stores, put_in_place
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["LoadReport", "load_store"]
+__all__ = ["describe_store", "graph_in_cache", "graph_in_memory", "has_store", "open_store"]
+
+_CACHE_WAIT_S = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class LoadReport:
-    """What a load did.
+def describe_store(directory: str | Path) -> Manifest:
+    """The manifest of a store: its sources with their hashes, graphs and triples; none if another program made it.
 
-    :param loaded: the sources that were read, with their triples and what was skipped.
-    :param unchanged: names of files that the store already held, byte for byte.
-    :param manifest: every source of the store now.
+    :raises StoreError: if there is no store, or its manifest cannot be read.
     """
-
-    directory: Path
-    loaded: tuple[StoredSource, ...]
-    unchanged: tuple[str, ...]
-    manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A file, the path its bytes are at, the source it is known as, and the named graph of its own."""
-
-    file: RdfFile
-    path: Path
-    source: str
-    graph: str | None
+    path = Path(directory).absolute()
+    if not has_store(path):
+        raise StoreError(
+            f"{directory}: not a store", hint=f"make one: kgsparql load FILE --store {directory}", path=str(path)
+        )
+    return read_manifest(path)
 
 
-def load_store(
-    sources: str | Path | Sequence[str | Path],
+def has_store(path: Path) -> bool:
+    """Whether there is a store at a path. A store whose load was killed between two renames is restored.
+
+    :raises StoreError: for a store that lacks files (``E_STORE_CORRUPT``).
+    """
+    try:
+        if is_store(path):
+            return True
+        if (path / MANIFEST).is_file():
+            raise StoreError(
+                f"{path}: the store is damaged: files of it are missing", code="E_STORE_CORRUPT",
+                hint=f"load its sources again: kgsparql load FILE --store NEW; {path / MANIFEST} names them",
+                path=str(path),
+            )  # fmt: skip
+        if not path.name or path.exists() or not previous_stores(path.absolute()):
+            return False
+    except OSError:
+        return False  # an impossible name: reading it will raise the error
+    with writer_lock(path.absolute()):
+        clean(path.absolute(), only_recover=True)
+    return is_store(path)
+
+
+def open_store(
     directory: str | Path,
     *,
-    graph: str | IRI | bool | None = None,
-    base: str | None = None,
-    format: str | None = None,  # noqa: A002 - the word of the specifications
-    encoding: str | None = None,
-    skip_bad: bool = False,
-    context: str | None = None,
-    progress: Progress | None = None,
-) -> LoadReport:
-    """Load RDF files into a store on disk: all of them or none.
+    name: str | None = None,
+    sources: dict[str, Source] | None = None,
+    stored: Sequence[StoredSource] | None = None,
+) -> OxigraphGraph:
+    """Open a store read-only; any number of processes may do so at the same time.
 
-    :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
-    :param directory: the store; made if it is not there, added to if it is.
-    :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
-        for a single file; a later load of such a source replaces its graph. ``None``: the default graph.
-        Quad formats keep their named graphs; their default graph follows the same rule.
-    :param progress: called with the phases ``reading`` and ``writing``.
-    :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
-    :raises StoreLockedError: if another process is loading into it.
-    :raises StoreError: if the directory holds something else, or a source without a named graph of its own changed.
-    :raises DiskFullError: if the device is full.
+    :param name: the name in citations; the directory as given, if ``None``.
+    :param sources: how to cite its named graphs, where that is not by name and IRI.
+    :param stored: the files it was filled from, where they have other names than in its manifest.
+    :raises StoreError: if there is no store, or it cannot be read.
     """
-    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
-    target = Path(directory).absolute()
-    files = _distinct([sources] if isinstance(sources, str | Path) else sources)
-    with writer_lock(target) as lock, ExitStack() as spools:
-        clean(target)
-        _refuse_other_directories(target)
-        jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
-        manifest = read_manifest(target) if is_store(target) else Manifest()
-        plan = _plan(jobs, manifest, options, target) if is_store(target) else _Plan(tuple(jobs))
-        if not plan.jobs and is_store(target):
-            return LoadReport(target, (), plan.unchanged, manifest)
-        loaded = _built(plan, target, options, manifest, progress=progress, lock=lock)
-        return LoadReport(target, loaded, plan.unchanged, read_manifest(target))
-
-
-def _distinct(sources: Sequence[str | Path]) -> list[RdfFile]:
-    """The files that the sources name, each once."""
-    files = [file for source in sources for file in rdf_files(source)]
-    if not files:
-        raise InputError("nothing to load", hint="name an RDF file")
-    return list({file.iri: file for file in files}.values())
-
-
-def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> str | None:
-    if graph is None or graph is False:
-        return None
-    if graph is True:
-        return file.iri.value
-    if how_many > 1:
-        raise OptionError(
-            f"one named graph for {how_many} files", hint="load them one by one, or let each have its own graph"
-        )
-    return graph.value if isinstance(graph, IRI) else iri(graph).value
-
-
-def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
-    """What the child process is told; it cannot read our standard input, so that is put into a file first."""
-    if file.path is not None:
-        return _Job(file, file.path.resolve(), str(file.path.resolve()), graph)
-    spool = spools.enter_context(
-        tempfile.NamedTemporaryFile(prefix=f"{target.name}.stdin-", dir=target.parent)  # noqa: SIM115 - the stack closes it
+    manifest = describe_store(directory)
+    path = Path(directory).absolute()
+    try:
+        store = ox.Store.read_only(str(path))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(
+            f"{directory}: cannot be opened: {error}", hint="load its sources again into a new directory",
+            path=str(path),
+        ) from error  # fmt: skip
+    return OxigraphGraph(
+        store,
+        name=str(directory) if name is None else name,
+        fingerprint=manifest.fingerprint if manifest.sources else lambda: _files_hash(path),
+        sources=sources,
+        stored=manifest.sources if stored is None else stored,
     )
-    shutil.copyfileobj(standard_input(), spool)
-    spool.flush()
-    return _Job(file, Path(spool.name), file.name, graph)
 
 
-def _refuse_other_directories(target: Path) -> None:
-    if target.is_dir():
-        if not is_store(target) and any(target.iterdir()):
-            raise StoreError(
-                f"{target}: this directory is not empty and not a store", hint="choose another directory",
-                path=str(target),
-            )  # fmt: skip
-    elif target.exists():
-        raise StoreError(f"{target}: not a directory", hint="choose another place for the store", path=str(target))
+def _files_hash(path: Path) -> str:
+    """A hash of the names, sizes and times of a store's table files; another program that writes changes it."""
+    entries = sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in path.iterdir() if e.suffix == ".sst")
+    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    jobs: tuple[_Job, ...]
-    unchanged: tuple[str, ...] = ()
-    drop: frozenset[str] = frozenset()
+def graph_in_memory(
+    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, progress: Progress | None
+) -> OxigraphGraph:
+    """Files read into memory: a single file into the default graph, of several each into a graph of its own."""
+    store, blank_nodes = ox.Store(), BlankNodes()
+    several = len(files) > 1
+    stored: list[StoredSource] = []
+    sizes: Counter[object] = Counter()
+    for file in files:
+        graph = file.iri if several else None
+        met: set[str] = set()
+        changed: set[object] = set()
+        found = quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress)
+        store.bulk_extend(_with_graphs_noted(found, changed))
+        before = sizes.total()
+        sizes.update({name: _graph_size(store, name) - sizes[name] for name in changed})
+        source = StoredSource(
+            source=file.name, sha256=file.tally.sha256, graph=None if graph is None else graph.value,
+            graphs=tuple(sorted(met)), triples=sizes.total() - before, skipped=file.skipped,
+            first_skipped=file.first_skipped, recipe=options.recipe, prefixes=prefixes_of(file, options),
+        )  # fmt: skip
+        stored.append(source)
+    content = [[source.sha256, source.graph or ""] for source in stored]
+    return OxigraphGraph(
+        store,
+        name=name or ", ".join(file.name for file in files),
+        fingerprint=hashlib.sha256(json.dumps([content, options.recipe]).encode()).hexdigest(),
+        sources=sources_of_files(files, {source.source: source.graphs for source in stored}) if several else {},
+        stored=stored,
+    )
 
 
-def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
-    """Which files to read, and which named graphs they replace.
-
-    :raises StoreError: for a source that changed and cannot be taken out, with the command that rebuilds the store.
-    """
-    to_read, unchanged, drop = [], [], set()
-    recipe = recipe_of(options)
-    held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
-    for job in jobs:
-        sha256 = RdfFile(job.file.name, job.path).sha256()
-        if (sha256, job.graph, recipe) in held:
-            unchanged.append(job.file.name)
-            continue
-        to_read.append(job)
-        for source in manifest.sources:
-            if job.graph is not None and source.graph == job.graph and not source.graphs:
-                drop.add(job.graph)
-            elif source.source == job.source != "-" or job.graph in {source.graph or "", *source.graphs}:
-                raise _cannot_replace(job, manifest, target)
-    return _Plan(tuple(to_read), tuple(unchanged), frozenset(drop))
+def _with_graphs_noted(found: Iterator[ox.Quad], graphs: set[object]) -> Iterator[ox.Quad]:
+    """The quads; the graphs they are in are added to the set."""
+    for quad in found:
+        graphs.add(quad.graph_name)
+        yield quad
 
 
-def _cannot_replace(job: _Job, manifest: Manifest, target: Path) -> StoreError:
-    sources = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
-    directory = shlex.quote(str(target))
-    return StoreError(
-        f"{job.file.name}: changed since it was loaded into {target}, and it has no named graph of its own to replace",
-        hint=f"rebuild: rm -r {directory} && kgsparql load {sources} --store {directory}", path=job.file.name,
-        code="E_STORE_CHANGED",
-    )  # fmt: skip
+def _graph_size(store: ox.Store, graph: Any) -> int:
+    """The number of triples of a graph; the length of the store would count those of every other file."""
+    return sum(1 for _ in store.quads_for_pattern(None, None, None, graph))
 
 
-def _built(
-    plan: _Plan, target: Path, options: ReadOptions, manifest: Manifest, *, progress: Progress | None, lock: int
-) -> tuple[StoredSource, ...]:
-    jobs = [
-        {"name": job.file.name, "path": str(job.path), "source": job.source, "graph": job.graph} for job in plan.jobs
+def graph_in_cache(
+    files: Sequence[RdfFile],
+    options: ReadOptions,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    notes: Callable[[str], None] | None = None,
+) -> OxigraphGraph:
+    """A store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
+    several = len(files) > 1
+    graphs = [file.iri.value if several else None for file in files]
+    key = json.dumps([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])
+    target = cache_directory().absolute() / "graphs" / hashlib.sha256(key.encode()).hexdigest()[:32]
+    name = name or ", ".join(file.name for file in files)
+    if not is_store(target):
+        if notes is not None:
+            notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
+        jobs = [
+            {"name": file.name, "path": str(file.path), "source": str(file.path), "graph": graph}
+            for file, graph in zip(files, graphs, strict=True)
+        ]
+        with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
+            clean(target)
+            if not is_store(target):  # another process may have created it while we waited
+                with fill(target, jobs, options, progress=progress, lock=lock) as (partial, loaded):
+                    Manifest(loaded).write(partial)
+                    put_in_place(partial, target)
+    found = zip(files, describe_store(target).sources, strict=True)
+    stored = [
+        replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
+        for file, old in found
     ]
-    old = target if is_store(target) else None
-    with fill(target, jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
-        kept = [source for source in manifest.sources if source.graph is None or source.graph not in plan.drop]
-        Manifest((*kept, *loaded)).write(partial)
-        put_in_place(partial, target)
-    return loaded
+    graphs_met = {source.source: source.graphs for source in stored}
+    return open_store(target, name=name, sources=sources_of_files(files, graphs_met) if several else {}, stored=stored)

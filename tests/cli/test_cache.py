@@ -36,7 +36,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def filled(cache: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One with a store of a file, a label index, and replies of a model that refuses schemas."""
-    monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 1_000)
+    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
     monkeypatch.setattr("kgsparql.linking.labels.index.MEMORY_ROWS", 0)
     with ModelServer(reader, schema=False) as server:
         asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "-r", "mindmap", "--embedder", "none")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-import kgsparql.graphs
+import kgsparql.graphs.sources
 from kgsparql.errors import (
     DiskFullError,
     GraphLoadError,
@@ -376,7 +376,7 @@ def test_a_store_that_another_program_made(tmp_path: Path) -> None:
 
 @pytest.fixture
 def cached_from_1000_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kgsparql.graphs, "CACHE_FROM_BYTES", 1000)
+    monkeypatch.setattr(kgsparql.graphs.sources, "CACHE_FROM_BYTES", 1000)
 
 
 def opened(sources: Path | Sequence[Path], **options: bool) -> tuple[list[str], list[str]]:
@@ -475,7 +475,7 @@ def test_a_cache_that_cannot_be_written_is_said_and_done_without(
     file = tmp_path / "a.nt"
     file.write_text("<http://e/a> <http://e/p> <http://e/b> .\n" * 2)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(file / "below a file"))
-    monkeypatch.setattr("kgsparql.graphs.CACHE_FROM_BYTES", 10)
+    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 10)
     notes: list[str] = []
     graph = open_graph(file, notes=notes.append)
     assert len(graph.store) == 1

@@ -13,8 +13,8 @@ from kgsparql.cli.diagnosis.endpoints import endpoint_checks
 from kgsparql.errors import IndexStaleError, InputError, KgsparqlError, NotFoundError, StoreError, StoreLockedError
 from kgsparql.graphs import EndpointGraph, groups_of, known_aliases, names_endpoint, open_graph, open_store
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of, rdf_files
-from kgsparql.graphs.opening import has_store
 from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.stores import has_store
 from kgsparql.linking.labels.index import index_directory, open_label_index
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, printable

@@ -1,4 +1,4 @@
-"""The side of the session: starts the process that runs queries, waits for it until a deadline, and kills it."""
+"""The process that runs queries, as a session uses it: started, waited for until a deadline, and killed."""
 
 from __future__ import annotations
 
@@ -6,30 +6,27 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeAlias, cast
 
 import pyoxigraph as ox
 
-from kgsparql import errors
 from kgsparql.errors import (
     CancelledError,
     KgsparqlError,
     LimitError,
     OptionError,
     QueryCrashError,
-    QueryError,
     QuerySyntaxError,
     QueryTimeoutError,
+    error_from,
 )
+from kgsparql.graphs.child_process import StreamWriter, read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.user_query.checking import CheckedQuery
-from kgsparql.graphs.user_query.frames import ChunkWriter, read_frame, write_frame
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.terms import printable
 
@@ -79,15 +76,13 @@ class QueryWorker:
         self._process: subprocess.Popen[bytes] | None = None
         self._frames: queue.Queue[_Frame | None] = queue.Queue()
         self._reader = threading.Thread()
-        self._said: BinaryIO | None = None
+        self._complaints: BinaryIO | None = None
         self._busy = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     @property
@@ -100,15 +95,9 @@ class QueryWorker:
         process, self._process = self._process, None
         if process is None:
             return
-        process.kill()
-        process.wait()
-        self._reader.join()
-        for pipe in (process.stdin, process.stdout, self._said):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except BrokenPipeError:  # what it never read is not needed any more
-                    continue
+        stop_child(process, self._reader)
+        if self._complaints is not None:
+            self._complaints.close()
 
     def start(self, *, cancel: threading.Event | None = None) -> None:
         """Start the process and have it load its graph, if that is not done yet; ``run`` does it too.
@@ -146,22 +135,18 @@ class QueryWorker:
             self._send(lambda pipe: write_frame(pipe, request))
             header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
         if "error" in header:
-            raise _query_error(header, query)
+            record = header["error"]
+            raise syntax_error(record["message"], query) if record["class"] == "QuerySyntaxError" else _reported(record)
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
     def _ensure_started(self, cancel: threading.Event | None) -> None:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        self._said = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the process
-        paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
-        command = [sys.executable, "-P", "-m", "kgsparql.graphs.user_query.process"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=environment
-        )
+        self._complaints = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the process
+        self._process = start_child("kgsparql.graphs.user_query.process", self._complaints)
         self._frames = queue.Queue()
-        self._reader = threading.Thread(target=_receive, args=(self._process.stdout, self._frames), daemon=True)
+        self._reader = threading.Thread(target=_put_frames, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
         target = {"kind": "quads" if self._store is not None else "sources", "memory_bytes": self._memory_bytes}
         self._send(lambda pipe: write_frame(pipe, {**target, "sources": self._sources, "options": self._options}))
@@ -170,12 +155,12 @@ class QueryWorker:
         header, _ = self._reply(None, None, cancel)
         if "error" in header:
             self.close()
-            raise _error(header)
+            raise _reported(header["error"])
 
     def _send_quads(self, pipe: BinaryIO) -> None:
-        chunks = ChunkWriter(pipe)
-        cast("ox.Store", self._store).dump(chunks, ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
-        chunks.close()
+        stream = StreamWriter(pipe)
+        cast("ox.Store", self._store).dump(stream, ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
+        stream.close()
 
     def _send(self, write: Callable[[BinaryIO], None]) -> None:
         try:
@@ -187,7 +172,7 @@ class QueryWorker:
             raise
 
     def _reply(self, deadline: float | None, timeout_s: float | None, cancel: threading.Event | None) -> _Frame:
-        """The next frame that is no progress; the worker is killed when there is none in time."""
+        """The next frame with a reply; frames of progress are passed on. The worker is killed if none comes in time."""
         try:
             while True:
                 frame = self._next_frame(deadline, timeout_s, cancel)
@@ -198,7 +183,7 @@ class QueryWorker:
                     self._notes(header["note"])
                 if "progress" not in header and "note" not in header:
                     return frame
-        except BaseException:  # Ctrl-C too: what it was doing is not wanted any more
+        except BaseException:  # Ctrl-C too: nobody wants the result any more
             self.close()
             raise
 
@@ -220,11 +205,11 @@ class QueryWorker:
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
     def _crashed(self) -> KgsparqlError:
-        """What to say of a worker that is gone."""
-        process, said = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._said)
+        """The error for a worker that is gone."""
+        process, complaints = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._complaints)
         code = process.wait()
-        said.seek(max(0, said.seek(0, os.SEEK_END) - 4000))
-        last = said.read().decode(errors="replace")
+        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
+        last = complaints.read().decode(errors="replace")
         self.close()
         if "memory allocation of" in last or "MemoryError" in last:
             most = f"{self._memory_bytes / 2**30:.3g} GiB"
@@ -248,23 +233,16 @@ def run(
         return worker.run(query, timeout_s=timeout_s, max_rows=max_rows)
 
 
-def _receive(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
+def _put_frames(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
     """Put frames in a queue until the pipe ends, then ``None``."""
     while (frame := read_frame(pipe)) is not None:
         frames.put(frame)
     frames.put(None)
 
 
-def _error(header: dict[str, Any]) -> KgsparqlError:
+def _reported(record: Mapping[str, Any]) -> KgsparqlError:
     """The error that a worker reported, of the class it had there."""
-    kind = getattr(errors, header["error"], QueryError)
-    error: KgsparqlError = kind(printable(header["message"]), hint=header.get("hint", ""), **header.get("detail", {}))
-    error.code = header.get("code", error.code)
-    return error
-
-
-def _query_error(header: dict[str, Any], query: CheckedQuery) -> KgsparqlError:
-    return syntax_error(header["message"], query) if header["error"] == "QuerySyntaxError" else _error(header)
+    return error_from({**record, "message": printable(record["message"])})
 
 
 def syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:

@@ -1,69 +1,48 @@
-"""The child process that fills a store: it can be killed at any moment, and ends when its parent does."""
+"""The child process that fills a store; it may be killed at any moment. ``filling.py`` is the parent's side."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 import pyoxigraph as ox
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
+from kgsparql.graphs.child_process import headers_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
 from kgsparql.rdf.terms import IRI, printable
 
-__all__ = ["main", "recipe_of"]
-
-_REPORT_EVERY_S = 0.1
+__all__ = ["main"]
 
 
 def main() -> None:
-    """Do what the first line of standard input asks; report on standard output, one JSON object a line."""
-    request = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """Fill a store as the first frame asks; report progress, then what was loaded or the error."""
+    replies = pipe_to_parent()
+    first = read_frame(sys.stdin.buffer)
+    if first is None:
+        return
+    headers_from_parent(sys.stdin.buffer)
     try:
-        _say(done=[asdict(source) for source in _filled(request)])
+        write_frame(replies, {"done": [asdict(source) for source in _filled(first[0], replies)]})
     except KgsparqlError as error:
-        _say(error={"class": type(error).__name__, **error.to_json()})
+        write_frame(replies, {"error": error.to_record()})
 
 
-def _end_with_parent() -> None:
-    while sys.stdin.buffer.read(1):
-        pass
-    os._exit(1)
-
-
-def _say(**message: Any) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
-
-
-def recipe_of(options: ReadOptions) -> tuple[str, ...]:
-    """The options that change what is read, as they are kept in manifests and cache keys."""
-    plain = (options.format or "", options.base or "", options.encoding or "", "skip_bad" if options.skip_bad else "")
-    if options.context is None:
-        return plain
-    return (*plain, hashlib.sha256(Path(options.context).read_bytes()).hexdigest())
-
-
-def _filled(request: dict[str, Any]) -> Iterator[StoredSource]:
+def _filled(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource]:
     directory = Path(request["directory"])
     options = ReadOptions(**request["options"])
     try:
-        store = _started(directory, request["old"], set(request["drop"]))
+        store = _store_to_fill(directory, request["old"], set(request["drop"]))
         for job in request["jobs"]:
-            yield _load(store, RdfFile(job["name"], Path(job["path"])), job, options)
+            yield _load(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
         store.flush()
     except (OSError, RuntimeError) as error:
         if isinstance(error, KgsparqlError) and not isinstance(error, DiskFullError):
@@ -77,13 +56,13 @@ def _store_error(error: Exception, directory: Path) -> KgsparqlError:
     return StoreError(f"{directory}: {printable(str(error))}", hint="check the disk", path=str(directory))
 
 
-def _started(directory: Path, old: str | None, drop: set[str]) -> ox.Store:
+def _store_to_fill(directory: Path, old: str | None, drop: set[str]) -> ox.Store:
     """The store to fill: empty, a copy of the old one, or what is kept of the old one."""
     if old is None:
         return ox.Store(str(directory))
     _refuse_foreign_writer(Path(old))
     if not drop:
-        _linked(Path(old), directory)
+        _link_store(Path(old), directory)
         return ox.Store(str(directory))
     kept = ox.Store.read_only(old)
     store = ox.Store(str(directory))
@@ -95,7 +74,7 @@ def _started(directory: Path, old: str | None, drop: set[str]) -> ox.Store:
 
 
 def _refuse_foreign_writer(directory: Path) -> None:
-    """Refuse when a program that knows nothing of our lock file has the store open for writing."""
+    """Raise an error if a program that ignores our lock file has the store open for writing."""
     try:
         import fcntl
     except ImportError:
@@ -109,8 +88,8 @@ def _refuse_foreign_writer(directory: Path) -> None:
             ) from error
 
 
-def _linked(old: Path, new: Path) -> None:
-    """A copy of a store: its table files never change, so they are linked where the file system can."""
+def _link_store(old: Path, new: Path) -> None:
+    """Copy a store; its table files never change, so they are linked where the file system can."""
     new.mkdir()
     for entry in old.iterdir():
         target = new / entry.name
@@ -123,31 +102,30 @@ def _linked(old: Path, new: Path) -> None:
         target.write_bytes(entry.read_bytes())
 
 
-def _load(store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOptions) -> StoredSource:
+def _load(store: ox.Store, file: RdfFile, job: dict[str, Any], options: ReadOptions, replies: BinaryIO) -> StoredSource:
     graph = None if job["graph"] is None else IRI(job["graph"])
     rdf_format = format_of(file, options)
     met: set[str] = set()
     size_before = len(store)
-    last = 0.0
 
     def report(phase: str, done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _REPORT_EVERY_S or done >= total:
-            last = now
-            _say(phase=phase, done_bytes=done, total_bytes=total)
-            if done >= total:
-                _say(phase="writing", done_bytes=done, total_bytes=total)
+        write_frame(replies, {"progress": [phase, done, total]})
+        if done >= total:
+            write_frame(replies, {"progress": ["writing", done, total]})
 
     if options.skip_bad or rdf_format.supports_datasets:
         names = BlankNodes(f"b{uuid4().hex}n")  # like no other node of the store
-        store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=report))
+        store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=throttled(report)))
     else:
-        with opened(file, options, report) as reader:
+        with opened(file, options, throttled(report)) as reader:
             store.bulk_load(reader.file, rdf_format, base_iri=options.base, to_graph=graph)
     return StoredSource(
         source=job["source"], sha256=file.tally.sha256, graph=job["graph"],
         graphs=tuple(sorted(met - {job["graph"]})),
         triples=len(store) - size_before, skipped=file.skipped, first_skipped=file.first_skipped,
-        recipe=recipe_of(options), prefixes=prefixes_of(file, options),
+        recipe=options.recipe, prefixes=prefixes_of(file, options),
     )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

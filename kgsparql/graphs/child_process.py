@@ -1,0 +1,163 @@
+"""Child processes that load or query a graph for us: started, killed, and talked to in frames.
+
+A frame is a JSON header and the bytes that belong to it. A child ends when its parent does: while the engine works, a
+thread in the child waits for the end of standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+__all__ = [
+    "StreamReader",
+    "StreamWriter",
+    "headers_from_parent",
+    "pipe_to_parent",
+    "read_frame",
+    "start_child",
+    "stop_child",
+    "throttled",
+    "write_frame",
+]
+
+_REPORT_EVERY_S = 0.1
+_LENGTHS = struct.Struct(">IQ")
+_LENGTH = struct.Struct(">I")
+
+
+def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
+    """Write a header and the bytes that belong to it."""
+    text = json.dumps(header).encode()
+    pipe.write(_LENGTHS.pack(len(text), len(body)) + text)
+    pipe.write(body)
+    pipe.flush()
+
+
+def read_frame(pipe: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """The next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
+    lengths = pipe.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    length, body_length = _LENGTHS.unpack(lengths)
+    text, body = pipe.read(length), pipe.read(body_length)
+    if len(text) < length or len(body) < body_length:
+        return None
+    header: dict[str, Any] = json.loads(text)
+    return header, body
+
+
+def start_child(module: str, complaints: IO[bytes], *, descriptors: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+    """Run a module of this package in a process of its own, with pipes for its input and output.
+
+    :param complaints: gets what it writes to standard error.
+    :param descriptors: open files that it inherits.
+    """
+    paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+        pass_fds=() if os.name == "nt" else descriptors,
+        start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
+    )
+
+
+def stop_child(child: subprocess.Popen[bytes], reader: threading.Thread | None = None) -> None:
+    """Kill a child, wait for its end, and that of the thread that reads its output, and close the pipes."""
+    child.kill()
+    child.wait()
+    if reader is not None:
+        reader.join()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):  # the child never read what is still in the buffer
+                pipe.close()
+
+
+def pipe_to_parent() -> BinaryIO:
+    """In the child: where frames are written. What a library prints goes to standard error instead."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return replies
+
+
+def headers_from_parent(requests: BinaryIO) -> queue.Queue[dict[str, Any]]:
+    """In the child: the headers of frames as they arrive. The process ends when its parent does."""
+    headers: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    def receive() -> None:
+        while (frame := read_frame(requests)) is not None:
+            headers.put(frame[0])
+        os._exit(0)
+
+    threading.Thread(target=receive, daemon=True).start()
+    return headers
+
+
+def throttled(report: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:
+    """A report of progress (phase, done, total) that is passed on ten times a second, and at the end of a phase."""
+    last = 0.0
+
+    def report_sometimes(phase: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPORT_EVERY_S or done >= total:
+            last = now
+            report(phase, done, total)
+
+    return report_sometimes
+
+
+class StreamWriter:
+    """A file whose content is sent in pieces, each after its length, so that the other side sees the end."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+
+    def write(self, data: bytes) -> int:
+        """Send a piece."""
+        if data:
+            self._pipe.write(_LENGTH.pack(len(data)) + data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Leave flushing to the pipe."""
+
+    def close(self) -> None:
+        """Send the end."""
+        self._pipe.write(_LENGTH.pack(0))
+        self._pipe.flush()
+
+
+class StreamReader:
+    """The other end of a :class:`StreamWriter`."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self._left = b""
+        self._ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        if not self._left and not self._ended:
+            head = self._pipe.read(_LENGTH.size)
+            length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+            self._ended = length == 0
+            self._left = self._pipe.read(length)
+        if size < 0:
+            size = len(self._left)
+        piece, self._left = self._left[:size], self._left[size:]
+        return piece

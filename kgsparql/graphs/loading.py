@@ -1,0 +1,186 @@
+"""Loading files into a store on disk: whole or not at all.
+
+A load fills ``DIR.partial-*`` beside ``DIR`` in a child process and puts it in place when it is whole, so that a
+kill, Ctrl-C or a bad file leaves ``DIR`` as it was. What such an end leaves behind is removed by the next load.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
+from kgsparql.graphs.filling import fill
+from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
+from kgsparql.rdf.terms import IRI, iri
+from kgsparql.storage.atomic_replace import clean, is_store, put_in_place
+from kgsparql.storage.file_lock import writer_lock
+
+__all__ = ["LoadReport", "load_store"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did.
+
+    :param loaded: the sources that were read, with their triples and what was skipped.
+    :param unchanged: names of files that the store already held, byte for byte.
+    :param manifest: every source of the store now.
+    """
+
+    directory: Path
+    loaded: tuple[StoredSource, ...]
+    unchanged: tuple[str, ...]
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A file, the path its bytes are at, the source it is known as, and the named graph of its own."""
+
+    file: RdfFile
+    path: Path
+    source: str
+    graph: str | None
+
+
+def load_store(
+    sources: str | Path | Sequence[str | Path],
+    directory: str | Path,
+    *,
+    graph: str | IRI | bool | None = None,
+    base: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word of the specifications
+    encoding: str | None = None,
+    skip_bad: bool = False,
+    context: str | None = None,
+    progress: Progress | None = None,
+) -> LoadReport:
+    """Load RDF files into a store on disk: all of them or none.
+
+    :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
+    :param directory: the store; made if it is not there, added to if it is.
+    :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
+        for a single file; a later load of such a source replaces its graph. ``None``: the default graph.
+        Quad formats keep their named graphs; their default graph follows the same rule.
+    :param progress: called with the phases ``reading`` and ``writing``.
+    :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
+    :raises StoreLockedError: if another process is loading into it.
+    :raises StoreError: if the directory holds something else, or a source without a named graph of its own changed.
+    :raises DiskFullError: if the device is full.
+    """
+    options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
+    target = Path(directory).absolute()
+    files = _distinct([sources] if isinstance(sources, str | Path) else sources)
+    with writer_lock(target) as lock, ExitStack() as spools:
+        clean(target)
+        _refuse_other_directories(target)
+        jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
+        manifest = read_manifest(target) if is_store(target) else Manifest()
+        plan = _plan(jobs, manifest, options, target) if is_store(target) else _Plan(tuple(jobs))
+        if not plan.jobs and is_store(target):
+            return LoadReport(target, (), plan.unchanged, manifest)
+        loaded = _built(plan, target, options, manifest, progress=progress, lock=lock)
+        return LoadReport(target, loaded, plan.unchanged, read_manifest(target))
+
+
+def _distinct(sources: Sequence[str | Path]) -> list[RdfFile]:
+    """The files that the sources name, each once."""
+    files = [file for source in sources for file in rdf_files(source)]
+    if not files:
+        raise InputError("nothing to load", hint="name an RDF file")
+    return list({file.iri: file for file in files}.values())
+
+
+def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> str | None:
+    if graph is None or graph is False:
+        return None
+    if graph is True:
+        return file.iri.value
+    if how_many > 1:
+        raise OptionError(
+            f"one named graph for {how_many} files", hint="load them one by one, or let each have its own graph"
+        )
+    return graph.value if isinstance(graph, IRI) else iri(graph).value
+
+
+def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
+    """What the child process is told; it cannot read our standard input, so that is put into a file first."""
+    if file.path is not None:
+        return _Job(file, file.path.resolve(), str(file.path.resolve()), graph)
+    spool = spools.enter_context(
+        tempfile.NamedTemporaryFile(prefix=f"{target.name}.stdin-", dir=target.parent)  # noqa: SIM115 - the stack closes it
+    )
+    shutil.copyfileobj(standard_input(), spool)
+    spool.flush()
+    return _Job(file, Path(spool.name), file.name, graph)
+
+
+def _refuse_other_directories(target: Path) -> None:
+    if target.is_dir():
+        if not is_store(target) and any(target.iterdir()):
+            raise StoreError(
+                f"{target}: this directory is not empty and not a store", hint="choose another directory",
+                path=str(target),
+            )  # fmt: skip
+    elif target.exists():
+        raise StoreError(f"{target}: not a directory", hint="choose another place for the store", path=str(target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    jobs: tuple[_Job, ...]
+    unchanged: tuple[str, ...] = ()
+    drop: frozenset[str] = frozenset()
+
+
+def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
+    """Which files to read, and which named graphs they replace.
+
+    :raises StoreError: for a source that changed and cannot be taken out, with the command that rebuilds the store.
+    """
+    to_read, unchanged, drop = [], [], set()
+    recipe = options.recipe
+    held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
+    for job in jobs:
+        sha256 = RdfFile(job.file.name, job.path).sha256()
+        if (sha256, job.graph, recipe) in held:
+            unchanged.append(job.file.name)
+            continue
+        to_read.append(job)
+        for source in manifest.sources:
+            if job.graph is not None and source.graph == job.graph and not source.graphs:
+                drop.add(job.graph)
+            elif source.source == job.source != "-" or job.graph in {source.graph or "", *source.graphs}:
+                raise _cannot_replace(job, manifest, target)
+    return _Plan(tuple(to_read), tuple(unchanged), frozenset(drop))
+
+
+def _cannot_replace(job: _Job, manifest: Manifest, target: Path) -> StoreError:
+    sources = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
+    directory = shlex.quote(str(target))
+    return StoreError(
+        f"{job.file.name}: changed since it was loaded into {target}, and it has no named graph of its own to replace",
+        hint=f"rebuild: rm -r {directory} && kgsparql load {sources} --store {directory}", path=job.file.name,
+        code="E_STORE_CHANGED",
+    )  # fmt: skip
+
+
+def _built(
+    plan: _Plan, target: Path, options: ReadOptions, manifest: Manifest, *, progress: Progress | None, lock: int
+) -> tuple[StoredSource, ...]:
+    jobs = [
+        {"name": job.file.name, "path": str(job.path), "source": job.source, "graph": job.graph} for job in plan.jobs
+    ]
+    old = target if is_store(target) else None
+    with fill(target, jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
+        kept = [source for source in manifest.sources if source.graph is None or source.graph not in plan.drop]
+        Manifest((*kept, *loaded)).write(partial)
+        put_in_place(partial, target)
+    return loaded

@@ -1,0 +1,269 @@
+"""Opens what a user names as a graph: files, directories, stores, pyoxigraph stores, endpoints, or several of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import pyoxigraph as ox
+
+from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.graphs.endpoint import EndpointGraph
+from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.parsing import prefixes_of
+from kgsparql.graphs.profiles import could_be_alias
+from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
+from kgsparql.graphs.protocols import OpenedGraph
+from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
+from kgsparql.http.address import is_address
+from kgsparql.resources import cache_directory
+from kgsparql.storage.recording import Recording
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+
+__all__ = [
+    "CACHE_FROM_BYTES",
+    "GraphSource",
+    "groups_of",
+    "is_graph_by_itself",
+    "known_aliases",
+    "names_endpoint",
+    "open_embedded",
+    "open_graph",
+    "prefixes_in",
+]
+
+GraphSource: TypeAlias = str | Path | ox.Store
+_Notes: TypeAlias = Callable[[str], None] | None
+
+CACHE_FROM_BYTES = 50_000_000
+"""Files whose unpacked size is larger than this, all together, are kept as a store in the cache directory."""
+
+
+def open_graph(
+    sources: GraphSource | Sequence[GraphSource],
+    *,
+    name: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word of the specifications
+    base: str | None = None,
+    encoding: str | None = None,
+    skip_bad: bool = False,
+    context: str | None = None,
+    cache: bool = True,
+    fresh: bool = False,
+    recording: Recording | None = None,
+    progress: Progress | None = None,
+    notes: Callable[[str], None] | None = None,
+) -> OpenedGraph:
+    """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
+
+    A single file goes to the default graph; of several each gets its own named graph, so that citations say which.
+    Nothing is sent to an endpoint before its first query. All files together are one graph; stores and endpoints
+    beside them are asked side by side (:class:`FederatedGraph`).
+
+    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, and endpoints by their URL or
+        alias (``wikidata``). The options of files are for files only.
+    :param name: the name of a single source in citations; the source as given, if ``None``.
+    :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory, and replies of
+        public endpoints there, too, for a while.
+    :param fresh: ask endpoints again, even where their replies are kept.
+    :param recording: of a snapshot: records the exchanges with endpoints, or replays them.
+    :param notes: called with one line for each thing the user may want to know.
+    :raises InputError: for a source that is missing, or sources that cannot be opened together.
+    :raises GraphLoadError: for RDF that is not valid, with file, line and column.
+    :raises LimitError: for what is larger than the limits of reading.
+    :raises StoreError: for a store that cannot be opened.
+    :raises OptionError: for options that the source does not have.
+    """
+    groups = groups_of(sources)
+    reading: dict[str, Any] = {
+        "format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context,
+    }  # fmt: skip
+    if len(groups) > 1:
+        options = _file_options(reading)
+        if options and all(is_graph_by_itself(group[0]) for group in groups):
+            raise OptionError(f"options of files, given without a file: {', '.join(options)}", hint="leave them out")
+        common: dict[str, Any] = {
+            "cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes,
+        }  # fmt: skip
+        graphs = [open_graph(g, **common, **({} if is_graph_by_itself(g[0]) else reading)) for g in groups]
+        return FederatedGraph(graphs, name=name)
+    group = groups[0] if groups else []
+    if names_endpoint(group):
+        if options := _file_options(reading):
+            raise OptionError(f"options of files, given with an endpoint: {', '.join(options)}", hint="leave them out")
+        kept: ResponseCache | None = recording
+        if kept is None and cache:
+            kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
+        return _endpoint_graph(group[0], name, notes, kept)
+    return open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
+
+
+def open_embedded(
+    sources: GraphSource | Sequence[GraphSource],
+    *,
+    name: str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    notes: _Notes = None,
+    **reading: Any,
+) -> OxigraphGraph:
+    """As :func:`open_graph`, for sources that are held in this process: all but endpoints.
+
+    :param reading: the options of files (:class:`ReadOptions`).
+    """
+    given = _listed(sources)
+    if not given:
+        raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
+    if any(_is_store(source) for source in given):
+        return _stored_graph(given, name)
+    options, files = ReadOptions(**reading), _files(given)
+    if cache and _exceed_cache_threshold(files):
+        try:
+            graph = graph_in_cache(files, options, name=name, progress=progress, notes=notes)
+        except StoreError as error:
+            if notes is not None:
+                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
+            files = [RdfFile(file.name, file.path) for file in files]
+            graph = graph_in_memory(files, options, name=name, progress=progress)
+    else:
+        graph = graph_in_memory(files, options, name=name, progress=progress)
+    if notes is not None:
+        for note in graph.notes:
+            notes(note)
+        if next(iter(graph.store), None) is None:
+            notes(f"{graph.name}: no triples")
+    return graph
+
+
+def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
+    """The sources that are one graph each: all files together, every store and every endpoint, in the order given.
+
+    A source that is named twice counts once.
+
+    >>> groups_of(["a.ttl", "https://example.org/sparql", "b.ttl"])
+    [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
+    """
+    groups: list[list[GraphSource]] = []
+    files: list[GraphSource] = []
+    for source in _listed(sources):
+        is_own = is_graph_by_itself(source)
+        if is_own and [source] not in groups:
+            groups.append([source])
+        elif not is_own:
+            files.append(source)
+            if len(files) == 1:
+                groups.append(files)
+    return groups
+
+
+def is_graph_by_itself(source: GraphSource) -> bool:
+    """Whether a source is a graph by itself, which cannot be read together with others."""
+    return _is_endpoint(source) or _is_store(source)
+
+
+def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) -> dict[str, str]:
+    """The prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
+
+    Of one prefix with several meanings, the first. Standard input is not read: the opened graph knows its prefixes.
+
+    :param reading: options of files (:class:`ReadOptions`).
+    :raises KgsparqlError: as :func:`open_graph`, for errors that show at the head of a file.
+    """
+    given = _listed(sources)
+    if names_endpoint(given):
+        return {}
+    if any(_is_store(source) for source in given):
+        return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
+    options = ReadOptions(**reading)
+    return {prefix: name for f in reversed(_files(given)) for prefix, name in prefixes_of(f, options).items()}
+
+
+def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
+    """Whether one of the sources is the URL of an endpoint, or the alias of a known one.
+
+    :raises InputError: for an alias that is also the name of a file here.
+
+    >>> names_endpoint("https://example.org/sparql"), names_endpoint(["https://example.org/data.ttl"])
+    (True, False)
+    >>> names_endpoint("wikidata"), names_endpoint("./wikidata")
+    (True, False)
+    """
+    return any(_is_endpoint(source) for source in _listed(sources))
+
+
+def known_aliases(source: GraphSource) -> str:
+    """The end of a hint that lists known endpoints, if a source that is no file is written as an alias; else empty."""
+    if not could_be_alias(str(source)):
+        return ""
+    return f"; known endpoints: {', '.join(known_endpoints().aliases)}"
+
+
+def _listed(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
+    return [sources] if isinstance(sources, GraphSource) else list(sources)
+
+
+def _files(sources: Sequence[GraphSource]) -> list[RdfFile]:
+    """The files that the sources name, each once."""
+    files = [file for source in sources for file in rdf_files(str(source), more_hint=known_aliases(source))]
+    return list({file.iri: file for file in files}.values())
+
+
+def _file_options(reading: dict[str, Any]) -> list[str]:
+    """The options of files that were given, named as on the command line."""
+    return ["input-format" if name == "format" else name.replace("_", "-") for name, value in reading.items() if value]
+
+
+def _is_endpoint(source: GraphSource) -> bool:
+    return (is_address(source) and not _is_file_url(str(source))) or endpoint_named(source) is not None
+
+
+def _is_file_url(url: str) -> bool:
+    """Whether a URL ends as the name of an RDF file does: such files are not read over the network."""
+    path = Path(urlsplit(url).path)
+    return bool(path.suffixes) and has_rdf_suffix(path)
+
+
+def _endpoint_graph(
+    source: GraphSource, name: str | None, notes: _Notes, response_cache: ResponseCache | None
+) -> EndpointGraph:
+    known = endpoint_named(source)
+    url = known.urls[0] if known else str(source).strip()
+    profile = known or known_endpoints().at(url)
+    name = name or (known.aliases[0] if known else None)
+    return EndpointGraph(url, name=name, profile=profile, note=notes, response_cache=response_cache)
+
+
+def _is_store(source: GraphSource) -> bool:
+    """Whether a source is a store, which is queried where it is, and not a file to be read."""
+    if not isinstance(source, GraphSource):
+        raise InputError(f"{type(source).__name__} is not a graph source", hint="give a path or a pyoxigraph.Store")
+    return isinstance(source, ox.Store) or has_store(Path(source))
+
+
+def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGraph:
+    if len(given) > 1:
+        raise InputError("a store cannot be opened together with other sources", hint="load the files into the store")
+    source = given[0]
+    if not isinstance(source, ox.Store):
+        return open_store(source, name=name)
+
+    def content_hash() -> str:
+        return hashlib.sha256("\n".join(sorted(map(str, source))).encode()).hexdigest()
+
+    return OxigraphGraph(source, name=name or "store", fingerprint=content_hash)
+
+
+def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:
+    left = CACHE_FROM_BYTES
+    for file in files:
+        if file.path is None:
+            return False
+        left -= file.unpacked_size(at_most=left + 1)
+        if left < 0:
+            return True
+    return False
