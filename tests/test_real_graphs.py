@@ -168,7 +168,7 @@ def oewn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_neighbours_of_200_oewn_entities_cost_a_handful_of_queries(oewn: Path) -> None:
     graph = CountingGraph(open_graph([str(oewn)]))
     subjects = sorted(
@@ -183,7 +183,7 @@ def test_neighbours_of_200_oewn_entities_cost_a_handful_of_queries(oewn: Path) -
     assert len(graph.queries) <= 10, [query.name for query in graph.queries]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_oewn_is_asked(oewn: Path) -> None:
     answer = kgsparql.open(oewn, embedder="none").ask("What is a kind of dog?")
     assert answer.status == "answered"

@@ -22,7 +22,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_wheel_built_from_the_sdist_answers_in_a_clean_environment(tmp_path: Path) -> None:
     run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", ROOT, cwd=tmp_path)
     (wheel,) = (tmp_path / "dist").glob("*.whl")

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pyoxigraph
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import QueryResultsFormat
 
@@ -20,6 +20,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions
 from kgsparql.rdf.query import Query
+from tests.deep import examples
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed
 
@@ -136,7 +137,7 @@ def results_of(pairs: list[tuple[Any, Any]], query: str = SELECT) -> Any:
     return store.query(query)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(triples, st.sampled_from([(QueryResultsFormat.JSON, JSON), (QueryResultsFormat.XML, XML)]), st.booleans())
 def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[Any, str], says: bool) -> None:
     body: bytes = results_of(pairs).serialize(format=form[0])
@@ -151,7 +152,7 @@ def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[
     refused_at_every_byte(solutions, body, kind)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     triples,
     st.integers(0, 10**6),

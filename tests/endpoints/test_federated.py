@@ -6,6 +6,7 @@ import json
 import socket
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -24,10 +25,11 @@ from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
+from tests.deep import deep
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, resets
-from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of, virtuoso
+from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"
@@ -159,14 +161,24 @@ def test_an_endpoint_is_asked_of_identifiers_once(wikibase: str) -> None:
         assert [len(proxy.of(text)) for text in ("ExternalId", "?holder", "exactMatch")] == [1, 1, 2]
 
 
-@pytest.mark.parametrize("engine", ["virtuoso", "rdflib-endpoint"])
-def test_identifiers_are_found_on_other_engines(engine: str, tmp_path: Path) -> None:
+@contextmanager
+def on_engine(engine: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a server of that engine over the Wikibase."""
+    if engine == "virtuoso":
+        yield request.getfixturevalue("virtuoso_server").fill(WIKIBASE)
+    else:
+        with rdflib_endpoint(WIKIBASE) as url:
+            yield url
+
+
+@pytest.mark.parametrize("engine", ["virtuoso", deep("rdflib-endpoint")])
+def test_identifiers_are_found_on_other_engines(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     other = tmp_path / "other.ttl"
     other.write_text(
         "<http://viaf.org/viaf/76353174> <http://example.org/keptAt> <http://example.org/bnf> .\n"
         "<http://example.org/bnf> <http://www.w3.org/2000/01/rdf-schema#label> 'BnF' ."
     )
-    with virtuoso(WIKIBASE, tmp_path / "server") if engine == "virtuoso" else rdflib_endpoint(WIKIBASE) as url:
+    with on_engine(engine, request) as url:
         answer = kgsparql.open(LIBRARY, url, embedder="none").ask(WRITTEN)
         assert answer.answers[0].label == "laboratory notebooks"
         made = kgsparql.open(other, url, embedder="none")

@@ -191,7 +191,7 @@ def test_what_was_found_is_compared_by_meaning(nobel_url: str, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not QALD.is_dir(), reason="needs ../shared/data")
-@pytest.mark.slow
+@pytest.mark.deep
 def test_exact_labels_link_real_questions_nearly_as_well_as_all_labels(tmp_path: Path) -> None:
     questions = [json.loads(line) for line in (QALD / "questions.jsonl").read_text("utf-8").splitlines()]
     data = tmp_path / "graph.nt"

@@ -9,20 +9,24 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pyoxigraph as ox
 import pytest
+from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.budget import Budget
+from kgsparql.cli import app
 from kgsparql.errors import (
     BudgetExceededError,
     EndpointError,
@@ -50,26 +54,54 @@ NOBEL = FIXTURES / "nobel.ttl"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 SOME = Query("some", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 
-OFFLINE = """
-import socket, sys
-def watch(event, arguments):
-    if event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.bind", "socket.sendto"}:
-        raise RuntimeError(f"{event} {arguments}")
-    if event == "socket.__new__" and arguments[1] in {socket.AF_INET, socket.AF_INET6}:
-        raise RuntimeError(f"{event} {arguments}")
-sys.addaudithook(watch)
-from kgsparql.__main__ import main
-sys.argv = ["kgsparql", *sys.argv[1:]]
-main()
-"""
+_FORBIDDEN = {"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.bind", "socket.sendto"}
+_is_offline = threading.Event()
 
 
-def offline(*arguments: object, cache: Path) -> subprocess.CompletedProcess[bytes]:
-    """A command in a process that ends where it opens a socket of the internet, or asks for a name."""
-    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: while nobody may be asked, a socket of the internet, or asking for a name, is an error."""
+    if event.startswith("socket.") and _is_offline.is_set():
+        family = arguments[1] if event == "socket.__new__" else None
+        if event in _FORBIDDEN or family in {socket.AF_INET, socket.AF_INET6}:
+            raise RuntimeError(f"{event} {arguments}")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _audited() -> None:
+    sys.addaudithook(_watch)  # hooks cannot be removed: this one does nothing outside `offline`
+
+
+def offline(*arguments: object, cache: Path) -> Done:
+    """A command that fails where it opens a socket of the internet, or asks for a name; with a cache of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGSPARQL_CACHE_DIR", str(cache))
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        _is_offline.set()
+        try:
+            done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        finally:
+            _is_offline.clear()
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        return Done(1, done.stdout_bytes, f"{done.stderr}{done.exception!r}".encode())
+    return Done(done.exit_code, done.stdout_bytes, done.stderr_bytes)
+
+
+def in_another_process(*arguments: object, cache: Path) -> Done:
+    """A command in a process of its own, which is not watched."""
+    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}
     environment.pop("OPENAI_API_KEY", None)
-    command = [sys.executable, "-c", OFFLINE, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=240)
+    command = [sys.executable, "-m", "kgsparql", *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=240, cwd=ROOT)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
@@ -110,7 +142,8 @@ def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
     for is_cold in (False, True):
         if is_cold:
             shutil.rmtree(snapshot / "cache")
-        replayed = offline(*asked, "--replay", snapshot, cache=tmp_path / f"other {is_cold}")
+        replay = offline if is_cold else in_another_process
+        replayed = replay(*asked, "--replay", snapshot, cache=tmp_path / f"other {is_cold}")
         assert replayed.returncode == 0, replayed.stderr.decode()
         assert replayed.stdout == recorded.stdout_bytes
     other = offline(*asked, "--replay", snapshot, "-O", "max_hops=1", cache=cache)
@@ -290,7 +323,7 @@ def files_of(directory: Path) -> dict[str, bytes]:
 def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Path, with_model: bool) -> None:
     snapshot = tmp_path / "snapshot"
     with served(tmp_path) as url, ModelServer(Player()) as server:
-        asked = ["eval", FIXTURES / "nobel_questions.jsonl", "-k", url, "-r", "mindmap,think_on_graph", "--limit", "6"]
+        asked = ["eval", FIXTURES / "nobel_questions.jsonl", "-k", url, "-r", "mindmap,think_on_graph", "--limit", "3"]
         asked += ["--workers", "4", "--embedder", "none"]
         asked += ["-m", "m", "--base-url", server.url] if with_model else ["--no-model"]
         recorded = run(*asked, "-o", tmp_path / "first", "--record", snapshot)
@@ -301,7 +334,7 @@ def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Pat
     assert set(first) == {"questions.jsonl", "mindmap.jsonl", "think_on_graph.jsonl"}
     assert first == second
     records = [json.loads(line) for line in first["mindmap.jsonl"].splitlines()]
-    assert len(records) == 6
+    assert len(records) == 3
     assert all(record["error"] is None and record["measured"]["seconds"] > 0 for record in records)
     configs = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second")]
     clocks = dict.fromkeys(("began", "ended"))

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pyoxigraph
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
@@ -21,6 +21,7 @@ from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from tests.brute_force import all_shortest_paths, all_walks
+from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads
 
 search_of_paths = sys.modules["kgsparql.exploration.shortest_paths"]
@@ -58,7 +59,7 @@ def by_names(path: Path) -> list[str]:
     return [term.value.rsplit("/", 1)[-1] if isinstance(term, IRI) else "[]" for term in path.terms]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     triples=multigraphs,
     start=st.sampled_from([*IRIS, *CLASSES, *CLASSES]),
@@ -92,7 +93,7 @@ def test_shortest_paths_equal_brute_force(
         assert all(set(path.triples) <= set(triples) for path in found.items)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, short=5, suppress_health_check=[HealthCheck.too_slow])
 @given(triples=multigraphs, start=st.sampled_from(IRIS), end=st.sampled_from(IRIS), direction=ways)
 def test_shortest_paths_are_the_same_on_rdflib(
     triples: list[Triple], start: IRI, end: IRI, direction: Directions
@@ -101,7 +102,7 @@ def test_shortest_paths_are_the_same_on_rdflib(
     assert set(on_rdflib.items) == set(shortest_paths(graph_from(triples), start, end, direction=direction).items)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     triples=multigraphs,
     start=st.sampled_from([*IRIS, *CLASSES]),
@@ -140,7 +141,7 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
             assert cut.known is None or cut.known > cut.limit
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(triples=multigraphs, start=st.sampled_from(IRIS), direction=ways, max_hops=st.integers(0, 4))
 @example(
     triples=[Triple(IRIS[0], ex(name), BlankNode("b0")) for name in "pq"],
@@ -163,7 +164,7 @@ def test_predicate_paths_equal_brute_force(
         assert found.cuts == ()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(triples=multigraphs, start=st.sampled_from(IRIS))
 def test_follow_and_walks_equal_brute_force(triples: list[Triple], start: IRI) -> None:
     graph = graph_from(triples)

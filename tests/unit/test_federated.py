@@ -10,7 +10,7 @@ from typing import Any
 
 import pyoxigraph
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kgsparql.budget import Usage
@@ -40,6 +40,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import UNWALKED, Naming
 from tests.conftest import PREFIXES
+from tests.deep import examples
 
 E = "http://example.org/"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -141,7 +142,7 @@ STEPS = st.lists(st.sampled_from([f"{E}p", f"^{E}p", f"{E}q", f"^{E}q", TYPE, f"
 
 
 @given(QUADS, st.lists(STEPS, max_size=4), st.integers(2, 3), st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, short=5, suppress_health_check=[HealthCheck.too_slow])
 def test_divided_graphs_say_what_one_graph_says(
     quads: list[pyoxigraph.Quad], steps: list[list[str]], parts: int, random: Random
 ) -> None:

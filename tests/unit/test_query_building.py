@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError, IriError, QueryBindingError
@@ -12,6 +12,7 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.text_search import wikibase_search
 from kgsparql.rdf.query import Query, prologue
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iri, validated
+from tests.deep import examples
 
 EX = "http://e.org/"
 BY_LABEL = Query("by_label", "SELECT ?entity { VALUES ?label { UNDEF } ?entity <http://e.org/label> ?label }")
@@ -106,13 +107,13 @@ def test_Q06_a_hostile_datatype_is_refused() -> None:
         VALUES.bind(term=[quad.object])
 
 
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 @given(TEXTS)
 def test_Q07_every_text_comes_back_from_a_query(text: str) -> None:
     assert _back(Literal(text)) == Literal(text)
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(TEXTS, LANGUAGES)
 def test_Q07_with_a_language(text: str, language: str) -> None:
     try:
@@ -122,7 +123,7 @@ def test_Q07_with_a_language(text: str, language: str) -> None:
     assert _back(term) == term
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(TEXTS, IRI_TEXTS)
 def test_Q07_with_a_datatype_and_as_an_iri(text: str, datatype: str) -> None:
     try:
@@ -135,7 +136,7 @@ def test_Q07_with_a_datatype_and_as_an_iri(text: str, datatype: str) -> None:
     assert _back(Literal(text, datatype=known)) == Literal(text, datatype=known)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_Q07_rows_of_several_terms(texts: list[str]) -> None:
     query = Query("rows", "SELECT ?a ?b { VALUES (?a ?b) { (UNDEF UNDEF) } }")
@@ -151,7 +152,7 @@ LOOKALIKES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.lists(st.sampled_from(LOOKALIKES), min_size=1, max_size=6).map("".join), st.sampled_from(LOOKALIKES))
 def test_Q07_a_text_that_looks_like_a_parameter_is_left_as_it_is(text: str, other: str) -> None:
     """Whichever parameter is bound first, and where a term is written in place of one."""

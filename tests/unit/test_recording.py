@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql import errors
 from kgsparql.errors import CancelledError, KgsparqlError, ModelTimeoutError, RateLimitError, ReplayMissError
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
+from tests.deep import examples
 
 ASKED = {"text": "ASK {}"}
 EVERY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, KgsparqlError)]
@@ -80,7 +81,7 @@ def test_every_error_is_raised_as_it_was(file: Path, kind: type[KgsparqlError]) 
         assert told(replay) == (kind, made.to_json())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(outcomes=st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(0, 9)), max_size=12))
 def test_a_replay_tells_what_the_run_was_told(outcomes: list[tuple[int, bool, int]], tmp_path_factory: Any) -> None:
     file = tmp_path_factory.mktemp("recording") / "exchanges.sqlite"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
@@ -29,6 +29,7 @@ from kgsparql.models.reply_parsing import (
     truth,
     written_answer,
 )
+from tests.deep import examples
 
 RELATIONS = ["spouse", "capital of", "capital", "country (state)", "wiki: part of", "http://e.org/p", "child", "child"]
 READERS: tuple[Callable[[str], Any], ...] = (
@@ -613,7 +614,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_no_text_raises_anything_else(text: str) -> None:
     for read in READERS:
         try:
@@ -640,7 +641,7 @@ BODIES = st.one_of(
 
 
 @given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think [1"]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_M02_a_body_cut_anywhere_yields_no_number_that_was_not_whole(
     body: Any, indent: int | None, before: str
 ) -> None:
@@ -663,7 +664,7 @@ JSON_VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=6), JSON_VALUES, min_size=1, max_size=4), st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_valid_json_is_read_as_it_is(value: dict[str, Any], ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert json_value(text) == json.loads(text)

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.evaluation.statistics import (
@@ -22,6 +22,7 @@ from kgsparql.evaluation.statistics import (
     mcnemar,
     wilson,
 )
+from tests.deep import examples
 
 
 def interval(*values: float, seed: int = 0) -> Interval:
@@ -101,7 +102,7 @@ def test_wilson_by_hand(right: int, n: int, low: float, high: float) -> None:
 
 
 @given(st.integers(1, 500), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_wilson_holds_the_mean_and_has_width(n: int, data: st.DataObject) -> None:
     found = wilson(data.draw(st.integers(0, n)), n)
     assert 0 <= found.low <= found.mean <= found.high <= 1
@@ -142,7 +143,7 @@ def test_mcnemar_by_hand(wins: int, losses: int, p: float) -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_mcnemar_is_the_exact_sum(wins: int, losses: int) -> None:
     n = wins + losses
     tail = sum(Fraction(comb(n, i), 2**n) for i in range(min(wins, losses) + 1))
@@ -216,7 +217,7 @@ def test_holm_of_some_comparisons_of_a_family_by_hand() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=10), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_some_of_a_family_are_never_less_than_in_the_whole(family: list[float], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, len(family)))
     some, whole = holm(family[:size], comparisons=len(family)), holm(family)[:size]

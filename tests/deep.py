@@ -1,0 +1,41 @@
+"""What only ``make test-deep`` tests: parameters that are left out elsewhere, and how many examples a property gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+__all__ = ["DEEP", "all_and_some", "crossed", "deep", "examples"]
+
+DEEP = os.environ.get("KGSPARQL_DEEP") == "1"
+"""Whether this is ``make test-deep``, which sets it."""
+
+
+def deep(*values: object, id: str | None = None) -> Any:  # noqa: A002
+    """The values of a case that only the deep tests try."""
+    return pytest.param(*values, marks=pytest.mark.deep, id=id)
+
+
+def all_and_some(values: Iterable[Any], some: Callable[[Any], bool]) -> list[Any]:
+    """All of the values, those marked ``deep`` that ``some`` does not hold for."""
+    return [value if some(value) else deep(value) for value in values]
+
+
+def crossed(first: Iterable[Any], second: Iterable[Any], *, times: int = 1) -> list[Any]:
+    """Every pair of both; but for ``times`` partners of each of the more numerous, pairs are marked ``deep``."""
+    ours, theirs = list(first), list(second)
+    fewer = min(len(ours), len(theirs))
+    return [
+        pytest.param(one, other, id=f"{one}-{other}", marks=() if (i - j) % fewer < times else pytest.mark.deep)
+        for i, one in enumerate(ours)
+        for j, other in enumerate(theirs)
+    ]
+
+
+def examples(most: int, *, short: int | None = None, **more: Any) -> settings:
+    """So many examples of a property in the deep tests, elsewhere a tenth, but 20 at least."""
+    return settings(max_examples=most if DEEP else short or max(20, most // 10), deadline=None, **more)
