@@ -12,7 +12,7 @@ from kgsparql.events import Emit, FallbackUsed, LimitReached
 from kgsparql.exploration import Side
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.linking.labels.members import UNFOUND
+from kgsparql.linking.labels.federated import UNFOUND
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD
 from kgsparql.linking.words import counted

@@ -20,9 +20,9 @@ from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
 
 if TYPE_CHECKING:
-    from kgsparql.linking.labels.index import LabelIndex
+    from kgsparql.linking.labels.federated import MemberIndexes
     from kgsparql.linking.labels.kept import KeptLabels
-    from kgsparql.linking.labels.members import MemberIndexes
+    from kgsparql.linking.labels.search import LabelIndex
     from kgsparql.linking.linker import Linker
     from kgsparql.linking.ranking import Ranker
     from kgsparql.models.embedding import Embedder
@@ -141,7 +141,7 @@ class LabelIndexes:
 
     @cached_property
     def _members(self) -> MemberIndexes:
-        from kgsparql.linking.labels.members import MemberIndexes
+        from kgsparql.linking.labels.federated import MemberIndexes
 
         return MemberIndexes(self._last_known, self._note)
 
@@ -152,7 +152,7 @@ class LabelIndexes:
 
     def _last_known(self, graph: OpenedGraph) -> LabelIndex | None:
         """What is kept of the labels of an endpoint that cannot be asked."""
-        from kgsparql.linking.labels.last_known import last_directory, last_known
+        from kgsparql.linking.labels.partial import last_directory, last_known
 
         if not graph.is_remote:
             return None
@@ -215,8 +215,8 @@ class LabelIndexes:
 
     def build(self, cancel: threading.Event | None = None) -> LabelIndex:
         """Build the whole index, with a vector for each label if there is an embedder."""
+        from kgsparql.linking.labels.federated import federated_index
         from kgsparql.linking.labels.index import build_label_index
-        from kgsparql.linking.labels.joining import federated_index
 
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
@@ -234,8 +234,7 @@ class LabelIndexes:
         :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
-        from kgsparql.linking.labels.partial import build_slice
-        from kgsparql.linking.labels.slices import read_slice
+        from kgsparql.linking.labels.partial import build_slice, read_slice
 
         if not isinstance(self.graph, EndpointGraph):
             raise InputError(

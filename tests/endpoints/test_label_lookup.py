@@ -21,11 +21,11 @@ from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.labels.endpoint import EndpointLabels
-from kgsparql.linking.labels.index import LabelIndex
-from kgsparql.linking.labels.kept import KeptLabels, Page
-from kgsparql.linking.labels.scanning import label_rows
-from kgsparql.linking.labels.search import MemoryLabels
-from kgsparql.linking.labels.slices import read_slice
+from kgsparql.linking.labels.kept import KeptLabels, SliceProgress
+from kgsparql.linking.labels.memory import MemoryLabels
+from kgsparql.linking.labels.partial import read_slice
+from kgsparql.linking.labels.reading import read_labels
+from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
@@ -65,7 +65,7 @@ def lookup(graph: KnowledgeGraph, kind: TextSearch = "none", **options: Any) -> 
 
 
 def whole(graph: KnowledgeGraph) -> Linker:
-    return Linker(LabelIndex(MemoryLabels(label_rows(graph))))
+    return Linker(LabelIndex(MemoryLabels(read_labels(graph))))
 
 
 def found_by(linker: Linker, questions: Sequence[dict[str, Any]]) -> tuple[float, int]:
@@ -404,7 +404,7 @@ SCIENTIST = IRI(ONTOLOGY + "Scientist")
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 10)
     kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
     stop, graph = threading.Event(), Counting(EndpointGraph(nobel_url))
 
@@ -423,7 +423,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
 
     once = KeptLabels(tmp_path / "b" / "labels.sqlite")
-    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 1_000)
+    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 1_000)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
     assert once.paged() == kept.paged()
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45
@@ -436,7 +436,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
 def test_a_page_that_fails_leaves_those_before_it(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.labels.slices.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 10)
     kept = KeptLabels(tmp_path / "labels.sqlite")
 
     class Failing(Counting):
@@ -447,7 +447,7 @@ def test_a_page_that_fails_leaves_those_before_it(
 
     with pytest.raises(EndpointReplyError):
         read_slice(Failing(EndpointGraph(nobel_url)), [SCIENTIST], kept, limit=50)
-    assert kept.pages()[SCIENTIST.value] == Page(kept.pages()[SCIENTIST.value].last, 20, whole=False)
+    assert kept.pages()[SCIENTIST.value] == SliceProgress(kept.pages()[SCIENTIST.value].last, 20, whole=False)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], kept, limit=50) == 50
     assert len({row.iri for row in kept.paged()}) == 50
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.labels.joining import LayeredLabels
-from kgsparql.linking.labels.kept import KeptLabels, Page, SeenLabels
+from kgsparql.linking.labels.combined import LayeredLabels
+from kgsparql.linking.labels.kept import KeptLabels, SeenLabels, SliceProgress
+from kgsparql.linking.labels.memory import MemoryLabels
 from kgsparql.linking.labels.rows import LabelRow, label_row
-from kgsparql.linking.labels.search import MemoryLabels
 from kgsparql.rdf.terms import normalised
 
 
@@ -44,17 +44,17 @@ def test_what_was_remembered_is_found_by_key_up_to_a_number(kept: KeptLabels) ->
 
 def test_the_oldest_labels_of_answers_go_and_pages_stay(tmp_path: Path) -> None:
     kept = KeptLabels(tmp_path / "labels.sqlite", most_seen=3)
-    kept.add_page("http://e.org/C", [row("Paged")], Page("http://e.org/Paged", 1, whole=True))
+    kept.add_page("http://e.org/C", [row("Paged")], SliceProgress("http://e.org/Paged", 1, whole=True))
     for name in "ABCDE":
         kept.remember([row(name)])
     assert [r.text for r in kept.seen(list("abcde"), up_to=kept.newest())] == ["C", "D", "E"]
     assert kept.paged() == [row("Paged")]
-    assert kept.pages() == {"http://e.org/C": Page("http://e.org/Paged", 1, whole=True)}
+    assert kept.pages() == {"http://e.org/C": SliceProgress("http://e.org/Paged", 1, whole=True)}
 
 
 def test_an_entity_of_two_classes_is_one_row(kept: KeptLabels) -> None:
-    kept.add_page("a", [row("Ann")], Page("x", 1))
-    kept.add_page("b", [row("Ann"), row("Bob")], Page("y", 2))
+    kept.add_page("a", [row("Ann")], SliceProgress("x", 1))
+    kept.add_page("b", [row("Ann"), row("Bob")], SliceProgress("y", 2))
     assert kept.paged() == [row("Ann"), row("Bob")]
 
 

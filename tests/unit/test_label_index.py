@@ -21,11 +21,12 @@ import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.labels.index import LabelIndex, build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.labels.index import build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.labels.lance import LanceLabels
+from kgsparql.linking.labels.memory import MemoryLabels
+from kgsparql.linking.labels.reading import read_descriptions, read_labels
 from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.scanning import description_rows, label_rows
-from kgsparql.linking.labels.search import LabelSearch, MemoryLabels
-from kgsparql.linking.labels.tables import LanceLabels
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch
 from kgsparql.linking.labels.vectors import KEEP_EVERY
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -82,7 +83,7 @@ def kept(graph_of: MakeGraph, tmp_path: Path) -> LabelIndex:
 
 
 def test_rows_say_role_language_kind_and_degree(graph_of: MakeGraph) -> None:
-    rows = label_rows(graph_of(PLACES))
+    rows = read_labels(graph_of(PLACES))
     found = {(r.iri.removeprefix("http://example.org/"), r.text, r.role, r.language, r.kind, r.degree) for r in rows}
     assert ("bonn", "Bonn", "label", "de", "entity", 5) in found
     assert ("bonn", "Bonna", "alternative", "", "entity", 5) in found
@@ -102,21 +103,21 @@ def test_normalising_ascii_has_no_rules_of_its_own() -> None:
 
 
 def test_L37_an_escaped_and_a_plain_iri_are_two_entities(graph_of: MakeGraph) -> None:
-    rows = label_rows(graph_of(":caf%C3%A9 :p 1 . :café :p 1 ."))
+    rows = read_labels(graph_of(":caf%C3%A9 :p 1 . :café :p 1 ."))
     assert {(r.iri.rpartition("/")[2], r.text) for r in rows if r.kind == "entity"} == {
         ("caf%C3%A9", "café"), ("café", "café"),
     }  # fmt: skip
 
 
 def test_L38_without_labels_names_come_from_iris_and_say_so(graph_of: MakeGraph) -> None:
-    rows = label_rows(graph_of(":Marie_Curie :bornIn :Q36 ."))
+    rows = read_labels(graph_of(":Marie_Curie :bornIn :Q36 ."))
     assert texts_of(rows, "Marie_Curie") == [("Marie Curie", "derived")]
     assert texts_of(rows, "bornIn") == [("born in", "derived")]
     assert texts_of(rows, "Q36") == [("Q36", "derived")]
 
 
 def test_L38_beside_labels_only_names_that_mean_something_are_derived(graph_of: MakeGraph) -> None:
-    rows = label_rows(
+    rows = read_labels(
         graph_of(':a rdfs:label "A thing" ; :in :United_States , :Q30 , :m.0k3p1 , <http://x.org/a.jpg> .')
     )
     assert texts_of(rows, "United_States") == [("United States", "derived")]
@@ -127,7 +128,7 @@ def test_L38_beside_labels_only_names_that_mean_something_are_derived(graph_of: 
 
 
 def test_L42_empty_long_and_iri_texts(graph_of: MakeGraph) -> None:
-    rows = label_rows(
+    rows = read_labels(
         graph_of(
             f""":a rdfs:label "" , "  \\t" , "http://example.org/a" , "!!!" , "{"x" * 5000}" , "good" . :b :p 1 ."""
         )
@@ -137,12 +138,12 @@ def test_L42_empty_long_and_iri_texts(graph_of: MakeGraph) -> None:
 
 
 def test_numbers_and_dates_are_no_names(graph_of: MakeGraph) -> None:
-    rows = label_rows(graph_of(':a rdfs:label 12 , "2020-01-01"^^xsd:date , "ok" , "gut"@de .'))
+    rows = read_labels(graph_of(':a rdfs:label 12 , "2020-01-01"^^xsd:date , "ok" , "gut"@de .'))
     assert sorted(text for text, _ in texts_of(rows, "a")) == ["gut", "ok"]
 
 
 def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGraph) -> None:
-    rows = label_rows(
+    rows = read_labels(
         graph_of(
             ':a :name "Ann" ; :jobTitle "x" ; :title "Dr." . :b :name "Bob" ; :title "Dr." . '
             ':c :title "Dr." ; rdfs:label "Cy" ; :name "Cyril" .'
@@ -156,14 +157,14 @@ def test_predicates_called_name_count_if_they_tell_things_apart(graph_of: MakeGr
 def test_a_graph_may_name_label_predicates_of_its_own(graph_of: MakeGraph) -> None:
     graph = graph_of(':P1 :heisst "Geburtsort" ; :used :p . :a :heisst "Anna" ; rdfs:label "Ann" ; :p 1 .')
     naming = Naming((IRI("http://example.org/heisst"),), (IRI("http://example.org/used"),))
-    rows = label_rows(SayingHowItNames(graph, naming))
+    rows = read_labels(SayingHowItNames(graph, naming))
     assert texts_of(rows, "a") == [("Ann", "alternative"), ("Anna", "label")]
     assert texts_of(rows, "p") == [("Geburtsort", "label")]
-    assert texts_of(label_rows(graph), "a") == [("Ann", "label")]
+    assert texts_of(read_labels(graph), "a") == [("Ann", "label")]
 
 
 def test_wikidata_properties_share_their_labels_with_the_predicates_that_are_used(graph_of: MakeGraph) -> None:
-    rows = label_rows(
+    rows = read_labels(
         graph_of(
             '@prefix wikibase: <http://wikiba.se/ontology#> . :P19 rdfs:label "place of birth"@en ; '
             'wikibase:directClaim :direct-P19 . :Q1 rdfs:label "Q one" ; :direct-P19 :Q2 .'
@@ -175,7 +176,7 @@ def test_wikidata_properties_share_their_labels_with_the_predicates_that_are_use
 
 
 def test_L43_a_predicate_that_is_a_subject_a_type_loop_and_a_sameas_cycle(graph_of: MakeGraph) -> None:
-    rows = label_rows(
+    rows = read_labels(
         graph_of(
             ':p rdfs:label "has part" . :a :p :a ; a :a ; <http://www.w3.org/2002/07/owl#sameAs> :b . '
             ':b <http://www.w3.org/2002/07/owl#sameAs> :a ; rdfs:label "Bee" .'
@@ -186,7 +187,7 @@ def test_L43_a_predicate_that_is_a_subject_a_type_loop_and_a_sameas_cycle(graph_
 
 
 def test_descriptions_are_apart(graph_of: MakeGraph, kept: LabelIndex) -> None:
-    assert [d.text for d in description_rows(graph_of(PLACES))] == ["A city on the Rhine."]
+    assert [d.text for d in read_descriptions(graph_of(PLACES))] == ["A city on the Rhine."]
     assert isinstance(kept.search, LanceLabels)
     assert [d.text for d in kept.search.descriptions(["http://example.org/bonn"])] == ["A city on the Rhine."]
     assert not kept.search.like("city on the rhine", limit=5) or all(
@@ -199,7 +200,7 @@ def test_descriptions_are_apart(graph_of: MakeGraph, kept: LabelIndex) -> None:
 
 @pytest.fixture(params=["memory", "lance"])
 def search(request: pytest.FixtureRequest, graph_of: MakeGraph, kept: LabelIndex) -> LabelSearch:
-    return kept.search if request.param == "lance" else MemoryLabels(label_rows(graph_of(PLACES)))
+    return kept.search if request.param == "lance" else MemoryLabels(read_labels(graph_of(PLACES)))
 
 
 def test_exact_keys(search: LabelSearch) -> None:
@@ -245,7 +246,7 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
-    for module in ("vectors", "tables"):
+    for module in ("vectors", "lance"):
         monkeypatch.setattr(f"kgsparql.linking.labels.{module}.EXACT_VECTORS", 1_000)
     index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
     manifest = Tables(tmp_path / "hnsw").manifest()
@@ -418,7 +419,7 @@ def test_a_set_cancel_stops_reading_while_the_engine_works() -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(CancelledError):
-        label_rows(many(10), cancel=stop)
+        read_labels(many(10), cancel=stop)
 
 
 def test_a_triple_in_several_named_graphs_counts_once() -> None:
@@ -426,7 +427,7 @@ def test_a_triple_in_several_named_graphs_counts_once() -> None:
     data = '@prefix : <http://e.org/> . :a :p :b ; <http://www.w3.org/2000/01/rdf-schema#label> "A" .'
     for name in ("http://e.org/g", "http://e.org/h"):
         store.load(data.encode(), pyoxigraph.RdfFormat.TURTLE, to_graph=pyoxigraph.NamedNode(name))
-    rows = label_rows(OxigraphGraph(store, name="two", fingerprint="two"))
+    rows = read_labels(OxigraphGraph(store, name="two", fingerprint="two"))
     assert [row.degree for row in rows if row.text == "A"] == [2]
 
 
@@ -548,5 +549,5 @@ def test_ck25_people_are_found_by_their_names(shared_data: Path) -> None:
     with gzip.open(shared_data / "ck25" / "graph.nt.gz") as stream:
         lines = [line for line in stream if b"rdf-schema#label" not in line]
     store.load(b"".join(lines), pyoxigraph.RdfFormat.N_TRIPLES)
-    search = MemoryLabels(label_rows(OxigraphGraph(store, name="ck25", fingerprint="")))
+    search = MemoryLabels(read_labels(OxigraphGraph(store, name="ck25", fingerprint="")))
     assert [row.role for row in search.exact(["baldwin dirksen"])] == ["label"]

@@ -12,9 +12,10 @@ import pytest
 
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_matching import similarity
-from kgsparql.linking.labels.index import LabelIndex, build_label_index
-from kgsparql.linking.labels.scanning import label_rows
-from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.linking.labels.index import build_label_index
+from kgsparql.linking.labels.memory import MemoryLabels
+from kgsparql.linking.labels.reading import read_labels
+from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from tests.unit.hashed_embedder import HashedEmbedder
 
@@ -48,7 +49,7 @@ WORLD = f"""
 
 
 def linker_of(graph: OxigraphGraph, **options: object) -> Linker:
-    return Linker(LabelIndex(MemoryLabels(label_rows(graph))), **options)  # type: ignore[arg-type]
+    return Linker(LabelIndex(MemoryLabels(read_labels(graph))), **options)  # type: ignore[arg-type]
 
 
 def names(linker: Linker, question: str) -> list[str]:
@@ -235,7 +236,7 @@ def test_what_a_class_is_called_beats_what_an_iri_ends_in(graph_of: MakeGraph) -
         "rdfs:seeAlso <http://wiki.org/Sequence_alignment> ; :near :Sequence_alignment . "
         ":Format0 rdfs:label 'Format x' ."
     )
-    assert not any(row.iri.startswith("http://wiki.org") for row in label_rows(graph))
+    assert not any(row.iri.startswith("http://wiki.org") for row in read_labels(graph))
     for question in ("What can sequence alignment output?", "What has Sequence alignment to do with Format x?"):
         assert "op" in names(linker_of(graph), question)
 

@@ -1,4 +1,4 @@
-"""The labels of an endpoint that are too many to be read: looked up for each question, in a few queries."""
+"""Labels of an endpoint that has too many to read them: looked up for each question, in a few queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
-from kgsparql.linking.labels.found import FoundLabels
 from kgsparql.linking.labels.kept import SeenLabels
-from kgsparql.linking.labels.names import Name, entities_named, language_tags, names_in, names_of
+from kgsparql.linking.labels.memory import FoundLabels
+from kgsparql.linking.labels.names import Name, Spellings, entities_named, language_tags, names_in, names_of
 from kgsparql.linking.labels.rows import Kind, LabelRow
 from kgsparql.linking.labels.search import Vocabulary
-from kgsparql.linking.labels.spellings import Spellings
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -30,27 +29,27 @@ from kgsparql.rdf.terms import IRI, Literal, normalised
 __all__ = ["EndpointLabels"]
 
 FOUND_EACH = 50
-"""Labels of one text search: of a word that more have, some other word has to tell which is meant."""
+"""Labels of one text search. A word that as many labels have is common: another word must tell which is meant."""
 MAX_ENTITIES = 300
-"""Entities of which more is asked, for one text."""
+"""Entities whose kinds and degrees are looked up, for one text."""
 MAX_NAMES = 10
-"""Names that the search of a Wikibase is asked for: each is a request that it sends on."""
+"""Names that the search of a Wikibase is asked for: the endpoint makes a request of its own for each."""
 MAX_TEXTS = 2_000
-"""Texts whose labels are remembered, in a process that lives long."""
+"""Texts whose labels are remembered; then all are forgotten, as a process may live long."""
 _Search: TypeAlias = tuple[str, ...]
 
 
 class EndpointLabels:
-    """Labels that stay where they are; those that a text may name are asked for when it is read.
+    """Labels that stay at the endpoint; those that a text may name are looked up when it is searched.
 
-    Every way a name may be written is looked up exactly, which any engine answers from its index, and searched for
-    where the engine has a text search. Nothing is asked twice.
+    Every spelling that a name may have is looked up as an exact label, which any engine answers from its index. Where
+    the engine has a text search, names are also searched for. Nothing is asked twice.
 
     :param text_search: the engine's own; ``none`` for exact labels only.
     :param search_host: the Wikibase whose own search is asked.
-    :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
+    :param degree_predicate: gives a number that tells how well known an entity is; else its triples are counted.
     :param embedder: compares what was found with the question by meaning.
-    :param known: labels of earlier answers.
+    :param seen: labels of earlier answers.
     """
 
     def __init__(
@@ -61,10 +60,10 @@ class EndpointLabels:
         search_host: str = "",
         degree_predicate: IRI | None = None,
         embedder: Embedder | None = None,
-        known: SeenLabels | None = None,
+        seen: SeenLabels | None = None,
     ) -> None:
         self._graph = graph
-        self._known = known
+        self._seen = seen
         self._text_search, self._search_host = text_search, search_host
         self._degree_predicate = degree_predicate
         self._naming = naming_of(graph)
@@ -77,29 +76,29 @@ class EndpointLabels:
         return self._embedder is not None
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
-        """The same for one question, which is asked the same whatever was asked before it."""
+        """As :meth:`LabelSearch.with_graph`; remembers nothing, so that earlier questions change no query."""
         return EndpointLabels(
             graph,
             text_search=self._text_search,
             search_host=self._search_host,
             degree_predicate=self._degree_predicate,
             embedder=self._embedder,
-            known=self._known,
+            seen=self._seen,
         )
 
     def offline(self) -> FoundLabels:
-        """As :meth:`LabelSearch.offline`: nothing is."""
+        """As :meth:`LabelSearch.offline`: no labels."""
         return FoundLabels((), self._memory.vectors, self._embedder)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
-        """The labels that a text may name."""
+        """The labels that a text may name, looked up at the endpoint."""
         with self._memory.lock:
-            return self._about(text, languages)
+            return self._found_labels(text, languages)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """What failed, and which links rest on an earlier answer."""
-        told = self._known.notes(linked) if self._known else ()
-        return (*told, self._memory.trouble) if self._memory.trouble else told
+        """Which links rest on an earlier answer, and how the text search failed."""
+        notes = self._seen.notes(linked) if self._seen else ()
+        return (*notes, self._memory.search_failure) if self._memory.search_failure else notes
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """As :meth:`LabelSearch.vocabulary`."""
@@ -118,73 +117,76 @@ class EndpointLabels:
         return self.for_text(key, ()).like(key, limit=limit)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`, for what was never asked about: there is nothing to compare with."""
+        """As :meth:`LabelSearch.nearest`: nothing, before :meth:`for_text`."""
         return self.offline().nearest(vectors, limit=limit)
 
     def _for(self, wanted: Iterable[str]) -> FoundLabels:
         return self.for_text(" ".join(wanted), ())
 
-    def _about(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
-        asked = (text, languages)
-        if asked not in self._memory.texts:
+    def _found_labels(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
+        question = (text, languages)
+        if question not in self._memory.texts:
             self._memory.make_room()
             spellings = Spellings(text, languages)
             tags = language_tags(languages)
-            names = self._exact(spellings.exact, tags)
+            names = self._exact_names(spellings.exact, tags)
             common: set[str] = set()
-            searched = self._searched(spellings, tags, common)
+            searched = self._names_by_search(spellings, tags, common)
             names += [name for name in searched if name not in names]
             if not names:
-                names = self._by_own_predicates(spellings.exact, tags)
-            names += self._known_before(spellings.exact, names)
+                names = self._names_by_own_predicates(spellings.exact, tags)
+            names += self._seen_names(spellings.exact, names)
             rows = self._rows(names)
-            names_too = {normalised(name) for name in spellings.names}
-            small = spellings.small_words if any(row.key in names_too for row in rows) else ()
-            self._memory.texts[asked] = FoundLabels(rows, self._memory.vectors, self._embedder, common, small)
-        return self._memory.texts[asked]
+            name_keys = {normalised(name) for name in spellings.names}
+            small = spellings.small_words if any(row.key in name_keys for row in rows) else ()
+            self._memory.texts[question] = FoundLabels(rows, self._memory.vectors, self._embedder, common, small)
+        return self._memory.texts[question]
 
-    def _exact(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
+    def _exact_names(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
         missing = [text for text in spellings if (text, tuple(tags)) not in self._memory.exact]
         query = Query.load("search_exact").bind(predicate=self._naming.names)
-        found = self._looked_up(query, missing, tags)
+        found = self._names_by_text(query, missing, tags)
         for text in missing:
             self._memory.exact[text, tuple(tags)] = found.get(text, [])
         return [name for text in spellings for name in self._memory.exact[text, tuple(tags)]]
 
-    def _by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
-        """What predicates of the graph's own call so, as in :func:`kgsparql.exploration.by_label`."""
-        found = self._looked_up(Query.load("by_name"), spellings, tags)
+    def _names_by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
+        """The names that the graph gives by other predicates, as in :func:`kgsparql.exploration.by_label`."""
+        found = self._names_by_text(Query.load("by_name"), spellings, tags)
         return [name for text in spellings for name in found.get(text, ())]
 
-    def _known_before(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
-        """What earlier answers called exactly so, and the endpoint did not find."""
-        if self._known is None:
+    def _seen_names(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
+        """The exact names that earlier answers showed, of entities that the endpoint did not find."""
+        if self._seen is None:
             return []
-        rows = self._known.beside({name.iri for name in names}, {normalised(text) for text in spellings})
+        rows = self._seen.beside({name.iri for name in names}, {normalised(text) for text in spellings})
         return [Name(row.iri, row.text, row.role, row.language) for row in rows]
 
-    def _looked_up(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[Name]]:
+    def _names_by_text(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[Name]]:
         found: dict[str, list[Name]] = defaultdict(list)
         for name in entities_named(self._graph, query, texts, tags):
             found[name.text].append(name)
         return found
 
-    def _searched(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[Name]:
-        """What the text search of the endpoint finds; one that fails is said once, and not tried again."""
-        if self._text_search == "none" or self._memory.trouble:
+    def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[Name]:
+        """What the endpoint's text search finds; after a failure, which :meth:`notes` tells, it is not tried again.
+
+        :param common: gets the words that too many labels have.
+        """
+        if self._text_search == "none" or self._memory.search_failure:
             return []
         try:
             if self._text_search == "wikibase:mwapi":
-                return self._on_wikibase(spellings.names[:MAX_NAMES], tags)
-            return self._by_words(spellings.searches[:MAX_SEARCHES], tags, common)
+                return self._names_by_wikibase_search(spellings.names[:MAX_NAMES], tags)
+            return self._names_by_words(spellings.searches[:MAX_SEARCHES], tags, common)
         except GRAPH_FAILED as error:
-            self._memory.trouble = (
+            self._memory.search_failure = (
                 f"the text search of {self._graph.name} failed, so labels are found only if they are \
 written as in the question: {error.message}"
             )
             return []
 
-    def _by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[Name]:
+    def _names_by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[Name]:
         missing = [search for search in searches if search not in self._memory.searched]
         if missing:
             predicates = self._naming.names
@@ -198,7 +200,7 @@ written as in the question: {error.message}"
                 common.update(words(normalised(search[0])))
         return [name for search in searches for name in self._memory.searched[search]]
 
-    def _on_wikibase(self, names: Sequence[str], tags: Sequence[str]) -> list[Name]:
+    def _names_by_wikibase_search(self, names: Sequence[str], tags: Sequence[str]) -> list[Name]:
         missing = [name for name in names if (name,) not in self._memory.searched]
         languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
         search = wikibase_search(missing, host=self._search_host, languages=languages)
@@ -216,7 +218,7 @@ written as in the question: {error.message}"
         return [row for name in names for row in self._memory.searched[name,]]
 
     def _rows(self, names: Sequence[Name]) -> list[LabelRow]:
-        """The names with what their entities are and how well they are connected."""
+        """The names as rows, with the kind and the degree of their entities."""
         entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
         self._learn_kinds([iri for iri in entities if iri not in self._memory.kinds])
         self._learn_degrees(_rivals_first(names, entities))
@@ -238,12 +240,12 @@ written as in the question: {error.message}"
             self._memory.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
-        said = self._degree_predicate
-        missing = [iri for iri in entities if iri not in self._memory.degrees][: MAX_ARMS if said is None else None]
+        given_by = self._degree_predicate
+        missing = [iri for iri in entities if iri not in self._memory.degrees][: None if given_by else MAX_ARMS]
         if not missing:
             return
-        if said is not None:
-            query = Query.load("search_known").bind(predicate=[said], entity=list(map(IRI, missing)))
+        if given_by is not None:
+            query = Query.load("search_known").bind(predicate=[given_by], entity=list(map(IRI, missing)))
             query = query.limit(2 * len(missing))
         else:
             query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
@@ -256,7 +258,7 @@ written as in the question: {error.message}"
 
 @dataclass(slots=True)
 class _Memory:
-    """What was asked and found, for all questions: an endpoint is asked for nothing twice."""
+    """What the endpoint was asked for, and what it gave."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = field(default_factory=dict)
@@ -265,19 +267,19 @@ class _Memory:
     kinds: dict[str, Kind] = field(default_factory=dict)
     degrees: dict[str, int] = field(default_factory=dict)
     vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    trouble: str = ""
+    search_failure: str = ""
 
     def make_room(self) -> None:
-        """Forget everything, when it is much."""
+        """Forget everything, if it is much."""
         if len(self.texts) >= MAX_TEXTS:
             for kept in (self.texts, self.exact, self.searched, self.kinds, self.degrees, self.vectors):
                 kept.clear()
 
 
 def _rivals_first(names: Sequence[Name], entities: Sequence[str]) -> list[str]:
-    """The entities, those first that have a name which others have, too."""
-    having: dict[str, set[str]] = defaultdict(set)
+    """The entities; first those that share a name with another one."""
+    entities_with: dict[str, set[str]] = defaultdict(set)
     for name in names:
-        having[normalised(name.text)].add(name.iri)
-    rivals = {iri for some in having.values() if len(some) > 1 for iri in some}
+        entities_with[normalised(name.text)].add(name.iri)
+    rivals = {iri for some in entities_with.values() if len(some) > 1 for iri in some}
     return sorted(entities, key=lambda iri: iri not in rivals)

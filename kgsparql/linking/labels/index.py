@@ -1,4 +1,4 @@
-"""The labels of a graph, ready to be searched: read when they are few, kept in LanceDB when they are many."""
+"""The label index of a graph: in memory for few labels, in LanceDB for many, looked up where they are too many."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pathlib import Path
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs.profiles import WithProfile
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.labels.building import RECIPE, Builder, Content, LabelIndex, opened, recipe
+from kgsparql.linking.labels.building import RECIPE, Builder, IndexContent, recipe
 from kgsparql.linking.labels.kept import KeptLabels
-from kgsparql.linking.labels.partial import looked_up
+from kgsparql.linking.labels.lance import opened_index
+from kgsparql.linking.labels.memory import memory_index
+from kgsparql.linking.labels.partial import index_with_lookup
 from kgsparql.linking.labels.reading import read_descriptions, read_labels, too_many
-from kgsparql.linking.labels.rows import Progress
-from kgsparql.linking.labels.search import MemoryLabels
+from kgsparql.linking.labels.rows import LabelRow, Progress
+from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb
@@ -25,8 +27,6 @@ from kgsparql.storage.lance_tables import Tables, lancedb
 __all__ = [
     "EMBED_AT_ONCE",
     "MEMORY_ROWS",
-    "RECIPE",
-    "LabelIndex",
     "build_label_index",
     "index_directory",
     "is_looked_up",
@@ -35,22 +35,22 @@ __all__ = [
 ]
 
 MEMORY_ROWS = 20_000
-"""Up to so many labels are read from the graph each time (0.5 s), because importing LanceDB alone takes 1 to 1.5 s."""
+"""Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
 EMBED_AT_ONCE = 2_000
-"""Up to so many texts are embedded on first use, in 2 to 4 s; more only when somebody asks for it."""
+"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 
 
 def index_directory(graph: OpenedGraph, parent: Path) -> Path:
-    """Where the index of a graph belongs below a directory: another content or recipe, another place."""
-    shared = _shared_address(graph)
+    """The place of a graph's index below a directory: another one for other data or another recipe."""
+    url = _url_of_large(graph)
     naming = naming_of(graph)
-    made = RECIPE if naming == Naming() else recipe(naming)
-    key = hashlib.sha256(f"{made}\n{graph.fingerprint if shared is None else shared}".encode()).hexdigest()
+    made_by = RECIPE if naming == Naming() else recipe(naming)
+    key = hashlib.sha256(f"{made_by}\n{graph.fingerprint if url is None else url}".encode()).hexdigest()
     return parent / "labels" / key[:32]
 
 
-def _shared_address(graph: OpenedGraph) -> str | None:
-    """The URL of an endpoint that is known to have too many labels: nor is it asked to count itself."""
+def _url_of_large(graph: OpenedGraph) -> str | None:
+    """The URL of an endpoint whose profile says that it has too many labels; it is not asked for a fingerprint."""
     return graph.url if isinstance(graph, WithProfile) and graph.profile.has_many_labels else None
 
 
@@ -64,71 +64,72 @@ def label_index(
     kept: KeptLabels | None = None,
     candidates: Embedder | None = None,
 ) -> LabelIndex:
-    """The index of a graph for a question that wants it now: seconds, whatever was done before.
+    """The index of a graph for a question that needs it now: ready in seconds, whatever was done before.
 
-    One that was built is opened. Else few labels are held in memory, or embedded at once if there is an embedder;
-    many are indexed for full-text search only. Those of an endpoint are always kept: they are read over the network.
+    One that was built is opened. Else few labels are held in memory, or embedded at once if there is an embedder; many
+    are indexed for full-text search only. Those of an endpoint are always kept, as they are read over the network.
     Where they are too many to be read, they are looked up for each question, beside those that are kept.
 
     :param directory: where it is, or will be, kept.
     :param kept: labels of an endpoint: a slice of it, and those of earlier answers.
     :param candidates: compares labels that are looked up with questions; ``embedder``, if ``None``.
     :raises IndexStaleError: if the one there was made from another graph or by another recipe.
-    :raises ModelMismatchError: if the one there has vectors, but of another embedder, and more than are embedded here.
+    :raises ModelMismatchError: if the one there has only vectors of another embedder, and more than are embedded here.
     :raises CancelledError: if ``cancel`` is set before it is ready.
     """
-    remote = graph.is_remote
     if is_looked_up(graph, directory):
-        return looked_up(graph, kept, candidates or embedder)
-    found = _opened_or_embedded_again(graph, directory, embedder)
+        return index_with_lookup(graph, kept, candidates or embedder)
+    found = _index_to_use(graph, directory, embedder)
     if found is not None:
-        is_wanted = embedder is not None and found.texts <= EMBED_AT_ONCE  # small enough to get its vectors now
-        if found.embedder is not None or found.rows > MEMORY_ROWS or (remote and not is_wanted):
+        gets_vectors = embedder is not None and found.texts <= EMBED_AT_ONCE
+        if found.embedder is not None or found.rows > MEMORY_ROWS or (graph.is_remote and not gets_vectors):
             return found
     try:
         rows = read_labels(graph, progress=progress, cancel=cancel, announce=_import_early)
     except LimitError:
-        if not remote:
+        if not graph.is_remote:
             raise
         _mark_large(directory)
-        return looked_up(graph, kept, candidates or embedder)
-    texts = len({row.text for row in rows})
-    if embedder is not None and rows and texts <= EMBED_AT_ONCE:
-        wanted = embedder
-    elif len(rows) <= MEMORY_ROWS and not (remote and rows):
-        return LabelIndex(MemoryLabels(rows), len(rows), texts)
-    else:
-        wanted = None
-    builder = Builder(Content.of(graph), directory, wanted, progress, cancel, _origin(graph))
+        return index_with_lookup(graph, kept, candidates or embedder)
+    is_embedded = bool(embedder and rows) and len({row.text for row in rows}) <= EMBED_AT_ONCE
+    if not is_embedded and len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows):
+        return memory_index(rows)
+    builder = _builder(graph, directory, embedder if is_embedded else None, progress, cancel)
+    return _kept_index(builder, rows)
+
+
+def _kept_index(builder: Builder, rows: list[LabelRow]) -> LabelIndex:
+    """The index in its directory; where nothing can be written, one in memory with a note."""
     try:
         return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
-        return LabelIndex(MemoryLabels(rows), len(rows), texts, note=note)
+        return memory_index(rows, note)
 
 
 def is_looked_up(graph: OpenedGraph, directory: Path) -> bool:
-    """Whether the labels of a graph are known to be too many to be read."""
-    return graph.is_remote and (_shared_address(graph) is not None or _large(directory).exists())
+    """Whether the labels of a graph are known to be too many to read them."""
+    return graph.is_remote and (_url_of_large(graph) is not None or _large_mark(directory).exists())
 
 
-def _large(directory: Path) -> Path:
+def _large_mark(directory: Path) -> Path:
+    """The file that marks the graph of an index directory as one with too many labels."""
     return directory.with_name(f"{directory.name}.large")
 
 
 def _mark_large(directory: Path) -> None:
-    """Note that the labels of this graph are too many, so that nobody tries again to read them."""
+    """Mark this graph as one with too many labels, so that nobody tries again to read them."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        _large(directory).touch()
+        _large_mark(directory).touch()
     except OSError:
         return  # where nothing can be kept, the next process finds out again
 
 
-def _opened_or_embedded_again(graph: OpenedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
-    """What was built, or, of another embedder and so small that it is embedded at once, nothing."""
+def _index_to_use(graph: OpenedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
+    """The index that was built; ``None`` if it is small and has another embedder's vectors, so it is made again."""
     try:
         return open_label_index(graph, directory, embedder=embedder)
     except ModelMismatchError:
@@ -146,7 +147,7 @@ def build_label_index(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LabelIndex:
-    """Build, or finish building, everything: full text, descriptions, and a vector for each distinct text.
+    """Build, or finish building, the whole index: full text, descriptions, and a vector for each distinct text.
 
     Full-text search works as soon as the labels are written. Embedding goes on where an earlier run stopped.
 
@@ -156,29 +157,33 @@ def build_label_index(
     :raises EmbeddingError: if the embedder fails; what it did is kept.
     :raises CancelledError: if ``cancel`` is set before all is done; what was done is kept.
     """
-    if _shared_address(graph) is not None:
+    if _url_of_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    builder = Builder(Content.of(graph), directory, embedder, progress, cancel, _origin(graph))
-    return builder.build(
+    return _builder(graph, directory, embedder, progress, cancel).build(
         partial(read_labels, graph, progress=progress, cancel=cancel),
         wait_s=0.0,
         describe=partial(read_descriptions, graph, cancel=cancel),
     )
 
 
-def _origin(graph: OpenedGraph) -> dict[str, str]:
-    """Of which endpoint, by whom, and when labels were read: what they were is still known when it cannot be asked."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
-
-
-def open_label_index(
+def _builder(
     graph: OpenedGraph,
     directory: Path,
-    *,
-    embedder: Embedder | None = None,
-) -> LabelIndex | None:
-    """The index that was built, ``None`` if none was, or none completely.
+    embedder: Embedder | None,
+    progress: Progress | None,
+    cancel: threading.Event | None,
+) -> Builder:
+    """The builder of a graph's index; of an endpoint, the index also says whose labels it has, and when they were read.
+
+    So the index can be found while the endpoint is down.
+    """
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    origin = {"account": graph.account, "read": now} if isinstance(graph, WithProfile) else {}
+    return Builder(IndexContent.of(graph), directory, embedder, progress, cancel, origin)
+
+
+def open_label_index(graph: OpenedGraph, directory: Path, *, embedder: Embedder | None = None) -> LabelIndex | None:
+    """The index that was built; ``None`` if none was, or none completely.
 
     :raises IndexStaleError: if it was made from another graph or by another recipe.
     :raises ModelMismatchError: if it has vectors, but of another embedder.
@@ -187,7 +192,7 @@ def open_label_index(
     manifest = tables.manifest()
     if manifest is None:
         return None
-    if not Content.of(graph).is_in(manifest):
+    if not IndexContent.of(graph).is_in(manifest):
         raise IndexStaleError(
             f"{directory}: the label index was made from other data than {graph.name} has now",
             hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
@@ -199,10 +204,10 @@ def open_label_index(
             hint=f"use that embedder, or add yours: kgsparql index -k {shlex.quote(graph.name)} --embedder …",
             path=str(directory),
         )  # fmt: skip
-    return opened(tables, manifest, embedder)
+    return opened_index(tables, manifest, embedder)
 
 
 def _import_early(rows: int) -> None:
-    """Import LanceDB while the graph is being read, if so many labels will need it: a second less to wait."""
+    """Import LanceDB while the graph is being read, if so many labels need it: saves a second."""
     if rows > MEMORY_ROWS:
         threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()

@@ -1,4 +1,4 @@
-"""Labels of an endpoint kept in one SQLite file: those that answers showed, and pages of those of some classes."""
+"""Labels of an endpoint in one SQLite file: those that answers showed, and the slices read of some classes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "Page", "SeenLabels"]
+__all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "SeenLabels", "SliceProgress"]
 
 KEPT = "labels.sqlite"
 """The file in the directory of an endpoint."""
 MOST_SEEN = 200_000
-"""Labels of answers that are kept; of more the oldest go."""
+"""Labels of answers that are kept; of more, the oldest are dropped."""
 _AT_ONCE = 500
 _SEEN = ""
-"""The class of labels that belong to no page."""
+"""Stands for the class in rows of labels that answers showed."""
 
 _CONTENTS = Contents(
     "labels",
@@ -42,10 +42,10 @@ _PUT_PAGE = "INSERT OR REPLACE INTO page (class, last, entities, whole) VALUES (
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SliceProgress:
     """How far the labels of a class were read.
 
-    :param last: the IRI of the last entity; empty before the first.
+    :param last: the IRI of the last entity that was read; empty before the first.
     :param entities: how many were read.
     :param whole: there are no more.
     """
@@ -58,10 +58,10 @@ class Page:
 class KeptLabels:
     """The labels of one endpoint in a file, which several threads and processes may use at once.
 
-    Only writing makes the file.
+    The first write makes the file.
 
     :param most_seen: labels of answers that are kept.
-    :raises StoreError: from any method, if the file cannot be read or written, or is none of ours.
+    :raises StoreError: from any method, if the file cannot be read or written, or is another file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -78,22 +78,22 @@ class KeptLabels:
 
     def remember(self, rows: Iterable[LabelRow]) -> None:
         """Keep labels that answers showed."""
-        told = [(_SEEN, *row) for row in rows]
-        if not told:
+        values = [(_SEEN, *row) for row in rows]
+        if not values:
             return
         with self._file.transaction() as connection:
-            connection.executemany(_ADD, told)
+            connection.executemany(_ADD, values)
             (count,) = connection.execute("SELECT count(*) FROM label WHERE class = ?", (_SEEN,)).fetchone()
             if count > self.most_seen:
                 connection.execute(_DROP_OLDEST, (_SEEN, count - self.most_seen))
 
     def newest(self) -> int:
-        """The number of the newest label that an answer showed; 0 without any."""
-        found = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))
-        return int(found[0][0] or 0) if found else 0
+        """The row number of the newest label that an answer showed; 0 without any."""
+        rows = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))
+        return int(rows[0][0] or 0) if rows else 0
 
     def seen(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
-        """The labels of answers that have one of these keys, up to a number."""
+        """The labels that answers showed with one of these keys, up to a row number."""
         found: list[LabelRow] = []
         wanted = sorted(set(keys))
         for at in range(0, len(wanted), _AT_ONCE):
@@ -103,34 +103,34 @@ class KeptLabels:
             found += [LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *some))]
         return sorted(found, key=lambda row: (row.key, row))
 
-    def pages(self) -> dict[str, Page]:
-        """How far each class was read."""
+    def pages(self) -> dict[str, SliceProgress]:
+        """How far each class was read, by its IRI."""
         rows = self._file.rows("SELECT class, last, entities, whole FROM page ORDER BY class")
-        return {name: Page(last, entities, bool(whole)) for name, last, entities, whole in rows}
+        return {name: SliceProgress(last, entities, bool(whole)) for name, last, entities, whole in rows}
 
-    def add_page(self, name: str, rows: Sequence[LabelRow], page: Page) -> None:
-        """Keep the labels of some more entities of a class, and how far it was read with them, in one step."""
+    def add_page(self, name: str, rows: Sequence[LabelRow], page: SliceProgress) -> None:
+        """Keep the labels of more entities of a class, and how far it is read now, in one transaction."""
         with self._file.transaction() as connection:
             connection.executemany(_ADD, [(name, *row) for row in rows])
             connection.execute(_PUT_PAGE, (name, page.last, page.entities, int(page.whole)))
 
     def paged(self) -> list[LabelRow]:
-        """The labels of all classes, each once, sorted."""
+        """The labels of all slices, each once, sorted."""
         query = f"SELECT DISTINCT {_COLUMNS} FROM label WHERE class <> ?"  # noqa: S608
         return sorted(LabelRow(*row) for row in self._file.rows(query, (_SEEN,)))
 
 
 class SeenLabels:
-    """Labels that answers showed before this was made: they only add what has exactly a name of the question.
+    """Labels that answers showed before this object was made; they only add exact names of a question.
 
-    Those of later answers are left for the next time, so that the order of questions changes no link.
+    Labels of later answers are not used, so that the order of questions changes no link.
 
     :param note: called with a line if they cannot be read.
     """
 
     def __init__(self, kept: KeptLabels, note: Callable[[str], None] = lambda _: None) -> None:
         self._kept = kept
-        self._told: dict[str, str] = {}
+        self._added: dict[str, str] = {}
         try:
             self._newest = kept.newest()
         except StoreError as error:
@@ -138,14 +138,14 @@ class SeenLabels:
             note(f"labels of earlier answers are not used: {error.message}")
 
     def beside(self, known: Collection[str], keys: Collection[str]) -> list[LabelRow]:
-        """The labels with one of these keys, of other things than those that are known."""
+        """The labels with one of these keys, of entities other than the known ones."""
         if not self._newest:
             return []
         added = [row for row in self._kept.seen(keys, up_to=self._newest) if row.iri not in known]
-        self._told.update((row.iri, row.text) for row in added)
+        self._added.update((row.iri, row.text) for row in added)
         return added
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """Which links rest on an earlier answer."""
-        names = sorted(self._told[iri] for iri in linked if iri in self._told)
+        """A note for each link that rests on an earlier answer."""
+        names = sorted(self._added[iri] for iri in linked if iri in self._added)
         return tuple(f"{printable(name, 60)!r} was found among the labels of earlier answers" for name in names)

@@ -1,18 +1,30 @@
-"""Names that a graph is asked for: what it calls some entities, and what it calls exactly so."""
+"""Names: which parts of a text may be one, how a graph may spell it, and what a graph calls its entities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgsparql.exploration.batched_select import batched_select
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, text_literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
-__all__ = ["Name", "entities_named", "language_tags", "names_in", "names_of"]
+__all__ = ["MAX_SPELLINGS", "Name", "Spellings", "entities_named", "language_tags", "names_in", "names_of"]
+
+MAX_SPELLINGS = 160
+"""Spellings of one text that are looked up: enough for all of a question of some twenty words."""
+LONGEST = 8
+"""The most words of a name."""
+SHORT = 3
+"""Names of up to so many words may be in lower case in the graph: `Penicillin`, `High School`."""
+_IN_NAMES = frozenset("of the in on at for to a de la le les du des von van der den zu da di del do dos".split())
+_BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))
+"""Words in the middle of one name, as in `Pride and Prejudice`, or between two names."""
+_ARTICLES = frozenset(("the", "a", "an"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +40,13 @@ class Name:
     language: str
 
     def rows(self, *, kind: Kind = "entity", degree: int = 1) -> Iterator[LabelRow]:
-        """What is searched for it, as of a label that was read; nothing for one that says nothing."""
+        """The rows that a search has for it, as for a label that was read; none for an empty name."""
         row = label_row(self.iri, self.text, role=self.role, language=self.language, kind=kind, degree=degree)
         return iter(()) if row is None else with_short(row)
 
 
 def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
-    """The languages that names are asked for in: the reader's, then those that everybody reads; empty for none.
+    """The language tags of the names to ask for: the reader's, then those that everybody reads; empty for no tag.
 
     >>> language_tags(["de", "en-GB"])
     ('de', 'en-gb', 'mul', '', 'en')
@@ -43,21 +55,21 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[Name]:
-    """What a graph calls some entities, each name once.
+    """All names that a graph has for some entities, each once.
 
     :param tags: as :func:`language_tags`.
     """
     query = Query.load("search_names").bind(predicate=naming_of(graph).names, language=map(Literal, tags))
-    return _asked(graph, query, "entity", entities)
+    return _names_found(graph, query, "entity", entities)
 
 
 def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[Name]:
-    """The names that are exactly one of some texts, in one of some languages.
+    """The names that are exactly one of some texts, with one of some language tags.
 
-    :param query: finds them by ``?label``.
+    :param query: binds the texts to ``?label``.
     :raises InputError: for a language tag that is not one.
     """
-    return _asked(graph, query, "label", [text_literal(text, tag) for text in texts for tag in tags])
+    return _names_found(graph, query, "label", [text_literal(text, tag) for text in texts for tag in tags])
 
 
 def names_in(solutions: Iterable[Solution]) -> list[Name]:
@@ -71,9 +83,160 @@ def names_in(solutions: Iterable[Solution]) -> list[Name]:
     return list(found)
 
 
-def _asked(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[Term]) -> list[Name]:
+def _names_found(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[Term]) -> list[Name]:
+    """The names that a query finds for some terms, which are bound to its parameter in as many requests as it takes."""
+
     def query_of(chunk: Sequence[Term], bound: int) -> Query:
         return query.bind(**{parameter: chunk}).limit(bound + 1)
 
     asked = batched_select(graph, query_of, terms, key_of=lambda solution: solution[parameter])
     return names_in(asked.seen)
+
+
+class Spellings:
+    """The parts of a text that may be names, for graphs that find a label only in their own spelling.
+
+    >>> found = Spellings("Which films did Jane Campion write?", ("en",))
+    >>> found.names
+    ('Jane Campion',)
+    >>> [text for text in found.exact if text.lower() in ("film", "films")]
+    ['films', 'Films', 'film', 'Film']
+    """
+
+    def __init__(self, text: str, languages: tuple[str, ...]) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self._stops = stop_words((*languages, "en"))
+        self._capitals = [self._written(i)[:1].isupper() for i in range(len(self.tokens))]
+        marked = [i for i, is_capital in enumerate(self._capitals) if is_capital and i]
+        self._is_shouted = text == text.upper()
+        self.is_cased = bool(marked) and not self._is_shouted
+
+    def _written(self, i: int) -> str:
+        return self.text[self.tokens[i].start : self.tokens[i].end]
+
+    def _is_content(self, i: int) -> bool:
+        token = self.tokens[i]
+        is_acronym = self.is_cased and len(token.text) > 1 and self._written(i).isupper()
+        return token.text not in self._stops or is_acronym
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """Texts that may be a whole label, the likeliest first: as written, and with other capitals."""
+        found: dict[str, None] = {}
+        for start, end in sorted(self._spans(), key=self._likelihood):
+            for form in self._forms(start, end):
+                found[form] = None
+        return tuple(found)[:MAX_SPELLINGS]
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        count = len(self.tokens)
+        for start in range(count):
+            for end in range(start + 1, min(count, start + LONGEST) + 1):
+                is_whole = end - start == count
+                if is_whole or (any(map(self._is_content, range(start, end))) and self._is_closed(start, end)):
+                    yield start, end
+
+    def _is_closed(self, start: int, end: int) -> bool:
+        """Whether a name may begin and end here: not with `of`, but with `The`, and with `Who` after a capital."""
+        first, last = start, end - 1
+        begins = self._is_content(first) or self.tokens[first].text in _ARTICLES or (self._capitals[first] and first)
+        ends = self._is_content(last) or (self.is_cased and self._capitals[last] and last > first)
+        return bool(begins and ends)
+
+    def _likelihood(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Sort key: first what begins and ends with a capital, then a few words, then the rest."""
+        start, end = span
+        is_long = end - start > SHORT
+        if not self.is_cased:
+            return int(is_long), start
+        if self._capitals[start] and self._capitals[end - 1] and self._is_content(start):
+            return 0, start
+        has_name = any(self._capitals[i] and i for i in range(start, end))
+        return (3 if is_long else 2) if has_name or is_long else 1, start
+
+    def _forms(self, start: int, end: int) -> Iterator[str]:
+        written = self.text[self.tokens[start].start : self.tokens[end - 1].end]
+        for form in (written, *self._singular(written, start, end)):
+            yield form
+            yield form[:1].upper() + form[1:]
+            if end - start > 1:
+                yield self._titled(start, end)
+            if not self.is_cased or start == 0 or end - start <= SHORT:
+                yield form.lower()
+                yield form.capitalize()
+
+    def _singular(self, written: str, start: int, end: int) -> Iterator[str]:
+        """`city` for `cities`: questions often have the plural of a class."""
+        if end - start > 2 or self._capitals[end - 1] or len(self.tokens[end - 1].text) < 4:
+            return
+        if written.endswith("ies"):
+            yield written[:-3] + "y"
+        elif written.endswith("s") and not written.endswith(("ss", "us", "is")):
+            yield written[:-1]
+
+    def _titled(self, start: int, end: int) -> str:
+        parts, at = [], self.tokens[start].start
+        for i in range(start, end):
+            token = self.tokens[i]
+            word = self.text[token.start : token.end]
+            rest = word[1:].lower() if self._is_shouted else word[1:]
+            is_small = i > start and token.text in self._stops
+            parts += [self.text[at : token.start], word.lower() if is_small else word[:1].upper() + rest]
+            at = token.end
+        return "".join(parts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is written like a name; where nothing is, runs of content words."""
+        return tuple(dict.fromkeys(self.text[run[0].start : run[-1].end] for run in self._name_runs()))
+
+    @property
+    def small_words(self) -> frozenset[str]:
+        """Lower-case words in a text that writes names with capitals: they more likely say which kind is asked for."""
+        if not self.is_cased:
+            return frozenset()
+        return frozenset(t.text for i, t in enumerate(self.tokens) if self._is_content(i) and not self._capitals[i])
+
+    @property
+    def searches(self) -> tuple[tuple[str, ...], ...]:
+        """Words to search for together: of each name, and of each run of content words; then each word of a name."""
+        together = [self._content_words(run) for run in (*self._name_runs(), *self._content_runs())]
+        alone = [(word,) for run in self._name_runs() for word in self._content_words(run)]
+        return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
+
+    def _content_words(self, run: Sequence[TextToken]) -> tuple[str, ...]:
+        places = {token.start: i for i, token in enumerate(self.tokens)}
+        return tuple(self.text[t.start : t.end] for t in run if self._is_content(places[t.start]))
+
+    def _name_runs(self) -> list[list[TextToken]]:
+        """Runs of capitalised words: joined by small words that a name may contain, then by fewer, then by none."""
+        if not self.is_cased:
+            return self._content_runs()
+        found: list[list[int]] = []
+        for small in (_IN_NAMES | _BETWEEN_NAMES, _IN_NAMES, frozenset[str]()):
+            runs: list[list[int]] = []
+            for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._is_content(i)):
+                if runs and i - runs[-1][-1] <= 3 and self._is_one(runs[-1][-1], i, small):
+                    runs[-1] = list(range(runs[-1][0], i + 1))
+                else:
+                    runs.append([i])
+            found += [run for run in runs if run not in found]
+        return [[self.tokens[i] for i in run] for run in found]
+
+    def _is_one(self, last: int, i: int, small: Collection[str]) -> bool:
+        """Whether two words may be of one name: only small words such as `of the`, and no comma, are between them."""
+        between = self.text[self.tokens[last].end : self.tokens[i].start]
+        words = (self.tokens[j].text for j in range(last + 1, i))
+        return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
+
+    def _content_runs(self) -> list[list[TextToken]]:
+        """Content words side by side."""
+        runs: list[list[TextToken]] = []
+        last = -2
+        for i, token in enumerate(self.tokens):
+            if self._is_content(i):
+                runs = runs if last == i - 1 else [*runs, []]
+                runs[-1].append(token)
+                last = i
+        return runs

@@ -1,69 +1,92 @@
-"""The labels of an endpoint that are not all indexed: looked up by question, beside a slice and earlier answers."""
+"""Labels of an endpoint of which not all are indexed: looked up by question, a slice of them, and what is kept of it.
+
+A slice is the labels of the instances of some classes, which are read a page at a time.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+from kgsparql.errors import CancelledError, EndpointTimeoutError, LimitError, NotFoundError, StoreError
 from kgsparql.graphs.profiles import WithProfile, profile_of
-from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
-from kgsparql.linking.labels.building import Builder, Content, LabelIndex, opened, recipe
+from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, naming_of
+from kgsparql.linking.labels.building import Builder, IndexContent, recipe
+from kgsparql.linking.labels.combined import LayeredLabels
 from kgsparql.linking.labels.endpoint import EndpointLabels
-from kgsparql.linking.labels.joining import LayeredLabels
-from kgsparql.linking.labels.kept import KEPT, KeptLabels, SeenLabels
+from kgsparql.linking.labels.kept import KEPT, KeptLabels, SeenLabels, SliceProgress
+from kgsparql.linking.labels.lance import opened_index
+from kgsparql.linking.labels.memory import memory_index
+from kgsparql.linking.labels.names import language_tags, names_of
 from kgsparql.linking.labels.rows import Progress
-from kgsparql.linking.labels.search import LabelSearch, MemoryLabels
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.lance_tables import Tables
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.storage.lance_tables import MANIFEST, Tables
 
-__all__ = ["build_slice", "kept_labels", "looked_up", "open_slice"]
+__all__ = [
+    "PAGE",
+    "build_slice",
+    "index_with_lookup",
+    "kept_labels",
+    "last_directory",
+    "last_known",
+    "open_slice",
+    "read_slice",
+]
+
+PAGE = 1_000
+"""Entities of a page, if the endpoint gives so many solutions at once."""
 
 
 def kept_labels(graph: KnowledgeGraph, parent: Path) -> KeptLabels:
-    """The labels kept of an endpoint, as who asks sees it, below a directory.
+    """The file, below a directory, of the labels that are kept of an endpoint, for one account there.
 
-    They stay whatever becomes of what it holds; where it names things by other predicates they are others.
+    It stays the same when the endpoint's data change; with other label predicates it is another file.
     """
     place = graph.account if isinstance(graph, WithProfile) else graph.name
     key = hashlib.sha256(f"{recipe(naming_of(graph))}\nkept\n{place}".encode()).hexdigest()
     return KeptLabels(parent / "labels" / key[:32] / KEPT)
 
 
-def looked_up(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
-    """Labels that are asked for question by question, beside those that are kept."""
+def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
+    """An index that looks labels up for each question, beside those that are kept: a slice, and earlier answers."""
     profile = profile_of(graph)
     notes: list[str] = []
-    seen = None if kept is None else SeenLabels(kept, notes.append)
-    parts: list[LabelSearch] = [
-        EndpointLabels(
-            graph,
-            text_search=profile.text_search,
-            search_host=profile.search_host,
-            degree_predicate=profile.degree_predicate,
-            embedder=embedder,
-            known=seen,
-        )
-    ]
-    part = None if kept is None else open_slice(graph, kept, embedder)
-    parts += [] if part is None else [part.search]
+    lookup = EndpointLabels(
+        graph,
+        text_search=profile.text_search,
+        search_host=profile.search_host,
+        degree_predicate=profile.degree_predicate,
+        embedder=embedder,
+        seen=None if kept is None else SeenLabels(kept, notes.append),
+    )
+    found = None if kept is None else open_slice(graph, kept, embedder)
+    part = memory_index(()) if found is None else found
+    parts: tuple[LabelSearch, ...] = (lookup,) if found is None else (lookup, found.search)
     return LabelIndex(
-        LayeredLabels(tuple(parts), "" if part is None else part.note),
-        rows=0 if part is None else part.rows,
-        texts=0 if part is None else part.texts,
+        LayeredLabels(parts, part.note),
+        rows=part.rows,
+        texts=part.texts,
         embedder=None if embedder is None else embedder.name,
-        directory=None if part is None else part.directory,
+        directory=part.directory,
         note="; ".join(notes),
         is_partial=True,
     )
 
 
-def _content(graph: KnowledgeGraph, kept: KeptLabels) -> Content:
-    """What the index of a slice is made of: it is another one when more was read."""
+def _slice_content(graph: KnowledgeGraph, kept: KeptLabels) -> IndexContent:
+    """What the index of a slice is made of: something else as soon as more is read."""
     read = [[name, page.last, page.entities] for name, page in kept.pages().items() if page.entities]
-    return Content(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(naming_of(graph)))
+    return IndexContent(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(naming_of(graph)))
 
 
 def build_slice(
@@ -74,14 +97,14 @@ def build_slice(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> LabelIndex:
-    """Index the labels that were read of some classes of an endpoint, with vectors if there is an embedder."""
+    """Index the slice that was read of an endpoint, with vectors if there is an embedder."""
     more = {"slice": {name: asdict(page) for name, page in kept.pages().items()}}
-    builder = Builder(_content(graph, kept), kept.path.parent, embedder, progress, cancel, more)
+    builder = Builder(_slice_content(graph, kept), kept.path.parent, embedder, progress, cancel, more)
     return builder.build(kept.paged, wait_s=0.0)
 
 
 def open_slice(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | None) -> LabelIndex | None:
-    """The index of the slice of an endpoint, or, of one that was not finished, the labels read so far."""
+    """The index of a slice of an endpoint; the labels read so far, where it was not indexed; ``None`` for no slice."""
     pages = {name: page for name, page in kept.pages().items() if page.entities}
     if not pages:
         return None
@@ -89,7 +112,130 @@ def open_slice(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | Non
     note = f"of {graph.name} only the labels of some entities are indexed: {named}"
     tables = Tables(kept.path.parent)
     manifest = tables.manifest()
-    if manifest is not None and _content(graph, kept).is_in(manifest):
-        return replace(opened(tables, manifest, embedder), note=note)
-    rows = kept.paged()
-    return LabelIndex(MemoryLabels(rows), len(rows), len({row.text for row in rows}), note=note)
+    if manifest is not None and _slice_content(graph, kept).is_in(manifest):
+        return replace(opened_index(tables, manifest, embedder), note=note)
+    return memory_index(kept.paged(), note)
+
+
+def read_slice(
+    graph: KnowledgeGraph,
+    classes: Sequence[IRI],
+    kept: KeptLabels,
+    *,
+    limit: int,
+    languages: Sequence[str] = ("en",),
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> int:
+    """Read labels of the instances of each class, and keep every page; gives how many entities are kept of them.
+
+    What an earlier run kept is not read again: after a Ctrl-C, an error or with a higher limit, it goes on from there.
+    A page that the endpoint cut does no harm, as the next one begins where it ends. So the last page is an empty one,
+    or, where it is known how many solutions the endpoint gives, a short one.
+
+    :param limit: entities of each class, at most.
+    :param languages: of the labels that are kept, beside those without a language, in ``mul`` and in English.
+    :raises NotFoundError: for a class without instances.
+    :raises LimitError: if the endpoint cannot sort the instances of a class in time, or gives none of a page.
+    :raises CancelledError: if ``cancel`` is set; the pages so far are kept.
+    """
+    total = 0
+    for class_ in classes:
+        page = kept.pages().get(class_.value, SliceProgress())
+        while not page.whole and page.entities < limit:
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped while reading labels", hint="run it again: it goes on from here")
+            size = min(PAGE, limit - page.entities, _page_limit(graph))
+            found = _next_page(graph, class_, page.last, size)
+            entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
+            if not entities and not page.entities:
+                raise NotFoundError(
+                    f"{class_} has no instances in {graph.name}", hint="name a class: kgsparql info shows the commonest"
+                )
+            rows = [row for name in names_of(graph, entities, language_tags(languages)) for row in name.rows()]
+            last = entities[-1].value if entities else page.last
+            page = SliceProgress(last, page.entities + len(entities), whole=_is_last(graph, found, size))
+            kept.add_page(class_.value, rows, page)
+            if progress is not None:
+                progress("reading labels", page.entities, limit)
+        total += page.entities
+    return total
+
+
+def _page_limit(graph: KnowledgeGraph) -> int:
+    """The most solutions of a page: one less than the endpoint gives, as a result of that size may have been cut."""
+    most = profile_of(graph).max_solutions
+    return PAGE if most is None else max(1, most - 1)
+
+
+def _is_last(graph: KnowledgeGraph, page: Solutions, size: int) -> bool:
+    """Whether nothing comes after a page; where the endpoint's limit is unknown, a short page may have been cut."""
+    is_limit_known = not isinstance(graph, WithProfile) or graph.profile.max_solutions is not None
+    return not page or (is_limit_known and page.complete and len(page) < size)
+
+
+def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solutions:
+    """The solutions after the last entity that was read; none only if there are no more.
+
+    :raises LimitError: as :func:`read_slice`.
+    """
+    types = [RDF_TYPE, *profile_of(graph).type_predicates]
+    query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
+    try:
+        found = graph.select(query.limit(size))
+    except EndpointTimeoutError as error:
+        raise _too_many(graph, class_) from error
+    if not found and not found.complete:
+        raise _too_many(graph, class_)
+    return found
+
+
+def _too_many(graph: KnowledgeGraph, class_: IRI) -> LimitError:
+    return LimitError(
+        f"{graph.name}: the instances of {class_} are too many to be read in order",
+        hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
+    )  # fmt: skip
+
+
+def last_directory(graph: OpenedGraph, parent: Path) -> Path | None:
+    """The directory of the newest index of an endpoint that is down, below a directory; ``None`` without any.
+
+    Only the endpoint itself could say whether that index is up to date.
+    """
+    if not isinstance(graph, WithProfile):
+        return None
+    found: list[tuple[str, Path]] = []
+    for path in (parent / "labels").glob(f"*/{MANIFEST}"):
+        with suppress(StoreError):  # of another version: its own graph will say so
+            manifest = Tables(path.parent).manifest() or {}
+            if manifest.get("account") == graph.account and manifest.get("recipe") == recipe(naming_of(graph)):
+                found.append((_read_time(manifest), path.parent))
+    return max(found)[1] if found else None
+
+
+def _read_time(manifest: Mapping[str, Any]) -> str:
+    """When the labels of an index were read, in ISO 8601; empty where it does not say so."""
+    read = manifest.get("read")
+    return read if isinstance(read, str) else ""
+
+
+def last_known(
+    graph: OpenedGraph, directory: Path | None, kept: KeptLabels, embedder: Embedder | None
+) -> LabelIndex | None:
+    """What is kept of the labels of an endpoint that cannot be asked, with a note about it; ``None`` if nothing is.
+
+    :param directory: of its index, as :func:`last_directory`.
+    :param kept: has a slice of it, maybe, where there is no index.
+    """
+    tables = None if directory is None else Tables(directory)
+    manifest = None if tables is None else tables.manifest()
+    if tables is not None and manifest is not None:
+        found = opened_index(tables, manifest, embedder)
+        of = printable(_read_time(manifest).partition("T")[0], 40) or "an unknown day"
+    else:
+        part = open_slice(graph, kept, embedder)
+        if part is None:
+            return None
+        read = (f"{page.entities:,} of <{name}>" for name, page in kept.pages().items() if page.entities)
+        found, of = part, ", ".join(read)
+    return replace(found, note=f"names of {graph.name} are those of {of}: it could not be asked")

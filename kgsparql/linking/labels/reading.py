@@ -1,23 +1,42 @@
-"""Labels read from a graph wherever it is; of an endpoint all of them, or an error that says why not."""
+"""Reading every name in a graph, in a few queries: labels, alternative ones, and the ends of IRIs."""
 
 from __future__ import annotations
 
+import gc
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
-from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, LimitError
-from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, Source, naming_of
-from kgsparql.linking.labels.rows import Description, LabelRow, Progress
-from kgsparql.linking.labels.scanning import description_rows, label_rows
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
+from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
+from kgsparql.linking.labels.rows import (
+    MAX_DEGREE,
+    DescriptionRow,
+    Kind,
+    LabelRow,
+    Progress,
+    Role,
+    cleaned,
+    with_short,
+)
+from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.vocabulary import Naming
+from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, is_mediator
 
 __all__ = ["REMOTE_ROWS", "read_descriptions", "read_labels", "too_many"]
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
+
+_NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
+_MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
+_NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
 def read_labels(
@@ -27,35 +46,41 @@ def read_labels(
     cancel: threading.Event | None = None,
     announce: Callable[[int], None] | None = None,
 ) -> list[LabelRow]:
-    """As :func:`kgsparql.linking.labels.scanning.label_rows`.
+    """Every name in a graph, sorted by IRI and text; a few queries, however large the graph.
 
+    Labels are what the graph's label predicates give; if the graph does not say which these are, the usual ones. Texts
+    that are empty or only repeat the IRI are left out, and long ones are cut. Predicates called ``name``, ``label`` or
+    ``title`` count too when their texts tell things apart. What has no name at all gets the end of its IRI, if that
+    means something to a person.
+
+    :param announce: called early, once, with about how many rows there will be.
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
     :raises CancelledError: if ``cancel`` is set before all is read.
     """
-
-    def about(rows: int) -> None:
-        if graph.is_remote and rows > REMOTE_ROWS:
-            raise too_many(graph, f"there are about {rows:,}")
-        if announce is not None:
-            announce(rows)
-
-    with _whole(graph) as readable:
-        return label_rows(readable, progress=progress, cancel=cancel, announce=about)
+    with _limits_explained(graph), _no_garbage_collection():
+        return _Reader(graph, progress, cancel).labels(announce)
 
 
-def read_descriptions(graph: OpenedGraph, *, cancel: threading.Event | None = None) -> list[Description]:
-    """As :func:`kgsparql.linking.labels.scanning.description_rows`, with the errors of :func:`read_labels`."""
-    with _whole(graph) as readable:
-        return description_rows(readable, cancel=cancel)
+def read_descriptions(graph: OpenedGraph, *, cancel: threading.Event | None = None) -> list[DescriptionRow]:
+    """Every description in a graph, sorted; raises as :func:`read_labels`."""
+    with _limits_explained(graph):
+        reader = _Reader(graph, None, cancel)
+        return sorted({DescriptionRow(*row) for predicate in DESCRIPTIONS for row in reader.texts(predicate)})
+
+
+def too_many(graph: OpenedGraph, why: str) -> LimitError:
+    """The error that the labels of an endpoint cannot all be read, with what can be done instead."""
+    return LimitError(
+        f"{graph.name}: its labels cannot all be read: {why}",
+        hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
+    )  # fmt: skip
 
 
 @contextmanager
-def _whole(graph: OpenedGraph) -> Iterator[KnowledgeGraph]:
-    if not graph.is_remote:
-        yield graph
-        return
+def _limits_explained(graph: OpenedGraph) -> Iterator[None]:
+    """Raise as :func:`too_many` what an endpoint says that has too many labels."""
     try:
-        yield _WholeGraph(graph)
+        yield
     except EndpointTimeoutError as error:
         raise too_many(graph, "it takes too long") from error
     except EndpointReplyError as error:
@@ -65,37 +90,181 @@ def _whole(graph: OpenedGraph) -> Iterator[KnowledgeGraph]:
 
 
 @dataclass(slots=True)
-class _WholeGraph:
-    """A graph that gives all solutions or an error: a label that is missing once would not be found for good."""
+class _Reader:
+    """The queries, and the names that they have given so far.
 
-    graph: KnowledgeGraph
-    name: str = field(init=False)
-    chunk_size: int = field(init=False)
-    may_repeat_triples: bool = field(init=False)
-    naming: Naming = field(init=False)
+    :ivar rows: by IRI, text, language and kind: key and role.
+    :ivar labelled: the IRIs that have a label.
+    :ivar named: the IRIs that have any name.
+    """
 
-    def __post_init__(self) -> None:
-        self.name = self.graph.name
-        self.chunk_size = self.graph.chunk_size
-        self.may_repeat_triples = self.graph.may_repeat_triples
-        self.naming = naming_of(self.graph)
+    graph: OpenedGraph
+    progress: Progress | None
+    cancel: threading.Event | None
+    rows: dict[tuple[str, str, str, Kind], tuple[str, Role]] = field(default_factory=dict)
+    labelled: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    kinds: dict[str, Kind] = field(default_factory=dict)
 
-    def select(self, query: Query) -> Solutions:
-        solutions = self.graph.select(query)
-        if solutions.cut or solutions.failed:
+    def labels(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
+        counts = self._select(self._counting_query("index_predicates"))
+        triples = {_value(s["predicate"]): _number(s["triples"]) for s in counts}
+        about = sum(triples.get(p.value, 0) for p in naming_of(self.graph).names)
+        if self.graph.is_remote and about > REMOTE_ROWS:
+            raise too_many(self.graph, f"there are about {about:,}")
+        if announce is not None:
+            announce(about)
+        # The engine counts on one core while this one reads texts.
+        query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
+        counting = self._started(query)
+        self._read_kinds(triples)
+        self._read_texts(triples.keys())
+        degrees = {_value(s["entity"]): min(MAX_DEGREE, _number(s["triples"])) for s in self._result(counting)}
+        self._add_derived(degrees.keys())
+        rows = (
+            LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
+            for (iri, text, language, kind), (key, role) in self.rows.items()
+        )
+        return sorted(chain.from_iterable(map(with_short, rows)))
+
+    def _read_texts(self, used: Collection[str]) -> None:
+        naming = naming_of(self.graph)
+        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
+        for role, predicates in roles:
+            for predicate in predicates:
+                if predicate.value in used:
+                    for iri, text, language in self.texts(predicate):
+                        self._add_row(iri, text, language, role)
+        known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
+        for value in sorted(set(used) - known):
+            if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
+                self._add_names(list(self.texts(IRI(value))))
+        self._share_property_labels(used)
+
+    def _counting_query(self, name: str) -> Query:
+        """A query that counts triples; where a triple may be in several named graphs, the slower one with DISTINCT."""
+        return Query.load(f"{name}_distinct" if self.graph.may_repeat_triples else name)
+
+    def _started(self, query: Query) -> Future[Solutions]:
+        """The solutions, asked for on a thread that neither a Ctrl-C nor the end of Python waits for, as for a pool."""
+        future: Future[Solutions] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(self.graph.select(query))
+            except BaseException as error:  # noqa: BLE001 - raised by _result
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="kgsparql labels", daemon=True).start()
+        return future
+
+    def _result(self, future: Future[Solutions]) -> Solutions:
+        """All solutions, or an error: a label that is missing once would not be found for good."""
+        is_done = False
+        while not is_done:
+            is_done = bool(wait([future], timeout=0.1).done)
+            if self.cancel is not None and self.cancel.is_set():
+                raise CancelledError("stopped while reading labels")
+        solutions = future.result()
+        if self.graph.is_remote and (solutions.cut or solutions.failed):
             raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
 
-    def ask(self, query: Query) -> bool:
-        return self.graph.ask(query)
+    def _select(self, query: Query) -> Solutions:
+        solutions = self._result(self._started(query))
+        if self.progress is not None:
+            self.progress("reading labels", len(self.rows), None)
+        return solutions
 
-    def source(self, named_graph: str | None) -> Source:
-        return self.graph.source(named_graph)
+    def texts(self, predicate: IRI) -> Iterable[tuple[str, str, str]]:
+        """IRI, text and language of each usable text that a predicate gives."""
+        for solution in self._select(Query.load("index_labels").bind(predicate=[predicate])):
+            entity, literal = solution["entity"], solution["text"]
+            if not isinstance(entity, IRI) or not isinstance(literal, Literal):
+                continue
+            if literal.language is None and literal.datatype.value != _XSD_STRING:
+                continue
+            text = cleaned(literal.value)
+            if text and text != entity.value:
+                yield entity.value, text, (literal.language or "").lower()
+
+    def _read_kinds(self, used: Iterable[str]) -> None:
+        for solution in self._select(Query.load("index_classes")):
+            self.kinds[_value(solution["class"])] = "class"
+        for solution in self._select(Query.load("index_properties")):
+            self.kinds[_value(solution["property"])] = "predicate"
+        self.kinds.update((predicate, "predicate") for predicate in used)
+
+    def _add_row(self, iri: str, text: str, language: str, role: Role) -> None:
+        kind = self.kinds.get(iri, "entity")
+        identity = (iri, text, language, kind)
+        key = normalised(text)
+        if key and identity not in self.rows:
+            self.rows[identity] = (key, role)
+            self.named.add(iri)
+            if role == "label":
+                self.labelled.add(iri)
+
+    def _add_names(self, texts: Sequence[tuple[str, str, str]]) -> None:
+        """Add the texts of a predicate called like a name, if they tell things apart; ``title "Dr."`` does not."""
+        if 2 * len({text for _, text, _ in texts}) < len({iri for iri, _, _ in texts}):
+            return
+        before = frozenset(self.labelled)
+        for iri, text, language in texts:
+            self._add_row(iri, text, language, "alternative" if iri in before else "label")
+
+    def _share_property_labels(self, used: Collection[str]) -> None:
+        """Give ``wdt:P31`` the labels of ``wd:P31``, the node that Wikidata describes."""
+        links = [link for link in naming_of(self.graph).links if link.value in used]
+        used_as: dict[str, list[str]] = {}
+        for solution in self._select(Query.load("index_predicate_links").bind(link=links)):
+            used_as.setdefault(_value(solution["property"]), []).append(_value(solution["predicate"]))
+        # The node itself stands for the predicate; it is no entity that the graph is about.
+        for node, predicates in used_as.items():
+            self.kinds.update((iri, "predicate") for iri in (node, *predicates))
+        for identity, (_, role) in list(self.rows.items()):
+            iri, text, language, kind = identity
+            if iri in used_as:
+                if kind != "predicate":
+                    del self.rows[identity]
+                for same in (iri, *used_as[iri]):
+                    self._add_row(same, text, language, role)
+
+    def _add_derived(self, mentioned: Collection[str]) -> None:
+        """Add the ends of IRIs without a name: those that mean something; all, if no entity has a name."""
+        is_bare = not any(kind == "entity" for *_, kind in self.rows)
+        for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
+            name = cleaned(local_name(IRI(iri)))
+            if not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
+                self._add_row(iri, name, "", "derived")
 
 
-def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
-    """That the labels of an endpoint cannot all be read, and what can be done instead."""
-    return LimitError(
-        f"{graph.name}: its labels cannot all be read: {why}",
-        hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
-    )  # fmt: skip
+def _is_name(name: str) -> bool:
+    """Whether the end of an IRI means something to a person: words, not ``Q42``, ``m.0abc``, a UUID or ``a.jpg``.
+
+    >>> [_is_name(n) for n in ("New York", "Q42", "m.0h6rm", "1e0eae5f 25ae 4ef9", "東京", "Flag.svg", "go%2:38::")]
+    [True, False, False, False, True, False, False]
+    """
+    if _NOT_A_NAME.search(name) or sum(c.isdigit() for c in name) * 3 > len(name):
+        return False
+    return any(map(is_unspaced, name)) or _MEANS_SOMETHING.search(name) is not None
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Millions of small values are made and all are kept: to look for garbage there takes a quarter of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _value(term: object) -> str:
+    return str(getattr(term, "value", term))
+
+
+def _number(term: object) -> int:
+    return int(_value(term))

@@ -1,4 +1,4 @@
-"""What a graph calls its entities, predicates and classes: one row for each name."""
+"""One row for each name of an entity, predicate or class, and one for each description."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import NamedTuple, TypeAlias
 
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["MAX_DEGREE", "Description", "Kind", "LabelRow", "Progress", "Role", "label_row", "told", "with_short"]
+__all__ = ["MAX_DEGREE", "DescriptionRow", "Kind", "LabelRow", "Progress", "Role", "cleaned", "label_row", "with_short"]
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with what is being done, how much of it is done, and of how much, where that is known."""
+"""Called with what is being done, how much of it is done, and of how much; ``None`` where that is not known."""
 
 MAX_TEXT = 300
 """Characters of a text that are kept."""
 MAX_DEGREE = 10_001
-"""Where counting stops to matter."""
+"""Degrees are counted up to here."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
 
@@ -27,9 +27,9 @@ _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
 class LabelRow(NamedTuple):
     """One name of one thing.
 
-    :param key: the text as labels are compared; of ``Thriller (song)``, in a second row, also only ``thriller``.
-    :param role: ``derived`` when the graph has no name for it, so that the end of its IRI has to do.
-    :param language: as the graph has it, in lower case; empty for none.
+    :param key: the text as it is compared; ``Thriller (song)`` has a second row with the key ``thriller``.
+    :param role: ``derived`` for the end of an IRI, where the graph has no name.
+    :param language: in lower case; empty for none.
     :param degree: triples it is in, counted to 10,001.
     """
 
@@ -42,18 +42,18 @@ class LabelRow(NamedTuple):
     degree: int = 0
 
 
-class Description(NamedTuple):
-    """A sentence about one thing: for display and for choosing among candidates, never for finding them."""
+class DescriptionRow(NamedTuple):
+    """A sentence about one thing: to show, and to choose among candidates; never to find them."""
 
     iri: str
     text: str
     language: str = ""
 
 
-def told(text: str) -> str:
-    """What is kept of a text: without white space around it, and not without end.
+def cleaned(text: str) -> str:
+    """A text without white space around it, cut to 300 characters.
 
-    >>> told("  Thriller "), len(told("no end " * 100))
+    >>> cleaned("  Thriller "), len(cleaned("no end " * 100))
     ('Thriller', 300)
     """
     return text[: MAX_TEXT + 100].strip()[:MAX_TEXT]
@@ -62,8 +62,8 @@ def told(text: str) -> str:
 def label_row(
     iri: str, text: str, *, role: Role = "label", language: str = "", kind: Kind = "entity", degree: int = 0
 ) -> LabelRow | None:
-    """The row of a name, its text cleaned and cut; ``None`` for one that says nothing."""
-    name = told(text)
+    """The row of a name, its text cleaned; ``None`` for one that is empty, or only the IRI."""
+    name = cleaned(text)
     key = normalised(name)
     if not key or name == iri:
         return None
@@ -71,17 +71,12 @@ def label_row(
 
 
 def with_short(row: LabelRow) -> Iterator[LabelRow]:
-    """A row, and if its text ends in a parenthesis, the one without that."""
-    yield row
-    yield from _shortened(row)
+    """A row, and if its text ends in a parenthesis, a second one whose key is without it.
 
-
-def _shortened(row: LabelRow) -> Iterator[LabelRow]:
-    """The row of a label without the parenthesis at its end, which tells apart what people call the same.
-
-    >>> [(row.key, row.role) for row in _shortened(LabelRow("http://e.org/a", "Thriller (song)", "thriller song"))]
-    [('thriller', 'alternative')]
+    >>> [(row.key, row.role) for row in with_short(LabelRow("http://e.org/a", "Thriller (song)", "thriller song"))]
+    [('thriller song', 'label'), ('thriller', 'alternative')]
     """
+    yield row
     found = _PARENTHESIS.match(row.text) if row.text.endswith(")") else None
     key = normalised(found[1]) if found else ""
     if key:

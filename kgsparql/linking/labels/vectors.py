@@ -1,4 +1,4 @@
-"""A vector for each distinct text of the labels, kept as they come, so that none is ever made twice."""
+"""A vector for each distinct text of the labels, kept as soon as it is made, so that none is made twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXACT_VECTORS = 100_000
 """Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
 where an HNSW index takes a minute to build and answers in 9 ms."""
 KEEP_EVERY = 2_048
-"""Texts whose vectors are written together: what a kill may cost, some 4 s of work."""
+"""Texts whose vectors are written together: a kill may cost them, some 4 s of work."""
 _EMBED_AT_ONCE = 256
 
 
@@ -42,7 +42,7 @@ def embed_texts(
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
 ) -> dict[str, Any]:
-    """Embed each text once and keep its vector, going on where an earlier run stopped; gives the manifest's entry.
+    """Embed each text once and keep its vector; gives the manifest's entry. Goes on where an earlier run stopped.
 
     What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
 
@@ -51,7 +51,7 @@ def embed_texts(
     :raises EmbeddingError: if the embedder fails.
     """
     writer = _Writer(tables, vector_table(embedder.name, texts), texts)
-    done = writer.begun()
+    done = writer.kept_before()
     try:
         while done < len(texts):
             if cancel is not None and cancel.is_set():
@@ -79,8 +79,8 @@ class _Writer:
     kept: int = 0
     pending: list[NDArray[np.float32]] = field(default_factory=list)
 
-    def begun(self) -> int:
-        """How many texts, from the first on, an earlier run has kept."""
+    def kept_before(self) -> int:
+        """How many texts, from the first on, have a vector from an earlier run."""
         found = self.tables.open(self.name)
         if found is None:
             return 0
@@ -117,7 +117,7 @@ class _Writer:
         self.kept, self.pending = end, []
 
     def add_index(self) -> None:
-        """An approximate index, for tables that are too large to compare with one by one."""
+        """Add an approximate index, for tables that are too large to compare vectors one by one."""
         with translated(self.tables.directory):
             self.table.optimize()
             if not self.table.list_indices():

@@ -1,4 +1,4 @@
-"""Labels in LanceDB: the rows, the words they are made of, and the vectors of their texts."""
+"""Labels in LanceDB tables: the rows, their words, and the vectors of their texts; written and searched."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.labels.rows import Description, LabelRow
-from kgsparql.linking.labels.search import LocalLabels, Vocabulary
+from kgsparql.linking.labels.memory import nearest_places
+from kgsparql.linking.labels.rows import DescriptionRow, LabelRow
+from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
 from kgsparql.linking.labels.vectors import EXACT_VECTORS
+from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.lance_tables import Tables, lancedb, one_of, translated
 
-__all__ = ["LanceLabels", "write_descriptions", "write_labels"]
+__all__ = ["LanceLabels", "opened_index", "write_descriptions", "write_labels"]
 
 _KEYS_AT_ONCE = 5_000
 _COLUMNS = list(LabelRow._fields)
@@ -25,8 +27,8 @@ _COLUMNS = list(LabelRow._fields)
 class LanceLabels(LocalLabels):
     """Labels in the tables of a directory.
 
-    :param manifest: what the directory says about itself.
-    :param embedder: the name of the embedder whose vectors are to be used, if they are there.
+    :param manifest: as :func:`write_labels` makes it.
+    :param embedder: the name of the embedder whose vectors are used, if they are there.
     """
 
     def __init__(self, tables: Tables, manifest: dict[str, Any], embedder: str | None = None) -> None:
@@ -84,18 +86,22 @@ class LanceLabels(LocalLabels):
     def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
         if not text.strip():
             return []
-        # No fuzziness: the parts of words are already what forgives typing errors.
+        # No fuzziness: trigrams already forgive typing errors.
         match = lancedb("query").MatchQuery(text, column)
         query = self._labels.search(match, query_type="fts").limit(2 * limit)
         with translated(self._tables.directory):
             found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
-        # More than are wanted, so that among equals the same ones are kept every time.
+        # Twice the limit was asked for, so that among equals the same rows are kept every time.
         found.sort(key=lambda row: (-round(row["_score"], 4), row["iri"], row["text"], row["language"]))
         return [LabelRow(*(row[column] for column in _COLUMNS)) for row in found[:limit]]
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """As :meth:`LabelSearch.nearest`."""
-        found = self._exact_nearest(vectors, limit) if self._is_small else self._indexed_nearest(vectors, limit)
+        if self._vectors_entry["texts"] <= EXACT_VECTORS:
+            all_texts, matrix = self._matrix
+            found = [[(all_texts[i], cosine) for i, cosine in hits] for hits in nearest_places(vectors, matrix, limit)]
+        else:
+            found = self._indexed_nearest(vectors, limit)
         texts = {text for hits in found for text, _ in hits}
         rows: dict[str, list[LabelRow]] = {text: [] for text in texts}
         for row in self.exact({normalised(text) for text in texts}):
@@ -103,24 +109,12 @@ class LanceLabels(LocalLabels):
                 rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
-    @property
-    def _is_small(self) -> bool:
-        return bool(self._vectors_entry["texts"] <= EXACT_VECTORS)
-
     @cached_property
     def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
         with translated(self._tables.directory):
             data = self._opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
-
-    def _exact_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
-        texts, matrix = self._matrix
-        found = []
-        for cosines in vectors @ matrix.T:
-            best = np.argsort(-cosines.round(6), kind="stable")[:limit]
-            found.append([(texts[i], float(cosines[i])) for i in best])
-        return found
 
     def _indexed_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
         table = self._opened(self._vectors_entry["table"])
@@ -133,13 +127,13 @@ class LanceLabels(LocalLabels):
             found.append([(text, 1 - distance) for distance, text in ranked])
         return found
 
-    def descriptions(self, iris: Collection[str]) -> list[Description]:
-        """What the graph says about some IRIs in sentences; nothing for one that it does not describe."""
+    def descriptions(self, iris: Collection[str]) -> list[DescriptionRow]:
+        """The descriptions that the graph has of some IRIs."""
         table = self._opened(self._manifest["descriptions"])
-        found: list[Description] = []
+        found: list[DescriptionRow] = []
         for some in _chunks(sorted(set(iris))):
-            rows = self._rows(table.search().where(one_of("iri", some)), ["iri", "text", "language"])
-            found += [Description(row["iri"], row["text"], row["language"]) for row in rows]
+            rows = self._rows(table.search().where(one_of("iri", some)), list(DescriptionRow._fields))
+            found += [DescriptionRow(**row) for row in rows]
         return sorted(found)
 
     def _label_rows(self, query: Any) -> list[LabelRow]:
@@ -151,8 +145,15 @@ class LanceLabels(LocalLabels):
         return found
 
 
+def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
+    """The index that a manifest describes, with the vectors of an embedder if it has them."""
+    name = embedder.name if embedder is not None and embedder.name in manifest["vectors"] else None
+    search = LanceLabels(tables, manifest, name)
+    return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
+
+
 def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str) -> dict[str, Any]:
-    """Write the rows and their words, with their indexes; gives the manifest's part about them."""
+    """Write the rows and their words, and index both; gives what the manifest says about them."""
     import pyarrow as pa
 
     indexes = lancedb("index")
@@ -171,7 +172,7 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
         with translated(tables.directory):
             labels.create_index("key", config=indexes.BTree())
-            # Parts of words for what is mistyped, on the texts; whole words, on the keys.
+            # Trigrams of the texts, for typing errors; whole words of the keys.
             parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
             labels.create_index("text", config=parts)
             labels.create_index(
@@ -190,11 +191,11 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
     }
 
 
-def write_descriptions(tables: Tables, rows: Sequence[Description], tag: str) -> dict[str, Any]:
-    """Write the descriptions, apart from the labels; gives the manifest's part about them."""
+def write_descriptions(tables: Tables, rows: Sequence[DescriptionRow], tag: str) -> dict[str, Any]:
+    """Write the descriptions, in a table of their own; gives what the manifest says about them."""
     import pyarrow as pa
 
-    columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(Description._fields)}
+    columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(DescriptionRow._fields)}
     table = tables.create(f"descriptions_{tag}", pa.table(columns))
     if rows:
         with translated(tables.directory):

@@ -1,0 +1,181 @@
+"""The labels of several graphs, searched as one; a graph that fails does not keep the others back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
+from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
+from kgsparql.linking.labels.combined import CombinedLabels, RowCosine
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch
+
+__all__ = ["UNFOUND", "FederatedLabels", "MemberIndexes", "federated_index"]
+
+_ROLES = ("label", "alternative", "derived")
+UNFOUND = "names that only it knows are not found"
+"""What a note about a graph that failed ends with."""
+
+
+class MemberIndexes:
+    """The label indexes of several graphs. They are kept; only what failed is tried again.
+
+    :param last_known: gives what is kept of the labels of a graph that cannot be asked.
+    :param note: called by :meth:`tell` with each line a person should read.
+    :ivar missing: for each graph that failed in the last :meth:`joined`, what the reader of an answer is told.
+    """
+
+    def __init__(self, last_known: Callable[[OpenedGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
+        self._last_known = last_known
+        self._note = note
+        self.missing: dict[str, str] = {}
+        self._indexes: dict[str, LabelIndex] = {}
+        self._unreadable: dict[str, LimitError] = {}
+        self._told: set[str] = set()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is useless to try again: all is there, or what is missing can never be read."""
+        return self.missing.keys() <= self._unreadable.keys()
+
+    def joined(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
+        """The indexes of all members as one; a member that has just failed is not asked.
+
+        :raises KgsparqlError: the error of the first member, if all fail.
+        """
+        found: dict[str, LabelIndex] = {}
+        failed: list[tuple[OpenedGraph, KgsparqlError]] = []
+        for member in graph.members:
+            try:
+                found[member.name] = self._index(member, graph.errors.get(member.name), index_of)
+            except (*GRAPH_FAILED, LimitError) as error:
+                failed.append((member, error))
+        if not found:
+            raise failed[0][1]
+        self.missing = {}
+        for member, why in failed:
+            is_refused = isinstance(why, EndpointAuthenticationError | LimitError)
+            kept = None if is_refused else self._last_known(member)
+            if kept is not None:
+                found[member.name] = kept
+            self.missing[member.name] = f"{why.message_about(member.name)}; {UNFOUND}" if kept is None else kept.note
+        return federated_index({member.name: found[member.name] for member in graph.members if member.name in found})
+
+    def tell(self) -> None:
+        """Note what is missing, each line once, for those who do not read it in an answer."""
+        for line in self.missing.values():
+            if line not in self._told:
+                self._told.add(line)
+                self._note(line)
+
+    def _index(
+        self, member: OpenedGraph, error: KgsparqlError | None, index_of: Callable[[OpenedGraph], LabelIndex]
+    ) -> LabelIndex:
+        name = member.name
+        if name in self._unreadable:
+            raise self._unreadable[name]
+        if name not in self._indexes:
+            if isinstance(error, EndpointError):
+                raise error  # to ask again would take long, and say less
+            try:
+                self._indexes[name] = index_of(member)
+            except LimitError as limit:
+                self._unreadable[name] = limit
+                raise
+        return self._indexes[name]
+
+
+def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
+    """The indexes of several graphs, by their names, as one.
+
+    It has vectors if all of them have vectors of the same embedder.
+    """
+    embedders = {index.embedder for index in indexes.values()}
+    return LabelIndex(
+        FederatedLabels(tuple(index.search for index in indexes.values()), tuple(indexes)),
+        rows=sum(index.rows for index in indexes.values()),
+        texts=sum(index.texts for index in indexes.values()),
+        embedder=embedders.pop() if len(embedders) == 1 else None,
+    )
+
+
+@dataclass(frozen=True)
+class FederatedLabels(CombinedLabels):
+    """Labels of several graphs; a name that several graphs have is one row, with the sum of their degrees.
+
+    A name that one graph only has from an IRI is left out of a search in which another graph gives a label. A graph
+    that fails when its labels are looked up does not keep the others back.
+
+    :param names: of the graphs, in the order of the parts.
+    :param failed: the errors of those that failed, by name; they are not asked again in this question.
+    """
+
+    names: tuple[str, ...]
+    failed: dict[str, KgsparqlError] = field(default_factory=dict)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether every label has a vector."""
+        return all(part.has_vectors for part in self.parts)
+
+    def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
+        """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
+        members = {member.name: member for member in members_of(graph)}
+        asked = (part.with_graph(members[name]) if name in members else part for name, part in self._named)
+        return FederatedLabels(tuple(asked), self.names)
+
+    def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
+        """As :meth:`LabelSearch.for_text`.
+
+        :raises KgsparqlError: the error of the first graph, if all fail.
+        """
+        found = [self._part_for_text(name, part, text, languages) for name, part in self._named]
+        if len(self.failed) == len(self.parts):
+            raise self.failed[self.names[0]]
+        return replace(self, parts=tuple(found))
+
+    def _part_for_text(self, name: str, part: LabelSearch, text: str, languages: tuple[str, ...]) -> LabelSearch:
+        if name not in self.failed:
+            try:
+                return part.for_text(text, languages)
+            except GRAPH_FAILED as error:
+                self.failed[name] = error
+        return part.offline().for_text(text, languages)
+
+    @property
+    def _named(self) -> Iterable[tuple[str, LabelSearch]]:
+        return zip(self.names, self.parts, strict=True)
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """As :meth:`LabelSearch.notes`, and which graphs failed, so that their names were not looked up."""
+        failures = (error.message_about(name) for name, error in self.failed.items())
+        return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in failures))
+
+    def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
+        met = list(rows)
+        kinds: dict[str, str] = {}
+        named: set[str] = set()
+        for row in met:
+            if row.kind != "entity":
+                kinds.setdefault(row.iri, row.kind)
+            if row.role != "derived":
+                named.add(row.iri)
+        merged: dict[tuple[str, str, str, str], LabelRow] = {}
+        for row in met:
+            if row.role == "derived" and row.iri in named:
+                continue
+            place = (row.iri, row.text, row.key, row.language)
+            known = merged.get(place)
+            role = row.role if known is None else min(row.role, known.role, key=_ROLES.index)
+            degree = row.degree + (known.degree if known is not None else 0)
+            merged[place] = row._replace(role=role, degree=degree, kind=kinds.get(row.iri, row.kind))  # type: ignore[arg-type]
+        return list(merged.values())
+
+    def _nearest(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
+        best: dict[LabelRow, float] = {}
+        for row, cosine in sorted(chain.from_iterable(found), key=lambda hit: (-hit[1], hit[0])):
+            best.setdefault(row, cosine)
+        return list(best.items())[:limit]

@@ -1,0 +1,171 @@
+"""Labels in memory: all of a small graph, or the few that were found for one text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.linking import bm25
+from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
+from kgsparql.linking.words import stem, trigrams, words
+from kgsparql.models.embedding import Embedder
+
+__all__ = ["FoundLabels", "MemoryLabels", "memory_index", "nearest_places"]
+
+ASSUMED_LABELS = 10_000
+"""The least number of labels a graph is taken to have, when only those found for a text are known."""
+COMMON = 0.02
+"""Share of them that is taken to have a common word: one of which more labels were found than are read."""
+
+
+class MemoryLabels(LocalLabels):
+    """Labels held in this process: of graphs so small that reading them again is faster than opening a database.
+
+    >>> found = MemoryLabels([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])
+    >>> [row.text for row in found.like("curye marie", limit=5)]
+    ['Marie Curie']
+    """
+
+    has_vectors = False
+
+    def __init__(self, rows: Iterable[LabelRow]) -> None:
+        self.rows = sorted(rows)
+        self._by_key: dict[str, list[LabelRow]] = defaultdict(list)
+        for row in self.rows:
+            self._by_key[row.key].append(row)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.rows)
+
+    @cached_property
+    def _words(self) -> _Postings:
+        return _Postings((key, words(key)) for key in self._by_key)
+
+    @cached_property
+    def _trigrams(self) -> _Postings:
+        return _Postings((key, trigrams(key)) for key in self._by_key)
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
+        """As :meth:`LabelSearch.vocabulary`."""
+        return self._vocabulary
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """As :meth:`LabelSearch.exact`."""
+        return [row for key in sorted(set(keys)) for row in self._by_key.get(key, ())]
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.with_words`."""
+        return self._rows(self._words.best(wanted, limit), limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """As :meth:`LabelSearch.like`."""
+        return self._rows(self._trigrams.best(trigrams(key), limit), limit)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`."""
+        raise NotImplementedError("labels in memory have no vectors")
+
+    def _rows(self, keys: Iterable[str], limit: int) -> list[LabelRow]:
+        return [row for key in keys for row in self._by_key[key]][:limit]
+
+
+def memory_index(rows: Sequence[LabelRow], note: str = "") -> LabelIndex:
+    """An index that is held in memory."""
+    return LabelIndex(MemoryLabels(rows), len(rows), len({row.text for row in rows}), note=note)
+
+
+class FoundLabels(MemoryLabels):
+    """The labels that were found for one text.
+
+    :param vectors: by text; those that are missing are made, and added here.
+    :param common: words that more labels have than were read.
+    :param small: words that are taken for those of classes and predicates, whose labels are not all known.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[LabelRow],
+        vectors: dict[str, NDArray[np.float32]],
+        embedder: Embedder | None = None,
+        common: Collection[str] = (),
+        small: Collection[str] = (),
+    ) -> None:
+        super().__init__(rows)
+        self._small = small
+        self._vectors = vectors
+        self._embedder = embedder
+        self._common = common
+
+    @property
+    def has_vectors(self) -> bool:  # type: ignore[override]
+        """As :meth:`LabelSearch.has_vectors`."""
+        return self._embedder is not None
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        found = Vocabulary.of(self.rows)
+        labels = max(found.labels, ASSUMED_LABELS)
+        counts = {**found.counts, **{word: int(COMMON * labels) for word in self._common}}
+        stems = found.type_stems | {stem(word) for word in self._small}
+        return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """As :meth:`LabelSearch.nearest`; makes the vectors that are missing."""
+        by_text: dict[str, list[LabelRow]] = defaultdict(list)
+        for row in self.rows:
+            by_text[row.text].append(row)
+        texts = sorted(by_text)
+        missing = [text for text in texts if text not in self._vectors]
+        if missing and self._embedder is not None:
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+        if not texts:
+            return [[] for _ in vectors]
+        nearest = nearest_places(vectors, np.stack([self._vectors[text] for text in texts]), limit)
+        return [[(row, cosine) for i, cosine in hits for row in by_text[texts[i]]] for hits in nearest]
+
+
+def nearest_places(
+    vectors: NDArray[np.float32], matrix: NDArray[np.float32], limit: int
+) -> list[list[tuple[int, float]]]:
+    """For each vector, the numbers of the nearest rows of a matrix, with their cosines; both of unit length."""
+    found = []
+    for cosines in vectors @ matrix.T:
+        best = np.argsort(-cosines.round(6), kind="stable")[:limit]
+        found.append([(int(i), float(cosines[i])) for i in best])
+    return found
+
+
+class _Postings:
+    """Which keys have which words; scored by BM25, as if no key had a word twice."""
+
+    def __init__(self, texts: Iterable[tuple[str, Collection[str]]]) -> None:
+        self._keys: list[str] = []
+        self._places: dict[str, list[int]] = defaultdict(list)
+        lengths = []
+        for number, (key, terms) in enumerate(texts):
+            self._keys.append(key)
+            lengths.append(len(terms))
+            for term in set(terms):
+                self._places[term].append(number)
+        sizes = np.array(lengths, dtype=np.float64)
+        mean = sizes.mean() if lengths else 1.0
+        self._weights = bm25.term_scores(1.0, 1.0, bm25.length_norms(sizes, max(mean, 1e-9)))
+
+    def best(self, terms: Iterable[str], limit: int) -> list[str]:
+        """The keys that have most of these words, the best first."""
+        scores = np.zeros(len(self._keys))
+        for term in sorted(set(terms)):
+            places = self._places.get(term)
+            if places:
+                scores[places] += bm25.inverse_frequency(len(self._keys), len(places))
+        scores *= self._weights
+        hits = np.flatnonzero(scores)
+        # Equal scores in the order of the keys, so that the limit cuts the same every time.
+        order = sorted(hits, key=lambda i: (-round(float(scores[i]), 9), self._keys[i]))
+        return [self._keys[i] for i in order[:limit]]
