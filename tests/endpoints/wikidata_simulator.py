@@ -20,7 +20,8 @@ from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
-from kgsparql.evaluation.runs.running import Method, Plan, run
+from kgsparql.evaluation.runs.plan import Method, Plan
+from kgsparql.evaluation.runs.running import run
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers import load

@@ -30,7 +30,8 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import scores
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
-from kgsparql.evaluation.runs.running import UNREACHABLE, Method, MethodProgress, Plan, _model_seconds, run
+from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
+from kgsparql.evaluation.runs.running import UNREACHABLE, _model_seconds, run
 from kgsparql.events import ModelCalled
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.rdf.query import Query

@@ -18,7 +18,7 @@ from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.runs import configuration as config
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.running import MethodProgress, Plan
+from kgsparql.evaluation.runs.plan import MethodProgress, Plan
 from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.statistics import differences
 from kgsparql.evaluation.tuning.results import Tuning

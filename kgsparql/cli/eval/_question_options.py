@@ -16,7 +16,7 @@ from kgsparql.errors import OptionError
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Question
-    from kgsparql.evaluation.runs.running import Method, Plan
+    from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -80,7 +80,7 @@ class QuestionOptions:
     ) -> Plan:
         """What is asked, and how."""
         from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
-        from kgsparql.evaluation.runs.running import Plan
+        from kgsparql.evaluation.runs.plan import Plan
 
         predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
 

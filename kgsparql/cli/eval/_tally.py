@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.cli._common import say
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.runs.running import MethodProgress
+    from kgsparql.evaluation.runs.plan import MethodProgress
 
 __all__ = ["TallyLine", "tally_text"]
 
@@ -21,7 +21,7 @@ _EVERY_S = 30.0
 def tally_text(at: MethodProgress) -> str:
     """What is done, how good it is so far, what it has cost, and how long it will take.
 
-    >>> from kgsparql.evaluation.runs.running import MethodProgress
+    >>> from kgsparql.evaluation.runs.plan import MethodProgress
     >>> tally_text(MethodProgress("mindmap", 30, 90, hits=24, cost=0.0123, seconds_left=75))
     'mindmap 30/90 · Hits@1 80.0 % · cost 0.0123 · 1:15 left'
     """

@@ -31,7 +31,7 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
-    from kgsparql.evaluation.runs.running import Plan
+    from kgsparql.evaluation.runs.plan import Plan
     from kgsparql.knowledge_base import KnowledgeBase
 
 __all__ = ["run"]
@@ -149,11 +149,11 @@ def _about_oracle(plan: Plan) -> str:
 def _run(knowledge: KnowledgeBase, plan: Plan, output: Path, wanted: dict[str, object], *, quiet: bool) -> None:
     """Ask, with the tally on the screen; what was begun is gone on with."""
     from kgsparql.cli.eval._tally import TallyLine
-    from kgsparql.evaluation.runs.resuming import ask_all
+    from kgsparql.evaluation.runs.running import resume_or_begin
 
     try:
         with TallyLine(quiet=quiet) as line:
-            ask_all(knowledge, plan, output, wanted, tell=line)
+            resume_or_begin(knowledge, plan, output, wanted, tell=line)
     except (KeyboardInterrupt, CancelledError):
         c.say(f"stopped; the same command with --resume goes on: {output}", quiet=quiet)
         raise

@@ -15,7 +15,7 @@ from typing import Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Dataset, Question
-from kgsparql.evaluation.runs.running import Plan
+from kgsparql.evaluation.runs.plan import Plan
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, printable

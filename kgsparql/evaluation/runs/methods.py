@@ -11,7 +11,7 @@ from kgsparql import retrievers
 from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.evaluation import baselines
-from kgsparql.evaluation.runs.running import Method
+from kgsparql.evaluation.runs.plan import Method
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable

@@ -29,8 +29,8 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.configuration import check_same, now
 from kgsparql.evaluation.runs.directory import FORMAT, writing, written
 from kgsparql.evaluation.runs.methods import load_methods
-from kgsparql.evaluation.runs.resuming import ask_all
-from kgsparql.evaluation.runs.running import MethodProgress, Plan
+from kgsparql.evaluation.runs.plan import MethodProgress, Plan
+from kgsparql.evaluation.runs.running import resume_or_begin
 from kgsparql.evaluation.scoring import method_scores
 from kgsparql.evaluation.statistics import Difference, differences
 from kgsparql.evaluation.tuning.results import Tuning
@@ -75,7 +75,7 @@ class Bench:
         if str(path) not in self._known:
             _clear_half_begun(path)
             plan = replace(self.plan, questions=questions, methods=(method,))
-            run = ask_all(
+            run = resume_or_begin(
                 self.knowledge, plan, path, self.configuration(plan),
                 tell=lambda tally: self.tell(replace(tally, method=about)),
             )  # fmt: skip
