@@ -29,7 +29,8 @@ from typing import Any
 
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
-from kgsparql.evaluation.metrics import METRICS, prepare, scores
+from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics.text import prepare
 from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
 from kgsparql.rdf.terms import Triple, printable
 

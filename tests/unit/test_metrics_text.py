@@ -7,7 +7,8 @@ import pytest
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.metrics import METRICS, prepare, scores
+from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics.text import prepare
 from kgsparql.evaluation.record import Record, RecordedAnswer
 from tests.unit.scored import asking, of, path, record
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.making.making import Made
-from kgsparql.evaluation.runs.directory import check_room, writing, written
+from kgsparql.evaluation.runs.directory import check_room, replace_text, store_errors
 from kgsparql.rdf.terms import IRI
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def write_dataset(
         "rephrased_by": model,
     }
     lines = "".join(json.dumps(_line(question), ensure_ascii=False) + "\n" for question in made.questions)
-    with writing(folder):
+    with store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        written(folder / "questions.jsonl", lines)
-        written(folder / "dataset.json", json.dumps(about, ensure_ascii=False, indent=1) + "\n")
+        replace_text(folder / "questions.jsonl", lines)
+        replace_text(folder / "dataset.json", json.dumps(about, ensure_ascii=False, indent=1) + "\n")
 
 
 def _stem(name: str) -> str:

@@ -1,25 +1,25 @@
-"""Metrics: pure functions of a question and a record, so that a new one scores old runs."""
+"""Metrics: pure functions of a question and a record, so that a new one scores old runs.
+
+A metric stands in the ``METRICS`` of one of the files beside this one; open :mod:`.metric` first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from importlib import import_module
 from types import MappingProxyType
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.answers import ANSWER_METRICS
-from kgsparql.evaluation.metrics.costs import COST_METRICS
-from kgsparql.evaluation.metrics.evidence import EVIDENCE_METRICS
-from kgsparql.evaluation.metrics.links import LINKING_METRICS
 from kgsparql.evaluation.metrics.metric import Better, Group, Metric
-from kgsparql.evaluation.metrics.text import TEXT_METRICS, prepare
-from kgsparql.evaluation.metrics.trust import GROUNDING_METRICS
 from kgsparql.evaluation.record import Record
 
-__all__ = ["METRICS", "WITHOUT_TEXT", "Better", "Group", "Metric", "prepare", "scores"]
+__all__ = ["METRICS", "WITHOUT_TEXT", "Better", "Group", "Metric", "scores"]
 
-_ALL = (*ANSWER_METRICS, *EVIDENCE_METRICS, *LINKING_METRICS, *GROUNDING_METRICS, *COST_METRICS, *TEXT_METRICS)
+_FILES = ("answers", "evidence", "trust", "costs", "text")
 
-METRICS: Mapping[str, Metric] = MappingProxyType({m.name: m for m in _ALL})
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {metric.name: metric for file in _FILES for metric in import_module(f"{__name__}.{file}").METRICS}
+)
 """All metrics by name, in the order of a table."""
 
 WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "grounding", "cost"})
@@ -29,7 +29,7 @@ WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "gr
 def scores(question: Question, record: Record, *, groups: Collection[Group] = WITHOUT_TEXT) -> dict[str, float | None]:
     """The figures of one question by name of the metric; ``None`` where one is not defined for it.
 
-    :param groups: those of the metrics that are wanted.
-    :raises InputError: if ``text`` is wanted and its packages are not installed.
+    :param groups: of the metrics.
+    :raises InputError: if ``text`` is among them and its packages are not installed.
     """
     return {name: metric.of(question, record) for name, metric in METRICS.items() if metric.group in groups}

@@ -1,17 +1,17 @@
-"""Whether the answers are right."""
+"""Whether the answers are right; and the lenient "exact match" of earlier papers, to compare with their figures."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import Judgement, judgement
-from kgsparql.evaluation.metrics.lenient import LENIENT_EM
-from kgsparql.evaluation.metrics.metric import Metric, f1
+from kgsparql.evaluation.metrics.judging import Judgement, judgement, without_markers
+from kgsparql.evaluation.metrics.metric import Metric, defined, f1
 from kgsparql.evaluation.record import Record
 
-__all__ = ["ANSWER_METRICS"]
+__all__ = ["METRICS"]
 
 _RULE = (
     "Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there"
@@ -29,6 +29,9 @@ _LEADING = (
     " (entity, mindmap), often the first answer alone."
 )
 _SET = f"The set is the leading answers where nobody chose among the candidates, else all answers. {_LEADING}"
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_VERDICTS = frozenset({"yes", "no", "true", "false"})
 
 _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
@@ -59,22 +62,53 @@ def _f1(found: Judgement) -> float:
 
 
 def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
-    def of(question: Question, record: Record) -> float | None:
+    def value(question: Question, record: Record) -> float | None:
         found = judgement(question, record)
         if found is None:
             return None
         return formula(found) if found.settled is None else found.settled
 
-    of.__doc__ = f"{about} {_RULE}"
-    return Metric(name, "answer", title, "higher", of, of.__doc__)
+    return Metric(name, "answer", title, "higher", value, f"{about} {_RULE}")
 
 
-ANSWER_METRICS = (
+@defined("lenient_em", "answer", "EM (lenient)", "higher")
+def _lenient_em(question: Question, record: Record) -> float | None:
+    """Whether the reply is part of the name of a right answer, or such a name part of the reply.
+
+    Capitals and spaces aside. It is no exact match, and called so only because papers on Think-on-Graph and its
+    successors do: the reply "a" is right for Paris, and a long reply is right for everything it happens to mention. The
+    reply is what a model wrote, without citations; where it has braces, what is in the first of them, a bare yes or no
+    aside, as in "{Yes} … {X}" (the scripts of those papers take the "Yes"). Without words of a model, each label of the
+    predicted set is a reply. Those scripts count an empty reply as right, since an empty text is part of every text:
+    here it is wrong, as is a failed question. No right answer: 1 if none was given, else 0.
+
+    Source: the evaluation script of Think-on-Graph (Sun et al., ICLR 2024), but for the empty reply and the verdict.
+    """
+    found = judgement(question, record)
+    if found is None or found.settled is not None:
+        return None if found is None else found.settled
+    right = [key for answer in question.answers or () if (key := _bare(answer.label))]
+    return float(any(reply in name or name in reply for reply in _replies(record, found) for name in right))
+
+
+def _replies(record: Record, found: Judgement) -> list[str]:
+    if record.ranked or not record.text.strip():
+        replies = [answer.label for answer in found.answers[: found.predicted]]
+    else:
+        text = without_markers(record.text)
+        braced = [content for content in _BRACES.findall(text) if content.strip()]
+        replies = [next((content for content in braced if _bare(content) not in _VERDICTS), (braced or [text])[0])]
+    return [bare for reply in replies if (bare := _bare(reply))]
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split()).lower()
+
+
+METRICS = (
     _metric("hits@1", "Hits@1", _hits(1), f"Whether the first answer is right. {_ORDER}"),
     _metric(
-        "expected_hits@1",
-        "exp. Hits@1",
-        _expected,
+        "expected_hits@1", "exp. Hits@1", _expected,
         f"Right ones of the leading answers / leading answers: Hits@1 if one of them is drawn at random. {_LEADING}",
     ),
     *(
@@ -87,5 +121,5 @@ ANSWER_METRICS = (
     _metric(
         "f1", "F1", _f1, f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
     ),
-    LENIENT_EM,
-)
+    _lenient_em,
+)  # fmt: skip

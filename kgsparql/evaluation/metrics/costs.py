@@ -8,37 +8,32 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record, RecordedCost
 
-__all__ = ["COST_METRICS"]
+__all__ = ["METRICS"]
 
 
-def _measured(name: str, title: str, of: Callable[[RecordedCost], float | None], about: str) -> Metric:
-    def measure(_question: Question, record: Record) -> float | None:
-        value = of(record.measured)
-        return None if value is None else float(value)
+def _metric(name: str, title: str, of: Callable[[RecordedCost], float | None], about: str) -> Metric:
+    def value(_question: Question, record: Record) -> float | None:
+        found = of(record.measured)
+        return None if found is None else float(found)
 
-    measure.__doc__ = f"{about} A failed question counts with what it cost."
-    return Metric(name, "cost", title, "lower", measure, measure.__doc__)
+    return Metric(name, "cost", title, "lower", value, f"{about} A failed question counts with what it cost.")
 
 
-COST_METRICS = (
-    _measured("model_calls", "model calls", lambda m: m.model_calls, "Calls of a model per question."),
-    _measured(
-        "rounds", "rounds", lambda m: m.rounds, "Calls of a model that waited for each other: the longest chain."
-    ),
-    _measured("prompt_tokens", "tokens in", lambda m: m.prompt_tokens, "Tokens of all prompts."),
-    _measured("completion_tokens", "tokens out", lambda m: m.completion_tokens, "Tokens of all replies."),
-    _measured("tokens", "tokens", lambda m: m.prompt_tokens + m.completion_tokens, "Tokens of prompts and replies."),
-    _measured(
+METRICS = (
+    _metric("model_calls", "model calls", lambda m: m.model_calls, "Calls of a model per question."),
+    _metric("rounds", "rounds", lambda m: m.rounds, "Calls of a model that waited for each other: the longest chain."),
+    _metric("prompt_tokens", "tokens in", lambda m: m.prompt_tokens, "Tokens of all prompts."),
+    _metric("completion_tokens", "tokens out", lambda m: m.completion_tokens, "Tokens of all replies."),
+    _metric("tokens", "tokens", lambda m: m.prompt_tokens + m.completion_tokens, "Tokens of prompts and replies."),
+    _metric(
         "cost", "cost", lambda m: m.cost, "Price of all calls, those answered from the store too; none if unknown."
     ),
-    _measured("paid_cost", "paid", lambda m: m.paid_cost, "Price of the calls that were made; none if unknown."),
-    _measured("queries", "queries", lambda m: m.queries, "SPARQL queries that were sent."),
-    _measured("rows", "rows", lambda m: m.rows, "Solutions that came back."),
-    _measured("seconds", "s", lambda m: m.seconds, "Wall time in seconds."),
-    _measured(
-        "seconds_without_model",
-        "s w/o model",
-        lambda m: max(0.0, m.seconds - m.model_seconds),
+    _metric("paid_cost", "paid", lambda m: m.paid_cost, "Price of the calls that were made; none if unknown."),
+    _metric("queries", "queries", lambda m: m.queries, "SPARQL queries that were sent."),
+    _metric("rows", "rows", lambda m: m.rows, "Solutions that came back."),
+    _metric("seconds", "s", lambda m: m.seconds, "Wall time in seconds."),
+    _metric(
+        "seconds_without_model", "s w/o model", lambda m: max(0.0, m.seconds - m.model_seconds),
         "Wall time in seconds without waiting for a model.",
     ),
-)
+)  # fmt: skip

@@ -1,9 +1,8 @@
-"""Whether the evidence has the triples that an answer must rest on."""
+"""Whether the evidence has the triples that an answer must rest on, and whether the question's entities were found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -12,7 +11,7 @@ from kgsparql.evaluation.matching import identity
 from kgsparql.evaluation.metrics.metric import Metric, f1
 from kgsparql.evaluation.record import Record
 
-__all__ = ["EVIDENCE_METRICS"]
+__all__ = ["METRICS"]
 
 _AT = 10
 
@@ -27,129 +26,103 @@ _PLACES = (
 _PUBLISHED = "As in the evaluation of HubLink on ORKG, whose published figures this reproduces."
 
 _Triple: TypeAlias = tuple[str, str, str]
+_Formula: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
+"""Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Golden triples, and what is in the evidence.
-
-    :param places: every triple as it is read, repeats included.
-    """
-
-    golden: frozenset[_Triple]
-    places: tuple[_Triple, ...]
-
-    @property
-    def retrieved(self) -> dict[_Triple, None]:
-        """The different triples, in their order."""
-        return dict.fromkeys(self.places)
-
-    @property
-    def hits(self) -> list[int]:
-        """The places, from 1, of the first ten that have a golden triple for the first time."""
-        seen: set[_Triple] = set()
-        hits = []
-        for place, triple in enumerate(self.places[:_AT], 1):
-            if triple in self.golden and triple not in seen:
-                hits.append(place)
-            seen.add(triple)
-        return hits
+def _hits(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
+    """The places, from 1, of the first ten that have a golden triple for the first time."""
+    first = {triple: place for place, triple in reversed(list(enumerate(places[:_AT], 1)))}
+    return sorted(place for triple, place in first.items() if triple in golden)
 
 
-def _precision(found: _Found) -> float:
-    retrieved = found.retrieved
-    return len(found.golden & retrieved.keys()) / len(retrieved) if retrieved else 0.0
+def _precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(set(places)) if places else 0.0
 
 
-def _recall(found: _Found) -> float:
-    return len(found.golden.intersection(found.places)) / len(found.golden)
+def _recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(golden)
 
 
-def _f1(found: _Found) -> float:
-    return f1(_precision(found), _recall(found))
+def _first_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(islice(dict.fromkeys(places), _AT))) / len(golden)
 
 
-def _hit(found: _Found) -> float:
-    return len(found.hits) / len(found.golden)
+def _average_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return sum(number / place for number, place in enumerate(_hits(golden, places), 1)) / min(len(golden), _AT)
 
 
-def _any(found: _Found) -> float:
-    return float(bool(found.hits))
+def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return next((1 / place for place in _hits(golden, places)), 0.0)
 
 
-def _first_recall(found: _Found) -> float:
-    return len(found.golden.intersection(islice(found.retrieved, _AT))) / len(found.golden)
-
-
-def _first_precision(found: _Found) -> float:
-    first = set(found.places[:_AT])
-    return len(found.golden & first) / len(first) if first else 0.0
-
-
-def _average_precision(found: _Found) -> float:
-    sums = sum(number / place for number, place in enumerate(found.hits, 1))
-    return sums / min(len(found.golden), _AT)
-
-
-def _reciprocal_rank(found: _Found) -> float:
-    return 1 / found.hits[0] if found.hits else 0.0
-
-
-def _metric(name: str, title: str, formula: Callable[[_Found], float], about: str) -> Metric:
-    def of(question: Question, record: Record) -> float | None:
+def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
         if not question.golden_triples:
             return None
         if record.status == "error":
             return 0.0
         golden = ((str(t.subject), str(t.predicate), str(t.object)) for t in question.golden_triples)
-        places = (_equal(triple) for item in record.evidence for triple in item.triples)
-        return formula(_Found(frozenset(map(_equal, golden)), tuple(places)))
+        places = [_identities(triple) for item in record.evidence for triple in item.triples]
+        return formula(frozenset(map(_identities, golden)), places)
 
-    of.__doc__ = f"{about} {_RULE}"
-    return Metric(name, "evidence", title, "higher", of, of.__doc__)
+    return Metric(name, "evidence", title, "higher", value, f"{about} {_RULE}")
 
 
-def _equal(triple: _Triple) -> _Triple:
+def _identities(triple: _Triple) -> _Triple:
     return identity(triple[0]), identity(triple[1]), identity(triple[2])
 
 
-EVIDENCE_METRICS = (
+def _linking_recall(first: int) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
+        topics = {str(topic.iri) for topic in question.topics}
+        if not topics or record.linked is None:
+            return None
+        ranked = ((link.term, *link.candidates) for link in record.linked)
+        found = {term for terms in ranked for term in tuple(dict.fromkeys(terms))[:first]}
+        return 0.0 if record.status == "error" else len(topics & found) / len(topics)
+
+    about = (
+        f"Entities of the question that are among the first {first} candidates of some mention / entities of the"
+        " question. The first candidate is the entity that was taken. 1 where the entities were given to the method. A"
+        " failed question: 0. Not defined for a question whose entities the dataset does not name, and for a"
+        " method that does not look for entities."
+    )
+    return Metric(f"linking_recall@{first}", "linking", f"linking R@{first}", "higher", value, about)
+
+
+METRICS = (
     _metric("triple_precision", "triple P", _precision, "Golden triples in the evidence / different triples in it."),
     _metric("triple_recall", "triple R", _recall, "Golden triples in the evidence / golden triples."),
     _metric(
-        "triple_f1", "triple F1", _f1, "2 · precision · recall / (precision + recall) of triples; 0 if both are 0."
+        "triple_f1", "triple F1", lambda golden, places: f1(_precision(golden, places), _recall(golden, places)),
+        "2 · precision · recall / (precision + recall) of triples; 0 if both are 0.",
     ),
     _metric(
-        "triple_hit@10",
-        "triple hit@10",
-        _hit,
+        "triple_hit@10", "triple hit@10", lambda golden, places: len(_hits(golden, places)) / len(golden),
         f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
     ),
-    _metric("triple_any@10", "triple any@10", _any, f"Whether a golden triple is at the first 10 places. {_PLACES}"),
     _metric(
-        "triple_recall@10",
-        "triple R@10",
-        _first_recall,
+        "triple_any@10", "triple any@10", lambda golden, places: float(bool(_hits(golden, places))),
+        f"Whether a golden triple is at the first 10 places. {_PLACES}",
+    ),
+    _metric(
+        "triple_recall@10", "triple R@10", _first_recall,
         "Golden triples among the first 10 different triples / golden triples: as hit@10, but a triple that several"
         " items share takes one place.",
     ),
     _metric(
-        "triple_precision@10",
-        "triple P@10",
-        _first_precision,
+        "triple_precision@10", "triple P@10", lambda golden, places: _precision(golden, places[:_AT]),
         f"Golden triples at the first 10 places / different triples at them. {_PLACES}",
     ),
     _metric(
-        "triple_map@10",
-        "triple MAP@10",
-        _average_precision,
+        "triple_map@10", "triple MAP@10", _average_precision,
         "Sum over the first 10 places with a golden triple of (golden ones up to there / place), divided by the golden"
         f" triples, 10 at most. {_PLACES}",
     ),
     _metric(
-        "triple_mrr@10",
-        "triple MRR@10",
-        _reciprocal_rank,
+        "triple_mrr@10", "triple MRR@10", _reciprocal_rank,
         f"1 / first place with a golden triple, 0 if none of the first 10 has one. {_PLACES}",
     ),
-)
+    *map(_linking_recall, (1, 3, 5, 10)),
+)  # fmt: skip

@@ -1,7 +1,8 @@
-"""The answers of a record against the right ones, worked out once for all metrics."""
+"""The answers of a record compared with the right ones, once for all metrics."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,21 +13,21 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
 from kgsparql.evaluation.record import Record, RecordedAnswer
 
-__all__ = ["Judgement", "in_order", "is_silent", "judgement"]
+__all__ = ["Judgement", "in_order", "is_silent", "judgement", "without_markers"]
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was given, in the order in which it is scored, and whether it is right.
+    """The given answers in the order in which they are scored, and which of them are right.
 
-    :param gold: different right answers.
-    :param answers: different given ones, the best first.
+    :param gold: how many different right answers there are.
+    :param answers: the different given ones, the best first.
     :param found: for each of them, the numbers of the right answers it is equal to; empty for a wrong one.
     :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
-    :param predicted: how many of them are the predicted set: the leading ones of candidates that nobody chose among,
-        else all.
+    :param predicted: how many of them are the predicted set: the leading ones if nobody chose among candidates, else
+        all.
     :param is_failed: an error kept the method, or its model, from an answer.
     :param is_silent: nothing was given as an answer.
     """
@@ -41,14 +42,14 @@ class Judgement:
 
     @property
     def settled(self) -> float | None:
-        """The score by rule, whatever the metric: failed is 0; of no right answer, saying nothing is 1, else 0."""
+        """The score in every metric if the question failed (0) or has no right answer (1 for silence, else 0)."""
         if self.is_failed:
             return 0.0
         return None if self.gold else float(self.is_silent)
 
     def right(self, first: int) -> int:
         """How many of the first so many are right."""
-        return sum(1 for numbers in self.found[:first] if numbers)
+        return sum(map(bool, self.found[:first]))
 
     def gold_found(self, first: int) -> int:
         """How many right answers are among the first so many."""
@@ -56,31 +57,36 @@ class Judgement:
 
 
 def judgement(question: Question, record: Record) -> Judgement | None:
-    """The answers of a record against the right ones; ``None`` while nobody knows these."""
-    return None if question.answers is None else _judged(_Same(question), _Same(record))
+    """The answers of a record compared with the right ones; ``None`` while nobody knows these."""
+    return None if question.answers is None else _judgement(_ById(question), _ById(record))
 
 
 def is_silent(record: Record) -> bool:
-    """Whether nothing was given as an answer: no term and no name, and no model says in words that it knows."""
-    return not record.answers and not record.has_failed and not _is_in_words(record)
+    """Whether nothing was given as an answer: no term, no name, and no words of a model.
 
-
-def _is_in_words(record: Record) -> bool:
-    """Whether a model answers in words; where a limit was reached, ours stand in the text unless something is claimed.
-
-    Words that no evidence carries are not shown, so that words of a model have claims or are not from the graph.
+    In a partial answer the text is a model's only if it has claims, or is not from the graph; else it is our own.
     """
-    if record.ranked or not record.text.strip():
+    if record.answers or record.has_failed:
         return False
     is_claimed = bool(record.claims) or record.grounding != "graph"
-    return record.status == "answered" or (record.status == "partial" and is_claimed)
+    is_answer = record.status == "answered" or (record.status == "partial" and is_claimed)
+    return record.ranked or not record.text.strip() or not is_answer
+
+
+def without_markers(text: str) -> str:
+    """A text without its citations.
+
+    >>> without_markers("It is Paris [P1, N2].")
+    'It is Paris.'
+    """
+    return re.sub(r"\s*\[[PNT][0-9]+(?:, ?[PNT][0-9]+)*\]", "", text)
 
 
 def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:
-    """Different answers in runs of equal score and first marker, which is one path's answers, each run in its order.
+    """Different answers in groups of equal score and first marker: the answers of one path.
 
-    A path does not order its answers: the higher degree comes first, then the label, then the term. Answers that rest
-    on no evidence, and those that somebody chose, stay in the order in which they were said.
+    A path does not order its answers: the higher degree comes first, then the label, then the term. Answers without
+    evidence, and those that somebody chose, stay in the order in which they were given.
 
     :param ranked: nobody chose among the answers: they are candidates.
     """
@@ -103,8 +109,8 @@ def _rank(answer: RecordedAnswer) -> tuple[int, str, str]:
     return 1 if answer.degree is None else -answer.degree, answer.label, answer.term
 
 
-class _Same(Generic[_T]):
-    """A value by its identity, as the key of a cache: comparing thousands of answers would take longer than judging."""
+class _ById(Generic[_T]):
+    """A value by its identity, as the key of a cache: comparing thousands of answers takes longer than judging them."""
 
     __slots__ = ("value",)
 
@@ -112,24 +118,24 @@ class _Same(Generic[_T]):
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
+        return isinstance(other, _ById) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
 
 
 @lru_cache(maxsize=1024)
-def _gold(question: _Same[Question]) -> GoldAnswers:
+def _gold(question: _ById[Question]) -> GoldAnswers:
     return GoldAnswers(question.value.answers or ())
 
 
 @lru_cache(maxsize=16)
-def _judged(question: _Same[Question], record: _Same[Record]) -> Judgement:
+def _judgement(question: _ById[Question], record: _ById[Record]) -> Judgement:
     gold = _gold(question)
     given = record.value
-    runs = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
-    answers = tuple(answer for run in runs for answer in run)
-    leading = len(runs[0]) if runs else 0
+    groups = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
+    answers = tuple(answer for group in groups for answer in group)
+    leading = len(groups[0]) if groups else 0
     return Judgement(
         gold=len(gold),
         answers=answers,

@@ -23,11 +23,11 @@ class Metric:
     """A figure for one question; the figure of a method is the mean over the questions that have one.
 
     :param name: as in JSON and CSV.
-    :param title: as the head of a column.
+    :param title: the head of a column.
     :param better: which way is better; empty where neither is.
-    :param of: ``None`` where it is not defined for a question, which is then left out of the mean: so a share of some
-        questions (of those without an answer, say) is a mean too.
-    :param about: its definition, for a reader: formula and what is done with empty and failed.
+    :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
+        some questions (those without an answer, say) is a mean too.
+    :param about: its definition: the formula, and what empty and failed answers count.
     """
 
     name: str
@@ -36,10 +36,6 @@ class Metric:
     better: Better
     of: Score
     about: str
-
-    def __call__(self, question: Question, record: Record) -> float | None:
-        """Its value for one question."""
-        return self.of(question, record)
 
     @property
     def better_text(self) -> str:

@@ -12,16 +12,15 @@ from typing import Any
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import in_order, judgement
-from kgsparql.evaluation.metrics.lenient import without_markers
+from kgsparql.evaluation.metrics.judging import in_order, judgement, without_markers
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model
 
-__all__ = ["TEXT_METRICS", "prepare"]
+__all__ = ["METRICS", "prepare"]
 
 _LISTED = 100
-"""Labels that stand for a sentence at most; the longest common subsequence takes the product of the lengths."""
+"""At most so many labels stand for a sentence: the longest common subsequence takes the product of the lengths."""
 
 _LAYERS = 6
 
@@ -36,7 +35,7 @@ _bert_f1: dict[tuple[str, str], float] = {}
 
 
 def _pair(question: Question, record: Record) -> tuple[str, str] | None:
-    """What was said, and what should have been; ``None`` where nobody knows."""
+    """The text of the answer and the reference; ``None`` where there is no reference."""
     reference = question.reference.strip() or _listed(answer.label for answer in question.answers or ())
     if not reference:
         return None
@@ -74,24 +73,24 @@ def _tokenizer() -> Any:
 
 
 @lru_cache(maxsize=64)
-def _rouge(said: str, reference: str) -> dict[str, float] | None:
+def _rouge(text: str, reference: str) -> dict[str, float] | None:
     """F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
     if not _tokenizer().tokenize(reference):
         return None
-    return {kind: float(score.fmeasure) for kind, score in _rouge_scorer().score(reference, said).items()}
+    return {kind: float(score.fmeasure) for kind, score in _rouge_scorer().score(reference, text).items()}
 
 
 def _rouge_metric(kind: str, title: str, about: str) -> Metric:
-    def of(question: Question, record: Record) -> float | None:
+    def value(question: Question, record: Record) -> float | None:
         pair = _pair(question, record)
         found = None if pair is None else _rouge(*pair)
         return None if found is None else found[kind]
 
-    of.__doc__ = (
+    about = (
         f"F1 of {about}, words stemmed, by the package rouge-score.{_RULE} Not defined for a reference without Latin"
         " letters or digits, which are all that the package sees. Source: Lin, ROUGE (2004)."
     )
-    return Metric(kind, "text", title, "higher", of, of.__doc__)
+    return Metric(kind, "text", title, "higher", value, about)
 
 
 @cache
@@ -111,20 +110,20 @@ def _bert_scorer() -> Any:
 
 
 def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
-    """Work out BERTScore for many questions in one batch, several times as fast as one after the other.
+    """Compute BERTScore for many questions in one batch, which is several times as fast.
 
     :raises OptionError: without the package, or the model.
     """
     pairs = [pair for question, record in questions if (pair := _pair(question, record)) is not None]
-    _scored([pair for pair in dict.fromkeys(pairs) if pair[0]])
+    _add_bert_f1([pair for pair in dict.fromkeys(pairs) if pair[0]])
 
 
-def _scored(pairs: Sequence[tuple[str, str]]) -> None:
+def _add_bert_f1(pairs: Sequence[tuple[str, str]]) -> None:
     new = [pair for pair in pairs if pair not in _bert_f1]
     if not new:
         return
     with _lock:
-        _, _, f1 = _bert_scorer().score([said for said, _ in new], [reference for _, reference in new])
+        _, _, f1 = _bert_scorer().score([text for text, _ in new], [reference for _, reference in new])
     # Where nothing is alike the package divides 0 by 0.
     _bert_f1.update((pair, 0.0 if math.isnan(value) else value) for pair, value in zip(new, f1.tolist(), strict=True))
 
@@ -133,19 +132,19 @@ def _bertscore(question: Question, record: Record) -> float | None:
     pair = _pair(question, record)
     if pair is None or not pair[0]:
         return None if pair is None else 0.0
-    _scored([pair])
+    _add_bert_f1([pair])
     return _bert_f1[pair]
 
 
-_bertscore.__doc__ = (
+_ABOUT_BERTSCORE = (
     f"F1 of the nearest words by the vectors of {DEFAULT_MODEL}, layer {_LAYERS}, without rescaling and weights, by the"
     " package bert-score. Figures of papers use roberta-large and are not comparable."
     f"{_RULE} Source: Zhang et al., BERTScore (ICLR 2020)."
 )
 
-TEXT_METRICS = (
+METRICS = (
     _rouge_metric("rouge1", "ROUGE-1", "the words in common"),
     _rouge_metric("rouge2", "ROUGE-2", "the pairs of words in common"),
     _rouge_metric("rougeL", "ROUGE-L", "the longest common subsequence"),
-    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore, _bertscore.__doc__),
+    Metric("bertscore_f1", "text", f"BERTScore ({DEFAULT_MODEL})", "higher", _bertscore, _ABOUT_BERTSCORE),
 )

@@ -7,16 +7,15 @@ import re
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import is_silent
 from kgsparql.evaluation.metrics.metric import Metric, defined
-from kgsparql.evaluation.record import Record, RecordedEvidence
+from kgsparql.evaluation.record import Record
 
-__all__ = ["GROUNDING_METRICS"]
+__all__ = ["METRICS"]
 
 _CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: only [\d,]+ .*\bwalked on from|: some steps were left out")
-"""What a limit says in the notes of an answer: a cut, or the end of the budget."""
+"""Notes of an answer that say that a limit cut something off, or the budget ended."""
 
-
-_HOW_IT_WAS_RUN = "ranking"
-"""The purpose of a fallback that every question of a run has: there is no embedding model."""
+_NO_EMBEDDER = "ranking"
+"""The purpose of the fallback that every question of a run without an embedding model has."""
 
 
 def _grounded(_question: Question, record: Record) -> float | None:
@@ -32,7 +31,7 @@ def _grounded(_question: Question, record: Record) -> float | None:
     if is_silent(record):
         return None
     cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
-    return float(record.grounding == "graph" and not record.removed and bool(cited) and cited <= _holding(record))
+    return float(record.grounding == "graph" and not record.removed and bool(cited) and cited <= _found_again(record))
 
 
 def _unsupported(_question: Question, record: Record) -> float | None:
@@ -45,17 +44,13 @@ def _unsupported(_question: Question, record: Record) -> float | None:
         return None
     if not record.claims:
         return 1.0 if record.grounding == "model" else None
-    holding = _holding(record)
-    return sum(1 for _, markers in record.claims if not holding.intersection(markers)) / len(record.claims)
+    there = _found_again(record)
+    return sum(1 for _, markers in record.claims if there.isdisjoint(markers)) / len(record.claims)
 
 
-def _holding(record: Record) -> set[str]:
-    """The markers of the items whose triples were all found again; a passage holds as it is."""
-    return {item.marker for item in record.evidence if _holds(item)}
-
-
-def _holds(item: RecordedEvidence) -> bool:
-    return len(item.verified) >= len(item.triples) and all(item.verified)
+def _found_again(record: Record) -> set[str]:
+    """The markers of the items whose triples were all found again; a passage has none."""
+    return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
 
 
 def _abstained(_question: Question, record: Record) -> float | None:
@@ -88,7 +83,7 @@ def _fallbacks(_question: Question, record: Record) -> float | None:
     That texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback of
     a question: it is not counted.
     """
-    return float(any(purpose != _HOW_IT_WAS_RUN for purpose, _ in record.fallbacks))
+    return float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks))
 
 
 def _truncated(_question: Question, record: Record) -> float | None:
@@ -113,7 +108,7 @@ def _failed(_question: Question, record: Record) -> float | None:
     return float(record.has_failed)
 
 
-GROUNDING_METRICS: tuple[Metric, ...] = (
+METRICS: tuple[Metric, ...] = (
     defined("grounded", "grounding", "grounded", "higher")(_grounded),
     defined("unsupported_claims", "grounding", "unsupported", "lower")(_unsupported),
     defined("abstained", "grounding", "abstained", "")(_abstained),

@@ -27,20 +27,20 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Run", "RunDirectory", "appended", "check_room", "is_free", "whole_lines", "written"]
+__all__ = ["Run", "RunDirectory", "append_line", "check_room", "is_free", "replace_text", "store_errors", "whole_lines"]
 
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
 
 _LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
-"""The label of a method, which names its files."""
+"""A label of a method, which is the name of its files."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or what there is of one: its directory is only read.
+    """A run that is only read; it may be unfinished.
 
-    :param config: what ``run.json`` says.
+    :param config: the content of ``run.json``.
     """
 
     path: Path
@@ -95,16 +95,16 @@ class Run:
             raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
 
     def answers_file(self, method: str) -> Path:
-        """The file with the records of a method, which is inside the run.
+        """The file with the records of a method.
 
-        :raises DataError: for a label that is none: a run that somebody else made might lead anywhere.
+        :raises DataError: for a label that is none: in a foreign run it might lead out of the directory.
         """
         if not _LABEL.fullmatch(method):
             raise DataError(f"{self.path / 'run.json'}: {printable(method, 60)!r} is no label of a method")
         return self.path / "answers" / f"{method}.jsonl"
 
     def records(self, method: str) -> dict[str, Record]:
-        """What came of the questions with one method, by their ids, in the order of the questions.
+        """The records of a method by the ids of the questions, in the order of the questions.
 
         Of a question that was asked again, the last record counts.
 
@@ -121,7 +121,7 @@ class Run:
 
 
 class RunDirectory:
-    """A run that is being written; one process at a time.
+    """A run that one process writes.
 
     :param path: its directory, which is made.
     """
@@ -130,7 +130,7 @@ class RunDirectory:
         self.path = path
 
     def begin(self, config: Mapping[str, Any], questions: Sequence[Question]) -> None:
-        """Write what is asked and how.
+        """Write the configuration and the questions.
 
         :raises InputError: if there is something else in the directory.
         :raises StoreError: if it cannot be written.
@@ -139,32 +139,32 @@ class RunDirectory:
             is_run = (self.path / "run.json").is_file()
             hint = "--resume goes on with it; or name another" if is_run else "name a directory that is not there yet"
             raise InputError(f"{self.path}: {'a run' if is_run else 'something'} is there already", hint=hint)
-        with writing(self.path):
+        with store_errors(self.path):
             for folder in ("answers", "events"):
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
             lines = "".join(_line(question.to_json()) for question in questions)
-            written(self.path / "questions.jsonl", lines)
-            self.configured(config)  # the last: a run is there when this is
+            replace_text(self.path / "questions.jsonl", lines)
+            self.write_config(config)  # the last: a run is there when this is
 
-    def configured(self, config: Mapping[str, Any]) -> None:
+    def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``run.json``, in one step."""
-        with writing(self.path):
+        with store_errors(self.path):
             text = json.dumps({"format": FORMAT, **config}, ensure_ascii=False, indent=1)
-            written(self.path / "run.json", text + "\n")
+            replace_text(self.path / "run.json", text + "\n")
 
     def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
-        """Write what came of a question: its steps first, so that whatever has an answer has its steps.
+        """Write the record of a question, and before it the steps, so that every answer has its steps.
 
         :raises DiskFullError: if there is no room; what was there stays whole.
         """
-        with writing(self.path):
+        with store_errors(self.path):
             line = {"question": record.question, "events": list(events)}
-            appended(self.path / "events" / f"{record.method}.jsonl", _line(line))
-            appended(self.path / "answers" / f"{record.method}.jsonl", _line(record.to_json()))
+            append_line(self.path / "events" / f"{record.method}.jsonl", _line(line))
+            append_line(self.path / "answers" / f"{record.method}.jsonl", _line(record.to_json()))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
-        with writing(self.path):
+        with store_errors(self.path):
             for file in sorted(self.path.glob("*/*.jsonl")):
                 with file.open("r+b") as stream:
                     end = _end_of_lines(stream)
@@ -173,7 +173,7 @@ class RunDirectory:
 
 
 def _end_of_lines(stream: BinaryIO, block: int = 1 << 20) -> int:
-    """Where the last whole line of a file ends; read from its end."""
+    """Where the last whole line of a file ends."""
     at = stream.seek(0, os.SEEK_END)
     while at:
         start = max(0, at - block)
@@ -186,7 +186,7 @@ def _end_of_lines(stream: BinaryIO, block: int = 1 << 20) -> int:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a run may begin in a directory: nothing is there but what one left that was killed as it began."""
+    """Whether a run may begin in a directory: it holds nothing, or what a run left that was killed as it began."""
     if not path.exists():
         return True
     begun = {"questions.jsonl", "questions.jsonl.partial", "run.json.partial", "answers", "events"}
@@ -194,14 +194,14 @@ def is_free(path: Path) -> bool:
 
 
 def check_room(directory: Path) -> None:
-    """Say that a directory cannot be made, before anything is asked whose answer it is for.
+    """Check that a directory can be made, before anything is asked that is to be written there.
 
     :raises StoreError: if what would hold it is a file, or may not be written.
     """
     if directory.exists():
         return
     above = next(place for place in directory.absolute().parents if place.exists())
-    with writing(directory):
+    with store_errors(directory):
         if not above.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(above, os.W_OK):
@@ -212,8 +212,8 @@ def _line(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
 
 
-def appended(file: Path, line: str) -> None:
-    """Add a line to a file: all of it, or nothing."""
+def append_line(file: Path, line: str) -> None:
+    """Add a whole line to a file, or nothing."""
     left = memoryview(line.encode("utf-8", "replace"))
     with file.open("ab", buffering=0) as stream:  # a buffer would be written once more when the file is closed
         size = stream.tell()
@@ -225,8 +225,8 @@ def appended(file: Path, line: str) -> None:
             raise
 
 
-def written(file: Path, text: str) -> None:
-    """Write a file in one step."""
+def replace_text(file: Path, text: str) -> None:
+    """Write a file in one step, so that it is never half written."""
     partial = file.with_name(f"{file.name}.partial")
     partial.write_bytes(text.encode("utf-8", "replace"))
     partial.replace(file)
@@ -251,8 +251,8 @@ def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """A disk that is full, or a directory that cannot be written, as our own errors.
+def store_errors(path: Path) -> Iterator[None]:
+    """Raise our own errors for a full disk, or a directory that cannot be written.
 
     :raises DiskFullError: what was written before stays, and the run can be resumed.
     """

@@ -267,5 +267,5 @@ def resume_or_begin(
         else:
             directory.begin(config, plan.questions)
         run(knowledge, plan, directory, Run.open(path).records, tell=tell)
-        directory.configured({**config, "began": began, "ended": now()})
+        directory.write_config({**config, "began": began, "ended": now()})
     return Run.open(path)

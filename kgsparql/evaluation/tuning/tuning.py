@@ -27,7 +27,7 @@ from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.configuration import check_same, now
-from kgsparql.evaluation.runs.directory import FORMAT, writing, written
+from kgsparql.evaluation.runs.directory import FORMAT, replace_text, store_errors
 from kgsparql.evaluation.runs.methods import load_methods
 from kgsparql.evaluation.runs.plan import MethodProgress, Plan
 from kgsparql.evaluation.runs.running import resume_or_begin
@@ -192,15 +192,15 @@ def _begun(bench: Bench, split: Split, search: Search) -> dict[str, Any]:
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    with writing(path):
+    with store_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-        written(path / "tuning.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+        replace_text(path / "tuning.json", json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
 
 def _clear_half_begun(path: Path) -> None:
     """Remove what a process left that was killed before its run was there: nothing has been asked then."""
     if path.is_dir() and not (path / "run.json").is_file():
-        with writing(path):
+        with store_errors(path):
             shutil.rmtree(path)
 
 
