@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
     from kgsparql.graphs.cut import Cut
-    from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+    from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
     from kgsparql.graphs.protocols import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase, open
@@ -43,7 +43,7 @@ _MODULES = {
     "evidence.evidence": ("CitedTriple", "Evidence", "EvidenceItem"),
     "graphs": ("EndpointGraph", "FederatedGraph", "OxigraphGraph", "open_graph"),
     "graphs.cut": ("Cut",),
-    "graphs.profiles": ("UNKNOWN", "EndpointProfile"),
+    "graphs.profiles.profile": ("UNKNOWN", "EndpointProfile"),
     "graphs.protocols": ("KnowledgeGraph", "Solutions", "Source"),
     "graphs.snapshots": ("Snapshot",),
     "knowledge_base": ("KnowledgeBase", "open"),

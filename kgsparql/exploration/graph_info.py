@@ -10,7 +10,7 @@ from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.endpoint_info import endpoint_json
-from kgsparql.graphs.profiles import profile_of
+from kgsparql.graphs.profiles.profile import profile_of
 from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.manifest import StoredSource
-from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.graphs.protocol.channel import Channel
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.probing import Probe

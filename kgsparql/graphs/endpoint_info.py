@@ -6,7 +6,7 @@ from typing import Any
 
 from kgsparql.errors import QueryError, UnreachableError
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.probing import ProbeResult
 from kgsparql.http.retry_after import in_words
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from kgsparql.budget import Usage
-from kgsparql.errors import InputError, KgsparqlError
-from kgsparql.graphs.federation.members import Call, Failure, is_survivable, left_s
+from kgsparql.errors import CancelledError, InputError, KgsparqlError
 from kgsparql.graphs.federation.merging import local_triple, merged
-from kgsparql.graphs.federation.queries import Asking
+from kgsparql.graphs.federation.queries import FederatedQuery, MemberFailure, is_survivable, left_s
 from kgsparql.graphs.protocols import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, Source, naming_of, within
+from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.rdf.vocabulary import Naming
@@ -30,11 +32,11 @@ class FederatedGraph:
     Counts are added: a triple that two members hold counts twice. A join, such as a walk of several steps, is also
     found where its triples are in different members; a blank node is only ever joined within its own.
 
-    A member that fails does not take away what the others say: the solutions are then not complete, ``failures`` says
-    why, and the member is not asked again. That is for :meth:`refreshed` to forget.
+    A member may fail: the solutions of the others are then not complete, ``failures`` says why, and the member is not
+    asked again. :meth:`refreshed` forgets that.
 
-    :param members: at least two. Those that have one name, such as an endpoint as two users see it, are numbered.
-    :ivar used: whether any member has a triple with one of some predicates, as far as that was asked.
+    :param members: at least two. Members of the same name, such as an endpoint as two users see it, are numbered.
+    :ivar used: for some predicates, whether any member has a triple with one of them, as far as that was asked.
     :raises InputError: for fewer.
     """
 
@@ -46,23 +48,23 @@ class FederatedGraph:
         self.prefixes: dict[str, str] = {}
         for member in reversed(members):
             self.prefixes.update(member.prefixes)
-        self._failed: dict[int, Failure] = {}
+        self._failed: dict[int, MemberFailure] = {}
         self.used: dict[tuple[IRI, ...], bool] = {}
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> FederatedGraph:
-        """The same graphs for one question, as :meth:`InTime.within`; what fails here, fails there."""
+        """The same graphs for one question, as :meth:`InTime.within`; failures are shared with this one."""
         view = copy.copy(self)
         view.members = tuple(within(member, usage, in_grace=in_grace, most_s=most_s) for member in self.members)
         return view
 
     def refreshed(self) -> FederatedGraph:
-        """The same graphs, none of which has failed yet."""
+        """The same graphs, all failures forgotten."""
         view = copy.copy(self)
         view._failed = {}  # noqa: SLF001 - its own
         return view
 
     def with_own_failures(self) -> FederatedGraph:
-        """The same graphs for what can be done without: what fails there has not failed here."""
+        """The same graphs for optional queries: what fails there does not count as failed here."""
         view = copy.copy(self)
         view._failed = dict(self._failed)  # noqa: SLF001 - its own
         return view
@@ -74,29 +76,29 @@ class FederatedGraph:
 
     @property
     def errors(self) -> dict[str, KgsparqlError]:
-        """What was wrong with each member that failed, by its name."""
+        """The error of each member that failed, by its name."""
         return {self.members[at].name: failure.error for at, failure in sorted(self._failed.items())}
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The members that failed, and how, a line each."""
+        """A line for each member that failed."""
         return tuple(
             f"{error.message_about(name)}; what it holds may be missing" for name, error in self.errors.items()
         )
 
     @property
     def each_member(self) -> tuple[Member, ...]:
-        """The members one by one; what is wrong with one of them is remembered here."""
+        """The members one by one; failures of theirs are remembered here."""
         return tuple(Member(self, at) for at in range(len(self.members)))
 
     @property
     def chunk_size(self) -> int:
-        """How many terms one ``VALUES`` block may hold: what the least able member takes."""
+        """How many terms one ``VALUES`` block may hold: the smallest number of all members."""
         return min(member.chunk_size for member in self.members)
 
     @property
     def naming(self) -> Naming:
-        """By which predicates the members name things, those first that a member says itself."""
+        """By which predicates the members name things; those that a member states itself come first."""
         named = sorted((naming_of(member) for member in self.members), key=lambda naming: naming == Naming())
         labels = dict.fromkeys(predicate for naming in named for predicate in naming.labels)
         return Naming(tuple(labels), tuple(dict.fromkeys(link for naming in named for link in naming.links)))
@@ -116,8 +118,8 @@ class FederatedGraph:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know of each member."""
-        told = self.each(lambda member, _: member.notes)
-        return tuple(dict.fromkeys(note for notes in told.values() for note in notes))
+        by_member = self.each(lambda member, _: member.notes)
+        return tuple(dict.fromkeys(note for notes in by_member.values() for note in notes))
 
     @property
     def may_repeat_triples(self) -> bool:
@@ -130,14 +132,14 @@ class FederatedGraph:
         return any(member.is_remote for member in self.members)
 
     def source(self, named_graph: str | None) -> Source:
-        """How to cite a named graph of nobody knows which member; each member cites its own."""
+        """How to cite a named graph where its member is not known; each member cites its own."""
         return Source(self.name, named_graph)
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
         """Where a triple with a blank node is found; ``None`` if the member that it came from cannot be asked."""
         at, own = local_triple(triple)
-        asked = [self.members[at]] if at is not None and at < len(self.members) else self.members
-        found = [member.sources_of(own) if isinstance(member, BlankNodeLookup) else None for member in asked]
+        members = [self.members[at]] if at is not None and at < len(self.members) else self.members
+        found = [member.sources_of(own) if isinstance(member, BlankNodeLookup) else None for member in members]
         known = [sources for sources in found if sources is not None]
         if not known or (None in found and not any(known)):
             return None
@@ -157,20 +159,20 @@ class FederatedGraph:
         """As :meth:`select`, with the limits of :meth:`Interruptible.select_within` for all that it takes together."""
         if query.empty:
             return Solutions()
-        asking = Asking(self, None if timeout_s is None else time.monotonic() + timeout_s, cancel)
+        federated = FederatedQuery(self, None if timeout_s is None else time.monotonic() + timeout_s, cancel)
         arms = query.arms or (query,)
-        choosy = [arm for arm in arms if arm.join is not None and arm.join.classless]
-        plain = [arm for arm in arms if arm not in choosy]
+        classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
+        plain = [arm for arm in arms if arm not in classless]
         parts = []
-        if not choosy:
-            parts.append(asking.select(query))
+        if not classless:
+            parts.append(federated.select(query))
         elif plain:
-            parts.append(asking.select(Query.union(plain)))
-        if choosy:
-            parts.append(asking.without_classes(choosy))
-        joins = [arm.join for arm in arms if arm.join is not None and asking.may_be_across(arm.join)]
+            parts.append(federated.select(Query.union(plain)))
+        if classless:
+            parts.append(federated.without_classes(classless))
+        joins = [arm.join for arm in arms if arm.join is not None and federated.may_be_across(arm.join)]
         if joins:
-            parts += asking.across(joins)
+            parts += federated.across(joins)
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
     def ask_within(
@@ -186,12 +188,12 @@ class FederatedGraph:
             return False
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
 
-        def asked(member: OpenedGraph, stop: threading.Event | None) -> bool:
+        def holds(member: OpenedGraph, stop: threading.Event | None) -> bool:
             if isinstance(member, Interruptible):
                 return member.ask_within(query, timeout_s=left_s(deadline), cancel=stop)
             return member.ask(query)
 
-        return any(self.each(asked, cancel, deadline, only=only).values())
+        return any(self.each(holds, cancel, deadline, only=only).values())
 
     def each(
         self,
@@ -201,33 +203,44 @@ class FederatedGraph:
         *,
         only: int | None = None,
     ) -> dict[int, _T]:
-        """What each member replies, by its place, those that fail left out; remote members are asked side by side.
+        """The reply of each member by its place, without those that fail; remote members are asked side by side.
 
-        :raises KgsparqlError: what was wrong with the first of them, if all fail.
+        :param only: the place of the one member to ask; ``None`` for all.
+        :raises KgsparqlError: the error of the first member, if all fail.
         """
-        calls = {
-            at: Call(ask, member, cancel)
-            for at, member in enumerate(self.members)
-            if only in {None, at} and (at not in self._failed or not self._failed[at].is_final)
-        }
-        for call in calls.values():
-            if call.member.is_remote:
-                call.start()
-        for call in calls.values():
-            if not call.member.is_remote:
-                call.run()
+
+        def raise_if_cancelled() -> float:
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped")
+            return math.inf
+
+        calls: dict[int, Callable[[], _T]] = {}
+        for at, member in enumerate(self.members):
+            if only in {None, at} and (at not in self._failed or not self._failed[at].is_final):
+                calls[at] = partial(ask, member, cancel)
+                if member.is_remote:
+                    thread = ThreadedCall(calls[at], name="kgsparql member")
+                    calls[at] = partial(thread.result, raise_if_cancelled)
+        local = {at: _outcome(call) for at, call in calls.items() if not self.members[at].is_remote}
         replies: dict[int, _T] = {}
         for at, call in calls.items():
-            error = call.wait()
+            reply, error = local[at] if at in local else _outcome(call)
             if error is None:
-                replies[at] = call.result[0]
-            elif not isinstance(error, KgsparqlError) or not is_survivable(error, deadline):
+                replies[at] = cast("_T", reply)
+            elif not is_survivable(error, deadline):
                 raise error
             else:
-                self._failed[at] = Failure(error, self._failed[at].strikes + 1 if at in self._failed else 1)
+                self._failed[at] = MemberFailure(error, self._failed[at].number + 1 if at in self._failed else 1)
         if not replies:
             raise next(failure.error for at, failure in sorted(self._failed.items()) if only in {None, at})
         return replies
+
+
+def _outcome(call: Callable[[], _T]) -> tuple[_T | None, KgsparqlError | None]:
+    try:
+        return call(), None
+    except KgsparqlError as error:
+        return None, error
 
 
 def _with_own_names(members: Sequence[OpenedGraph]) -> tuple[OpenedGraph, ...]:
@@ -257,7 +270,7 @@ class Member:
 
     @property
     def may_repeat_triples(self) -> bool:
-        """Whether counts must be of distinct triples; what is asked for in a question is not found out for that."""
+        """Taken for granted: to find it out may take a query that is no part of the question."""
         return True
 
     @property
@@ -269,7 +282,7 @@ class Member:
         """As :meth:`KnowledgeGraph.select`."""
         if query.empty:
             return Solutions()
-        (found,) = Asking(self._graph, None, None).each(query, only=self._at)
+        (found,) = FederatedQuery(self._graph).of_each(query, only=self._at)
         return found
 
     def ask(self, query: Query) -> bool:

@@ -16,8 +16,8 @@ from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
-from kgsparql.graphs.profiles import could_be_alias
 from kgsparql.graphs.profiles.catalogue import endpoint_named, known_endpoints
+from kgsparql.graphs.profiles.profile import could_be_alias
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address

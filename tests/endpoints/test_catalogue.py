@@ -33,7 +33,7 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query

@@ -31,7 +31,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.graphs.protocol import repair
 from kgsparql.graphs.protocol import results as protocol_results
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest

@@ -16,8 +16,8 @@ import pytest
 import kgsparql
 from kgsparql.errors import CancelledError, EndpointReplyError, InputError, LimitError, NotFoundError
 from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.profile import EndpointProfile, TextSearch
 from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.labels.endpoint import EndpointLabels

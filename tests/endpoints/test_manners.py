@@ -24,8 +24,8 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.metered import MeteredGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol import results as sparql_results
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import SparqlRequest

@@ -14,8 +14,8 @@ import pytest
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import known_endpoints
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, remember
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query

@@ -22,7 +22,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run, RunDirectory
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import run
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply

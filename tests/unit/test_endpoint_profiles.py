@@ -16,8 +16,8 @@ import rdflib
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import PROFILES_VARIABLE, endpoint_named, known_endpoints
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, STATUS, STATUS_PROPERTIES
 from kgsparql.rdf.terms import IRI

@@ -18,9 +18,8 @@ from kgsparql.errors import (
     OptionError,
     RateLimitError,
 )
-from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.catalogue import known_endpoints
-from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
+from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import timed_out
 from kgsparql.graphs.protocol.rate_limited_client import MAX_TRIES, RateLimitedClient

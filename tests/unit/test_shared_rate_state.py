@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
 from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.request import Reply

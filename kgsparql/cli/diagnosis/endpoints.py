@@ -10,7 +10,7 @@ from kgsparql.cli.diagnosis.checks import Check, attempted, failed
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.endpoint_info import NAMED_GRAPHS, limits, what_it_is
-from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.linking.labels.reading import REMOTE_ROWS
 from kgsparql.rdf.query import Query

@@ -1,1 +1,4 @@
-"""How a query is put to several graphs: to each as a whole, or pattern by pattern where it joins across them."""
+"""Several graphs asked as one: merging solutions, and joins over several graphs.
+
+May use: ``graphs.protocols``, ``rdf``. Open first: ``queries.py``, then ``joining.py``.
+"""

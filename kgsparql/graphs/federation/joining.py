@@ -1,4 +1,4 @@
-"""Joins of triples that are in different graphs: one pattern after the other, each asked of every graph."""
+"""Joins of triples that are in different graphs: pattern by pattern, each looked up in every graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kgsparql.graphs.federation.lookups import Lookup, Lookups, Reached
+from kgsparql.graphs.federation.lookups import FoundTriples, Lookup, Lookups
 from kgsparql.graphs.protocols import BOUND, Solution, Solutions
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction
@@ -18,7 +18,7 @@ from kgsparql.rdf.triple_patterns import Join, Pattern
 __all__ = ["joined"]
 
 MAX_ROWS = 100_000
-"""Ways that are kept after a pattern; more are a cut."""
+"""Rows that are kept after a pattern; more are a cut."""
 
 Row: TypeAlias = dict[str, Term]
 State: TypeAlias = tuple[list[Row], tuple[Pattern, ...]]
@@ -27,29 +27,28 @@ State: TypeAlias = tuple[list[Row], tuple[Pattern, ...]]
 def joined(
     joins: Sequence[Join], select: Callable[[Query], Solutions], chunk_size: int
 ) -> tuple[list[Solution], list[Solutions], bool]:
-    """The solutions of joins, found pattern by pattern; one query for the next pattern of all of them.
+    """The solutions of joins that need more than one graph; one query for the next pattern of all joins.
 
-    A term is looked up in every graph, so that the triples of one solution may be in different ones. A blank node has
-    no name in a later query: what lies behind it is asked for together with the way to it, within one graph. What lies
-    within one graph as a whole is not asked for here.
+    A term is looked up in every graph, so that the triples of one solution may be in different graphs. A blank node
+    has no name in a later query: what lies behind it is asked for together with the way to it, within one graph.
 
     :param select: asks every graph.
-    :return: what was found, the replies that say that there is more, and whether that is all there is.
+    :return: the solutions, the results of lookups of which there are more, and whether these are all solutions.
     """
     lookups = Lookups(select, chunk_size)
     searches = [_Search(join, lookups) for join in joins]
     running = [search.run() for search in searches]
     while running:
-        asked = [(search, wanted) for search in running if (wanted := next(search, None)) is not None]
-        lookups.fetch(lookup for _, wanted in asked for lookup in wanted)
-        running = [search for search, _ in asked]
+        waiting = [(search, wanted) for search in running if (wanted := next(search, None)) is not None]
+        lookups.fetch(lookup for _, wanted in waiting for lookup in wanted)
+        running = [search for search, _ in waiting]
     solutions = [solution for search in searches for solution in search.solutions]
     return solutions, lookups.incomplete, all(search.complete for search in searches)
 
 
 @dataclass(slots=True)
 class _Search:
-    """One join on its way: rows of what the variables are, and the patterns that are still to be joined with them."""
+    """A join on its way. A row has the terms of some variables; patterns are joined with the rows one by one."""
 
     join: Join
     lookups: Lookups
@@ -58,39 +57,39 @@ class _Search:
 
     @property
     def solutions(self) -> list[Solution]:
-        """What was found, at most as many as the join's limit."""
+        """The solutions found, at most as many as the join's limit."""
         return list(self._found.values())[: self.join.limit]
 
     def run(self) -> Iterator[Sequence[Lookup]]:
-        """Go all the way; yields what must be looked up before it can go on."""
+        """Find all solutions; yields the lookups that must be made before it goes on."""
         states: list[State] = [([{}], self.join.patterns)]
         while states:
             rows, todo = states.pop()
             while rows and todo:
-                pattern, reached = todo[0], None
-                for beside, wanted in self._ways(rows, todo):
+                pattern, found = todo[0], None
+                for candidate, wanted in self._candidates(rows, todo):
                     yield wanted
-                    tried = self.lookups.reached(wanted)
-                    if reached is None or tried.complete:
-                        pattern, reached = beside, tried
-                    if tried.complete:
+                    triples = self.lookups.triples_of(wanted)
+                    if found is None or triples.complete:
+                        pattern, found = candidate, triples
+                    if triples.complete:
                         break
-                if reached is None:
+                if found is None:
                     break  # nothing that is known has a name
-                if not reached.complete:
-                    reached = self._between(rows, pattern) or reached
-                self.complete = self.complete and reached.complete
+                if not found.complete:
+                    found = self._between(rows, pattern) or found
+                self.complete = self.complete and found.complete
                 rest = tuple(other for other in todo if other is not pattern)
-                grown = self._grown(rows, pattern, reached)
+                grown = self._grown(rows, pattern, found)
                 states += self._behind(rows, grown, pattern, rest)
                 rows, todo = self._kept(grown, rest), rest
             if not todo:
                 self._take(rows)
 
-    def _ways(self, rows: Sequence[Row], todo: Sequence[Pattern]) -> list[tuple[Pattern, Sequence[Lookup]]]:
-        """What may be looked up next, the fewest terms first: patterns beside what is known, from either end."""
+    def _candidates(self, rows: Sequence[Row], todo: Sequence[Pattern]) -> list[tuple[Pattern, Sequence[Lookup]]]:
+        """The patterns that may be joined next, each with its lookups from one end; the fewest lookups first."""
         bound = set(rows[0])
-        ways: list[tuple[int, int, Pattern, Sequence[Lookup]]] = []
+        candidates: list[tuple[int, int, Pattern, Sequence[Lookup]]] = []
         for at, pattern in enumerate(todo):
             if bound and not pattern.variables & bound:
                 continue
@@ -99,11 +98,11 @@ class _Search:
                 terms = self._terms(name, rows)
                 if terms is not None:
                     wanted = self._lookups(pattern, terms, way)
-                    ways.append((len(wanted), at, pattern, wanted))
-        return [(pattern, wanted) for _, _, pattern, wanted in sorted(ways, key=lambda way: way[:2])]
+                    candidates.append((len(wanted), at, pattern, wanted))
+        return [(pattern, wanted) for _, _, pattern, wanted in sorted(candidates, key=lambda one: one[:2])]
 
     def _terms(self, name: str, rows: Sequence[Row]) -> list[Term] | None:
-        """What a variable may be, as far as that has a name; ``None`` if anything."""
+        """The IRIs and literals that a variable may be; ``None`` if it may be anything."""
         if name in rows[0]:
             known = dict.fromkeys(row[name] for row in rows)
         elif name in self.join.values:
@@ -122,25 +121,25 @@ class _Search:
             return [Lookup(term, p, way) for term in near for p in some]
         return [Lookup(term, None, way, frozenset(some)) for term in near]
 
-    def _between(self, rows: Sequence[Row], pattern: Pattern) -> Reached | None:
-        """The triples between what is known at both ends, where one has too many triples for all to be looked at."""
+    def _between(self, rows: Sequence[Row], pattern: Pattern) -> FoundTriples | None:
+        """The triples of a pattern whose two ends are both known, where one end alone has too many triples."""
         subjects, objects = self._terms(pattern.subject, rows), self._terms(pattern.object, rows)
         if subjects is None or objects is None:
             return None
         return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
 
-    def _grown(self, rows: Sequence[Row], pattern: Pattern, reached: Reached) -> list[Row]:
-        """The rows that go on with a triple that was reached."""
+    def _grown(self, rows: Sequence[Row], pattern: Pattern, found: FoundTriples) -> list[Row]:
+        """The rows joined with the triples found for a pattern."""
         places = (pattern.subject, pattern.predicate, pattern.object)
-        found = [
+        bindings = [
             {name: term for name, term in zip(places, triple, strict=True) if isinstance(name, str)}
-            for triple in reached.triples
+            for triple in found.triples
             if all(self._allows(name, term) for name, term in zip(places, triple, strict=True))
         ]
-        return self._together(rows, found)
+        return self._joined(rows, bindings)
 
-    def _together(self, rows: Sequence[Row], found: Sequence[Mapping[str, Term]]) -> list[Row]:
-        """The rows joined with what was found."""
+    def _joined(self, rows: Sequence[Row], found: Sequence[Mapping[str, Term]]) -> list[Row]:
+        """The rows joined with bindings of a pattern's variables, on the variables that they share."""
         if not found:
             return []
         shared = [name for name in found[0] if name in rows[0]]
@@ -164,7 +163,7 @@ class _Search:
         return all(a not in row or b not in row or row[a] != row[b] for a, b in self.join.apart)
 
     def _kept(self, rows: Sequence[Row], rest: Sequence[Pattern]) -> list[Row]:
-        """What is still needed of each row, once; none with a blank node that would have to be looked up."""
+        """The part of each row that is still needed, once; no row with a blank node that would have to be looked up."""
         ahead = frozenset[str]().union(*(pattern.variables for pattern in rest))
         needed = {*ahead, *(name for name, _ in self.join.head)}
         needed.update(name for pair in self.join.apart if ahead.intersection(pair) for name in pair)
@@ -195,7 +194,7 @@ class _Search:
             part, rest = part + beside, tuple(p for p in rest if p not in beside)
             if len(part) == len(self.join.patterns):
                 break  # all within one graph
-            grown = self._together(rows, self._through(rows, part, blank))
+            grown = self._joined(rows, self._through(rows, part, blank))
             states.append((self._kept(grown, rest), rest))
         return [state for state in states if state[0]]
 
@@ -209,8 +208,8 @@ class _Search:
         size = self.lookups.chunk_size
         for at in range(0, len(values.get(longest, ())), size):
             chunk = {**values, longest: values[longest][at : at + size]}
-            asked = replace(join, values=MappingProxyType(chunk))
-            found = self.lookups.select(path_queries.through_blank(asked, blank, limit=BOUND + 1))
+            part_of_join = replace(join, values=MappingProxyType(chunk))
+            found = self.lookups.select(path_queries.through_blank(part_of_join, blank, limit=BOUND + 1))
             if not self.lookups.is_whole(found):
                 self.complete = False
                 self.lookups.incomplete.append(found)
@@ -225,7 +224,7 @@ class _Search:
 
 
 def _is_in(term: Term, ranges: Sequence[Term]) -> bool:
-    """Whether a literal is in one of some languages, or in none, or no language is asked for."""
+    """Whether a literal is in one of these languages or has none; true if there are no languages."""
     tag = (term.language or "").lower() if isinstance(term, Literal) else ""
     wanted = [range_.value.lower() for range_ in ranges if isinstance(range_, Literal)]
     return not (tag and wanted) or any(r in {"*", tag} or tag.startswith(f"{r}-") for r in wanted)

@@ -1,4 +1,4 @@
-"""The triples beside some terms: few bounded queries for all of them, each answer kept."""
+"""The triples that have some terms: few bounded queries for all of them, each answer kept."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["Lookup", "Lookups", "Reached"]
+__all__ = ["FoundTriples", "Lookup", "Lookups"]
 
 FEW_PAIRS = 50_000
-"""Pairs of terms that are looked up one by one, where both have too many triples."""
+"""Pairs of terms that are looked up, at most, where both terms have too many triples."""
 
 _AT_ONCE = 10
-"""Chunks that one query asks about, so that what is ordinary costs one query."""
+"""Chunks that one query asks about, so that the usual case costs one query."""
 
-Found: TypeAlias = tuple[Term, Term, Term]
+TripleTerms: TypeAlias = tuple[Term, Term, Term]
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The triples that have a term as subject, or as object when it is walked the inverse way.
+    """Asks for the triples that have a term as subject; or as object, where ``way`` is inverse.
 
     :param predicate: of the triples; ``None`` for all but those in ``skip``.
     """
@@ -36,36 +36,36 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Triples, and whether these are all that there are."""
+class FoundTriples:
+    """Triples, and whether these are all there are."""
 
-    triples: Sequence[Found]
+    triples: Sequence[TripleTerms]
     complete: bool = True
 
 
 @dataclass(slots=True)
 class Lookups:
-    """What was looked up so far.
+    """The lookups made so far.
 
     :param select: asks every graph.
-    :param incomplete: the replies that said, or made plain, that there is more.
+    :param incomplete: the results of which there are more.
     """
 
     select: Callable[[Query], Solutions]
     chunk_size: int
     incomplete: list[Solutions] = field(default_factory=list)
-    _known: dict[Lookup, dict[Found, None]] = field(default_factory=dict)
+    _known: dict[Lookup, dict[TripleTerms, None]] = field(default_factory=dict)
     _cut: set[Lookup] = field(default_factory=set)
     _halving: Halving = field(default_factory=Halving)
 
-    def reached(self, lookups: Iterable[Lookup]) -> Reached:
-        """What was found for some lookups that were fetched."""
+    def triples_of(self, lookups: Iterable[Lookup]) -> FoundTriples:
+        """The triples of some lookups that were fetched."""
         wanted = list(lookups)
         triples = dict.fromkeys(triple for lookup in wanted for triple in self._known[lookup])
-        return Reached(tuple(triples), complete=self._cut.isdisjoint(wanted))
+        return FoundTriples(tuple(triples), complete=self._cut.isdisjoint(wanted))
 
     def fetch(self, lookups: Iterable[Lookup]) -> None:
-        """Look up what is not known yet."""
+        """Make those lookups that were not made yet."""
         groups: dict[tuple[Direction, bool, frozenset[IRI]], list[Lookup]] = {}
         for lookup in dict.fromkeys(lookups):
             if lookup not in self._known:
@@ -102,7 +102,7 @@ class Lookups:
         self._fetch_chunk(chunk[half:])
 
     def is_whole(self, found: Solutions) -> bool:
-        """Whether asking about fewer terms could find no more; what these could not bring either is kept in mind."""
+        """Whether asking about fewer terms would find no more; a result that lacks some for another reason is noted."""
         is_whole = not found.cut and len(found) <= BOUND
         if found.failed or (found.invalid and is_whole):
             self.incomplete.append(replace(found, cut=""))
@@ -119,22 +119,22 @@ class Lookups:
                 if wanted:
                     self._known[lookup][triple] = None
 
-    def between(self, subjects: Sequence[Term], objects: Sequence[Term]) -> Reached | None:
-        """The triples between two sets of terms; ``None`` if these make too many pairs to be looked up."""
+    def between(self, subjects: Sequence[Term], objects: Sequence[Term]) -> FoundTriples | None:
+        """The triples between two sets of terms; ``None`` where these make too many pairs."""
         if not subjects or not objects or len(subjects) * len(objects) > FEW_PAIRS:
             return None
         query, size = Query.load("between_pairs"), self.chunk_size
-        triples: dict[Found, None] = {}
+        triples: dict[TripleTerms, None] = {}
         complete = True
         for i in range(0, len(subjects), size):
             for j in range(0, len(objects), size):
-                asked = query.bind(subject=subjects[i : i + size], object=objects[j : j + size])
-                found = self.select(asked.limit(BOUND + 1))
+                pairs = query.bind(subject=subjects[i : i + size], object=objects[j : j + size])
+                found = self.select(pairs.limit(BOUND + 1))
                 triples.update(dict.fromkeys((s["subject"], s["predicate"], s["object"]) for s in found))
                 if not self.is_whole(found):
                     complete = False
                     self.incomplete.append(found)
-        return Reached(tuple(triples), complete)
+        return FoundTriples(tuple(triples), complete)
 
 
 def _query(chunk: Sequence[Lookup]) -> Query:
@@ -147,7 +147,7 @@ def _query(chunk: Sequence[Lookup]) -> Query:
     return (query.bind(predicate=skip) if skip else query).limit(BOUND + 1)
 
 
-def _triple(solution: Solution) -> tuple[Direction, Found]:
+def _triple(solution: Solution) -> tuple[Direction, TripleTerms]:
     near, predicate = solution["entity"], solution["predicate"]
     if "object" in solution:
         return "forward", (near, predicate, solution["object"])

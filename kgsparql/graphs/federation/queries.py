@@ -1,14 +1,15 @@
-"""A query of several graphs on its way: sent to each, the solutions merged, joins found across them."""
+"""One query of a federation: sent to each member, which may fail; the solutions merged, joins found across members."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.federation.joining import joined
-from kgsparql.graphs.federation.members import left_s
 from kgsparql.graphs.federation.merging import merged, of_member
 from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.query import Query
@@ -18,33 +19,66 @@ from kgsparql.rdf.triple_patterns import Join
 if TYPE_CHECKING:
     from kgsparql.graphs.federated import FederatedGraph
 
-__all__ = ["Asking"]
+__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "left_s"]
 
 _CLASSES = "classes are in the place of other solutions"
 _TOO_MANY = "terms with too many triples to be joined over several graphs"
+_MOST_FAILURES = 3
+"""Queries at which a member may fail before it is not asked again; a member that cannot be reached, one."""
 
 
-class Asking:
-    """One query of a federation on its way."""
+@dataclass(frozen=True, slots=True)
+class MemberFailure:
+    """The last error of a member, and how many queries failed there."""
 
-    def __init__(self, graph: FederatedGraph, deadline: float | None, cancel: threading.Event | None) -> None:
-        self.graph, self.deadline, self.cancel = graph, deadline, cancel
+    error: KgsparqlError
+    number: int
 
-    def each(self, query: Query, *, only: int | None = None) -> list[Solutions]:
-        """What each member says, its blank nodes by names that no other member has."""
+    @property
+    def is_final(self) -> bool:
+        """Whether it is not asked again; where the query was too much for it, another may do."""
+        is_heavy = isinstance(self.error, EndpointTimeoutError | QueryError)
+        return self.number >= (_MOST_FAILURES if is_heavy else 1)
 
-        def asked(member: OpenedGraph, stop: threading.Event | None) -> Solutions:
+
+def is_survivable(error: BaseException, deadline: float | None) -> bool:
+    """Whether a question goes on without the member that had this error; not when its own time was over."""
+    if isinstance(error, EndpointTimeoutError) and deadline is not None and time.monotonic() >= deadline:
+        return False
+    return isinstance(error, GRAPH_FAILED) and not isinstance(error, QuerySyntaxError)
+
+
+def left_s(deadline: float | None) -> float | None:
+    """Seconds until a deadline; ``None`` for no deadline."""
+    return None if deadline is None else max(0.001, deadline - time.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class FederatedQuery:
+    """A query of a federation that must be over at a deadline, or when ``cancel`` is set."""
+
+    graph: FederatedGraph
+    deadline: float | None = None
+    cancel: threading.Event | None = None
+
+    def of_each(self, query: Query, *, only: int | None = None) -> list[Solutions]:
+        """The solutions of each member, blank nodes with names that no other member has.
+
+        :param only: the place of the one member to ask; ``None`` for all.
+        """
+
+        def solutions(member: OpenedGraph, stop: threading.Event | None) -> Solutions:
             if isinstance(member, Interruptible):
                 return member.select_within(query, timeout_s=left_s(self.deadline), cancel=stop)
             return member.select(query)
 
         graph = self.graph
-        replies = graph.each(asked, self.cancel, self.deadline, only=only)
+        replies = graph.each(solutions, self.cancel, self.deadline, only=only)
         return [of_member(found, at, graph.members[at].name) for at, found in replies.items()]
 
     def select(self, query: Query) -> Solutions:
-        """What all members say together."""
-        found = merged(self.each(query), query.counts)
+        """The solutions of all members together."""
+        found = merged(self.of_each(query), query.counts)
         return replace(found, failed=self.graph.failed)
 
     def may_be_across(self, join: Join) -> bool:
@@ -54,7 +88,7 @@ class Asking:
             if predicates not in used:
                 found = self.select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
                 if not found.complete and not len(found):
-                    continue  # who did not say it all may have one
+                    continue  # a member that failed, or cut its result, may have one
                 used[predicates] = len(found) > 0
             if not used[predicates]:
                 return False
@@ -63,27 +97,27 @@ class Asking:
     def across(self, joins: Sequence[Join]) -> list[Solutions]:
         """The solutions of joins whose triples are in different members, and why these may not be all."""
         solutions, incomplete, complete = joined(joins, self.select, self.graph.chunk_size)
-        told = [replace(found, solutions=()) for found in incomplete if not found.complete]
+        reasons = [replace(found, solutions=()) for found in incomplete if not found.complete]
         is_whole = complete and not any(found.complete for found in incomplete)
         cut = "" if is_whole else _TOO_MANY
-        return [Solutions(solutions=tuple(self.not_classes(solutions, joins)), cut=cut), *told]
+        return [Solutions(solutions=tuple(self._not_classes(solutions, joins)), cut=cut), *reasons]
 
     def without_classes(self, arms: Sequence[Query]) -> Solutions:
-        """What all members say to queries for terms that are no classes, when none of them calls those a class."""
+        """The solutions of queries for terms that are no classes; no member may call them a class."""
         found = self.select(arms[0] if len(arms) == 1 else Query.union(arms))
         joins = [arm.join for arm in arms if arm.join is not None]
-        kept = self.not_classes(found.solutions, joins)
+        kept = self._not_classes(found.solutions, joins)
         at_limit = len(found) >= min(join.limit for join in joins)
         is_whole = len(kept) == len(found) or not at_limit
         return replace(found, solutions=tuple(kept), cut=found.cut or ("" if is_whole else _CLASSES))
 
-    def not_classes(self, solutions: Sequence[Solution], joins: Sequence[Join]) -> list[Solution]:
+    def _not_classes(self, solutions: Sequence[Solution], joins: Sequence[Join]) -> list[Solution]:
         """The solutions of joins whose terms are no classes in any member, where they must not be."""
         names = {join.names: join.classless for join in joins if join.classless}
-        of = [names.get(frozenset(solution), frozenset()) for solution in solutions]
-        terms = {s[name] for s, own in zip(solutions, of, strict=True) for name in own}
+        classless = [names.get(frozenset(solution), frozenset()) for solution in solutions]
+        terms = {s[name] for s, own in zip(solutions, classless, strict=True) for name in own}
         classes = self._classes(sorted((term for term in terms if isinstance(term, IRI)), key=str))
-        return [s for s, own in zip(solutions, of, strict=True) if not any(s[name] in classes for name in own)]
+        return [s for s, own in zip(solutions, classless, strict=True) if not any(s[name] in classes for name in own)]
 
     def _classes(self, terms: Sequence[IRI]) -> set[Term]:
         query, size = Query.load("classes"), self.graph.chunk_size

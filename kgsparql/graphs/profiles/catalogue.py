@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profiles import SHARED, UNKNOWN, EndpointProfile, could_be_alias
+from kgsparql.graphs.profiles.profile import SHARED, UNKNOWN, EndpointProfile, could_be_alias
 from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
 from kgsparql.http.address import Address, host_of, is_for_all, matches, server_of
 from kgsparql.resources import resource

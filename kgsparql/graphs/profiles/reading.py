@@ -16,7 +16,7 @@ from kgsparql.errors import GraphLoadError
 from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import BlankNodes, quads
-from kgsparql.graphs.profiles import SHARED, EndpointProfile, StatusMeaning
+from kgsparql.graphs.profiles.profile import SHARED, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.http.address import is_for_all
 from kgsparql.rdf.query import Query

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from kgsparql.errors import InputError
-from kgsparql.graphs.profiles import ALIAS, Meaning, TextSearch
+from kgsparql.graphs.profiles.profile import ALIAS, Meaning, TextSearch
 from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.terms import Literal as RdfLiteral

@@ -18,8 +18,8 @@ import pyoxigraph as ox
 
 from kgsparql.errors import BudgetExceededError, CancelledError, KgsparqlError
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.graphs.profiles.catalogue import KnownEndpoints, known_endpoints
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.request import Reply, RequestLimits
 from kgsparql.http.address import Address, host_of, is_loopback
 from kgsparql.rdf.query import Query

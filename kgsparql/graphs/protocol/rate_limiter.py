@@ -13,7 +13,7 @@ from random import Random
 from weakref import WeakValueDictionary
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles.profile import EndpointProfile
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.http.retry_after import in_words

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from kgsparql.errors import CancelledError
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 
 __all__ = ["Form", "Reply", "RequestLimits", "Sender", "SparqlRequest"]
 

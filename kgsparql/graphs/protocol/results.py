@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import pyoxigraph as ox
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
-from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.graphs.protocol.bodies import (
     BOM,
     broken,

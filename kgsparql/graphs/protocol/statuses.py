@@ -12,7 +12,7 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.graphs.profiles import Meaning
+from kgsparql.graphs.profiles.profile import Meaning
 from kgsparql.graphs.protocol.failures import CONTACT_HINT, excerpt, ran_out_of_time, timed_out, trace_in, wants_contact
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.http.retry_after import in_words, retry_after_s

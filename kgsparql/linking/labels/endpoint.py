@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED
-from kgsparql.graphs.profiles import TextSearch
+from kgsparql.graphs.profiles.profile import TextSearch
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.linking.labels.kept import SeenLabels

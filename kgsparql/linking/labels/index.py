@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
-from kgsparql.graphs.profiles import WithProfile
+from kgsparql.graphs.profiles.profile import WithProfile
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
 from kgsparql.linking.labels.building import RECIPE, Builder, IndexContent, recipe
 from kgsparql.linking.labels.kept import KeptLabels

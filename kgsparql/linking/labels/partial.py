@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import CancelledError, EndpointTimeoutError, LimitError, NotFoundError, StoreError
-from kgsparql.graphs.profiles import WithProfile, profile_of
+from kgsparql.graphs.profiles.profile import WithProfile, profile_of
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, naming_of
 from kgsparql.linking.labels.building import Builder, IndexContent, recipe
 from kgsparql.linking.labels.combined import LayeredLabels
