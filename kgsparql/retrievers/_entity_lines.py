@@ -26,6 +26,7 @@ from kgsparql.retrievers._lines import (
     without_inverse_lines,
     without_names,
 )
+from kgsparql.retrievers._walking import SAMPLE
 
 __all__ = ["RankedLine", "best_lines", "degrees", "line_items", "lines_of", "terms_shown"]
 
@@ -34,9 +35,6 @@ SHOWN = 50
 
 FRONTIER = 100
 """Ends that are walked on from for each further hop."""
-
-_SAMPLE = 20
-"""Ways of a line from which the kinds of its terms are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +135,7 @@ def best_lines(
     """
     kinds = [[""] * (len(line.path) + 1) for line in lines]
     with session.within_budget():
-        kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+        kinds = session.kinds([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
     session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)

@@ -15,15 +15,13 @@ from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED, is_mediator
+from kgsparql.retrievers._walking import SAMPLE
 
-__all__ = ["SAMPLE", "Enumeration", "add_ends", "enumerate_paths", "others_named", "restrict_to_shared"]
+__all__ = ["Enumeration", "add_ends", "enumerate_paths", "others_named", "restrict_to_shared"]
 
 MANY_PREDICATES = 30
 """With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
 paths have at most two hops."""
-
-SAMPLE = 20
-"""Ends of a path from which the kind of its ends is taken: the first in the order of their text."""
 
 _FETCHED_ENDS = 500
 """Ends of a path that are fetched: enough that the first in order are the same on every engine."""

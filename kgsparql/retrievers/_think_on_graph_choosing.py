@@ -1,35 +1,70 @@
-"""Who chooses in Think-on-Graph, what each choice is worth, and what is done where nobody chose."""
+"""Choices in Think-on-Graph: who makes them, the weight of each, and the ranker's in place of a missing one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from kgsparql.answering.answer import LISTED
 from kgsparql.answering.choosing import Candidate, Choice, wording_scores
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import Term
-from kgsparql.retrievers._beam import Chain, normalised, shares
-from kgsparql.retrievers._think_on_graph_steps import Offer, Pair
+from kgsparql.retrievers._think_on_graph_chains import Chain
+from kgsparql.retrievers._think_on_graph_steps import ChosenOffer, Offer, candidates_of
 from kgsparql.retrievers._walking import is_opaque
 
-__all__ = ["Scored", "chosen_pairs", "chosen_with", "meeting", "scored", "unscored"]
+__all__ = [
+    "ScoredChains",
+    "candidate_lists",
+    "choices_among",
+    "chosen_offers",
+    "evenly_scored_chains",
+    "scored_chains",
+    "with_meeting_bonus",
+]
+
+
+_SHARPNESS = 10.0
+"""How strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """The chains to all that was listed at a depth.
+class ScoredChains:
+    """The chains to everything that was listed at a depth.
 
-    :param told_apart: whether a model took some of them and left others.
+    :param told_apart: whether a model took some of the siblings and left others.
     """
 
     chains: tuple[Chain, ...]
     told_apart: bool = False
 
 
-def chosen_with(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """What whoever chooses chooses; the ranker, in the place of a model that chose nothing or has no call left."""
+def candidate_lists(
+    made: Sequence[Offer], session: Session, *, shortlist: int | None, batch: bool
+) -> list[list[Candidate]]:
+    """The offers as candidates, in one list or in one for each chain.
+
+    :param shortlist: candidates of each chain: those that fit the question best; ``None`` for all.
+    :param batch: make one list, which then has no more than a model reads.
+    """
+    by_place: dict[int, list[Candidate]] = {}
+    for candidate in candidates_of(made, session):
+        by_place.setdefault(made[candidate.number].place, []).append(candidate)
+    if shortlist is not None:
+        most = min(shortlist, max(1, LISTED // len(by_place))) if batch else shortlist
+        for place, own in by_place.items():
+            best = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
+            by_place[place] = sorted(best, key=lambda c: c.number)
+    lists = list(by_place.values())
+    return [[c for own in lists for c in own]] if batch else lists
+
+
+def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
+    """The choices of the session's chooser; those of the ranker if a model chose nothing or has no call left."""
     if session.chooser is None and not session.can_spare_call(purpose):
         return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
     with session.within_budget():
@@ -40,64 +75,67 @@ def chosen_with(candidates: Sequence[Candidate], purpose: str, at_most: int, ses
     return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
 
 
-def chosen_pairs(made: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[Pair]:
-    """At most ``width`` predicates of each chain, with shares that sum to 1 where a model gave the scores.
+def chosen_offers(made: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[ChosenOffer]:
+    """At most ``width`` predicates of each chain, with their shares.
 
-    The scores of a ranker are of whole paths: they can be compared from one chain to the next, and sum to 1 over all.
+    The shares of each chain sum to 1 if a model gave the scores. A ranker scores whole paths, which can be compared
+    across chains, so its shares sum to 1 over all chains.
     """
-    worth = _worth(choices, "predicates", session)
+    weights = _weights(choices, "predicates", session)
     of_chain: dict[int, list[tuple[Choice, float]]] = {}
-    for choice, value in zip(choices, worth, strict=True):
+    for choice, value in zip(choices, weights, strict=True):
         of_chain.setdefault(made[choice.candidate.number].place, []).append((choice, value))
     kept = [some[:width] for some in of_chain.values()]
     total = sum(value for own in kept for _, value in own)
-    pairs = []
+    chosen = []
     for own in kept:
         weight = 1.0 if own[0][0].chosen_by == "model" else sum(value for _, value in own) / total
-        for (choice, _), part in zip(own, normalised([value for _, value in own]), strict=True):
+        for (choice, _), part in zip(own, _normalised([value for _, value in own]), strict=True):
             offer = made[choice.candidate.number]
-            pairs.append(Pair(offer, part * weight, choice.chosen_by == "oracle" and offer.chain.by_oracle))
-    return pairs
+            chosen.append(ChosenOffer(offer, part * weight, choice.chosen_by == "oracle" and offer.chain.by_oracle))
+    return chosen
 
 
-def scored(pairs: Sequence[Pair], labels: Mapping[Term, str], width: int, session: Session) -> Scored:
-    """The chains to all that is listed: the share of the predicate, times the part among the siblings.
+def scored_chains(
+    chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session
+) -> ScoredChains:
+    """The chains to everything listed, scored by the share of the predicate times the share among the siblings.
 
-    Nobody is asked about what all has its place in the beam, nor about what has no name.
+    Nobody is asked if all fit into the beam, nor about terms that have no name.
 
     :raises ModelError: if a model was asked and cannot be reached.
     """
-    listed = [(i, path) for i, pair in enumerate(pairs) for path in pair.listed]
+    listed = [(i, path) for i, one in enumerate(chosen) for path in one.listed]
     named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
     candidates = [Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(named)]
     if len(listed) <= width or len(candidates) < 2:
-        return Scored(tuple(_chains(pairs, listed, dict.fromkeys(named, 1.0))))
-    choices = chosen_with(candidates, "entities", len(candidates), session)
+        return ScoredChains(tuple(_chains(chosen, listed, dict.fromkeys(named, 1.0))))
+    choices = choices_among(candidates, "entities", len(candidates), session)
     by_model = any(choice.chosen_by == "model" for choice in choices)
     values = dict.fromkeys(named, 0.0)
-    for choice, value in zip(choices, _worth(choices, "entities", session), strict=True):
+    for choice, value in zip(choices, _weights(choices, "entities", session), strict=True):
         values[named[choice.candidate.number]] = value
-    return Scored(tuple(_chains(pairs, listed, values)), told_apart=by_model and len(choices) < len(candidates))
+    return ScoredChains(tuple(_chains(chosen, listed, values)), told_apart=by_model and len(choices) < len(candidates))
 
 
-def _worth(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
-    """What each choice is worth; as the ranker says, where the scores of a model say nothing."""
-    worth = shares(choices)
+def _weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
+    """The weight of each choice; from the ranker's scores if those of a model are all the same."""
+    weights = _shares(choices)
     if len(choices) == 1:
         return [1.0]
-    if not choices or choices[0].chosen_by != "model" or len(set(worth)) > 1:
-        return worth
+    if not choices or choices[0].chosen_by != "model" or len(set(weights)) > 1:
+        return weights
     session.fall_back(purpose, "the model gave no scores, or all the same: the ranker's are used")
     scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])
-    return shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
+    return _shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
 
 
 def _chains(
-    pairs: Sequence[Pair], listed: Sequence[tuple[int, Path]], values: Mapping[tuple[int, Path], float]
+    chosen: Sequence[ChosenOffer], listed: Sequence[tuple[int, Path]], values: Mapping[tuple[int, Path], float]
 ) -> list[Chain]:
-    """A chain for each path; one whose end has no name has the part of one of so many siblings."""
+    """A chain for each path; a path whose end has no name, and so no value, gets an equal share among its siblings."""
     chains = []
-    for i, pair in enumerate(pairs):
+    for i, one in enumerate(chosen):
         own = [path for j, path in listed if j == i]
         known = [values[i, path] for path in own if (i, path) in values]
         total = sum(known)
@@ -105,24 +143,45 @@ def _chains(
             part = 1 / len(own)
             if (i, path) in values:
                 part = values[i, path] / total * len(known) / len(own) if total > 0 else 0.0
-            chains.append(Chain(path, pair.share * part, by_oracle=pair.by_oracle))
+            chains.append(Chain(path, one.share * part, by_oracle=one.by_oracle))
     return chains
 
 
-def unscored(pairs: Sequence[Pair]) -> Scored:
-    """The chains to all that is listed, siblings all alike."""
-    return Scored(
+def evenly_scored_chains(chosen: Sequence[ChosenOffer]) -> ScoredChains:
+    """The chains to everything listed, with equal scores for siblings."""
+    return ScoredChains(
         tuple(
-            Chain(path, pair.share / len(pair.listed), by_oracle=pair.by_oracle)
-            for pair in pairs
-            for path in pair.listed
+            Chain(path, one.share / len(one.listed), by_oracle=one.by_oracle) for one in chosen for path in one.listed
         )
     )
 
 
-def meeting(chains: Sequence[Chain], bonus: float) -> list[Chain]:
-    """The chains, with a bonus for those that meet one from another entity of the question."""
+def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:
+    """The chains, with a bonus for those whose end is also reached from another entity of the question."""
     topics: dict[Term, set[Term]] = {}
     for chain in chains:
         topics.setdefault(chain.end, set()).add(chain.path.start)
     return [replace(c, score=c.score * (1 + bonus if len(topics[c.end]) > 1 else 1)) for c in chains]
+
+
+def _shares(choices: Sequence[Choice]) -> list[float]:
+    """The weight of each choice beside the others of its call; not normalised.
+
+    Scores of a model are taken as they are. For a ranker, and for an oracle, which gives no scores, the ranker's scores
+    are sharpened, so that a small difference counts.
+    """
+    if choices and choices[0].chosen_by == "model":
+        return [choice.score for choice in choices]
+    scores = [choice.score if choice.candidate.score is None else choice.candidate.score for choice in choices]
+    best = max(scores, default=0.0)
+    return [float(np.exp(_SHARPNESS * (score - best))) for score in scores]
+
+
+def _normalised(values: Sequence[float]) -> list[float]:
+    """The values as parts of 1; equal parts if all values are 0.
+
+    >>> _normalised([1, 3]), _normalised([0, 0])
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    total = sum(values)
+    return [value / total for value in values] if total > 0 else [1 / len(values) for _ in values]

@@ -1,4 +1,4 @@
-"""One depth of Think-on-Graph: the predicates a beam may go on with, and what they lead to."""
+"""One depth of Think-on-Graph: the predicates that may continue a beam, and the paths they lead to."""
 
 from __future__ import annotations
 
@@ -16,28 +16,37 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.evidence.wikibase_statements import worded
-from kgsparql.exploration import NeighbourGroup
+from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._beam import Chain, Trail
-from kgsparql.retrievers._walking import linked_classes, predicate_counts
+from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
+from kgsparql.retrievers._walking import linked_classes, predicate_counts, terms_of
 
-__all__ = ["Offer", "Pair", "Thinning", "candidates_of", "expanded", "offers", "sampled", "thinned"]
+__all__ = [
+    "ChosenOffer",
+    "Offer",
+    "Thinning",
+    "candidates_of",
+    "expanded_offers",
+    "offers",
+    "path_sample",
+    "thinned_offers",
+]
 
 STAND_INS = 150
-"""Siblings of a beam that its predicates are asked of too."""
+"""Siblings of the chains in a beam whose predicates are offered, too."""
 
 COMPARED = 500
-"""Names of neighbours that are compared with the question by their meaning, at one depth; of more, those that share
-words with it."""
+"""Names of neighbours at one depth that are compared with the question by meaning; of more, those that share words
+with it."""
 
 _AGAIN = 0.3
-"""What is taken off the score of a predicate that was walked from the same term before: seldom what is asked, but on
-PathQuestion 18 % of the ways of three hops lead through their start again."""
+"""Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
+PathQuestion 18 % of the paths of three hops lead through their start again."""
 
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
@@ -46,11 +55,12 @@ Thinning: TypeAlias = OneOf["embedding", "random", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A predicate that a chain may go on with, and how many neighbours it leads to.
+    """A predicate that may continue a chain, and the number of neighbours it leads to.
 
     :param place: of the chain in the beam.
-    :param path: the chain's own, or that of a sibling which stands in for it.
-    :param again: it was walked from there before, on another way.
+    :param path: the path of the chain, or of a sibling that stands in for it.
+    :param exact: whether ``count`` is exact; if not, there are more.
+    :param again: whether it was walked from the same term before, by another path.
     """
 
     place: int
@@ -63,18 +73,18 @@ class Offer:
 
     @property
     def property_path(self) -> PropertyPath:
-        """Everything that was walked, and this."""
+        """The property path with this predicate at its end."""
         return PropertyPath((*self.path.property_path.steps, self.step))
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """An offer that was chosen, and what it leads to.
+class ChosenOffer:
+    """An offer that was chosen, and the paths it leads to.
 
     :param share: of the predicate among those of its chain.
-    :param by_oracle: an oracle chose it, and every step before.
-    :param siblings: the paths to everything it leads to, through blank nodes to what lies behind.
-    :param listed: those that may be chosen from.
+    :param by_oracle: whether an oracle chose it, and every step before.
+    :param siblings: the paths to all its neighbours, and through blank nodes to the terms behind them.
+    :param listed: the siblings that may be chosen.
     """
 
     offer: Offer
@@ -83,14 +93,20 @@ class Pair:
     siblings: tuple[Path, ...] = ()
     listed: tuple[Path, ...] = ()
 
+    @property
+    def unlisted(self) -> list[Path]:
+        """The siblings that nobody is asked about."""
+        listed = set(self.listed)
+        return [path for path in self.siblings if path not in listed]
+
 
 def offers(
     beam: Sequence[Chain], session: Session, *, skip: Collection[IRI], walked: Collection[tuple[Term, Step]]
 ) -> list[Offer]:
-    """What every chain of the beam may go on with: one query for all of them, one more where it begins at a class.
+    """The predicates that may continue the chains of a beam: one query for all, one more if the walk begins at a class.
 
-    A step with nothing at its end but the term just left leads nowhere. Where a sibling of a chain has a predicate that
-    no chain of its trail has, it stands in for them. Of identifiers nothing is offered, unless the question asks.
+    A step that leads only back to the term before is no offer. A sibling stands in for the chains of its trail with the
+    predicates that they have not. Identifiers are offered only if the question asks for them.
     """
     stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:STAND_INS]
     ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
@@ -115,7 +131,7 @@ def _goes_back(path: Path, step: Step) -> bool:
 
 
 def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]:
-    terms = (t for offer in made for x in offer.path.triples for t in (x.subject, x.predicate, x.object))
+    terms = terms_of(offer.path for offer in made)
     labels = session.labels([*terms, *(offer.path.start for offer in made), *(offer.step.predicate for offer in made)])
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
         return list(made)
@@ -123,8 +139,10 @@ def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]
 
 
 def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
-    """The offers as numbered candidates: the chain in words, and its whole property path scored."""
-    named = session.labels(t for offer in made for t in (offer.path.start, *_terms(offer.path), offer.step.predicate))
+    """The offers as numbered candidates: the chain as text, with the score of its whole property path."""
+    named = session.labels(
+        t for offer in made for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
+    )
     labels, _ = worded([offer.path for offer in made], session, named, in_grace=False)
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
@@ -145,23 +163,36 @@ def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
     return f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})"
 
 
-def _terms(path: Path) -> list[Term]:
-    return [term for triple in path.triples for term in (triple.subject, triple.predicate, triple.object)]
+def expanded_offers(
+    chosen: Sequence[ChosenOffer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session, *, limit: int
+) -> list[ChosenOffer]:
+    """The offers with the paths to their neighbours, without offers that lead to nothing.
 
+    One query for all neighbours, and one or two more where there are blank nodes.
 
-def expanded(chosen: Sequence[Pair], groups: Mapping[tuple[Term, Step], NeighbourGroup]) -> list[Pair]:
-    """The pairs with the paths to their neighbours; those that lead to nothing are gone."""
-    made = []
-    for pair in chosen:
-        group = groups.get((pair.offer.path.end, pair.offer.step))
-        siblings = tuple(_onward(pair.offer.path, group)) if group is not None else ()
+    :param groups: the neighbours that are known, to which the new ones are added.
+    :param limit: neighbours of one term by one predicate.
+    """
+    steps: dict[IRI, list[Step]] = {}
+    for one in chosen:
+        end, step = one.offer.path.end, one.offer.step
+        if isinstance(end, IRI) and (end, step) not in groups:
+            steps.setdefault(end, []).append(step)
+    if steps:
+        found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=limit)
+        session.note_cuts(found.cuts)
+        groups |= {(group.entity, group.step): group for group in found.items}
+    expanded = []
+    for one in chosen:
+        group = groups.get((one.offer.path.end, one.offer.step))
+        siblings = tuple(_continued_paths(one.offer.path, group)) if group is not None else ()
         if siblings:
-            made.append(replace(pair, siblings=siblings, listed=siblings))
-    return made
+            expanded.append(replace(one, siblings=siblings, listed=siblings))
+    return expanded
 
 
-def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
-    """A path continued to each neighbour, and through blank nodes to what lies behind: these two hops are one step."""
+def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
+    """A path continued to each neighbour, and by two hops through each blank node to the terms behind it."""
     predicate, direction = group.step.predicate, group.step.direction
     ways: list[tuple[Hop, ...]] = [
         (hop_of(group.entity, predicate, far, direction),)
@@ -174,48 +205,56 @@ def _onward(path: Path, group: NeighbourGroup) -> Iterator[Path]:
             yield Path(path.start, path.hops + hops)
 
 
-def thinned(
-    pairs: Sequence[Pair], labels: Mapping[Term, str], session: Session, *, how: Thinning, threshold: int, to: int
-) -> list[Pair]:
-    """The pairs with fewer listed, where one has so many; and fewer of all, where that would be too long a list.
+def thinned_offers(
+    chosen: Sequence[ChosenOffer],
+    labels: Mapping[Term, str],
+    session: Session,
+    *,
+    how: Thinning,
+    threshold: int,
+    to: int,
+) -> list[ChosenOffer]:
+    """The offers with fewer paths listed: of those that have many, and of all if the list would be too long.
 
-    :param how: ``embedding``: those most like the question, by the session's ranker; ``random``: any, seeded.
+    :param how: ``embedding`` keeps the paths most like the question by the session's ranker, ``random`` a sample.
     """
-    limits = [to if how != "none" and len(pair.siblings) >= threshold else len(pair.siblings) for pair in pairs]
+    limits = [to if how != "none" and len(one.siblings) >= threshold else len(one.siblings) for one in chosen]
     if how != "none" and sum(limits) > LISTED:
-        limits = [min(limit, max(1, LISTED // len(pairs))) for limit in limits]
+        limits = [min(limit, max(1, LISTED // len(chosen))) for limit in limits]
     if how == "random":
-        return [replace(p, listed=sampled(p.siblings, n, session)) for p, n in zip(pairs, limits, strict=True)]
-    long = [i for i, pair in enumerate(pairs) if limits[i] < len(pair.siblings)]
-    made = list(pairs)
-    for i, places in zip(long, _most_alike([pairs[i].siblings for i in long], labels, session), strict=True):
-        made[i] = replace(pairs[i], listed=tuple(pairs[i].siblings[j] for j in sorted(places[: limits[i]])))
+        return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
+    long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
+    made = list(chosen)
+    for i, places in zip(long, _places_by_likeness([chosen[i].siblings for i in long], labels, session), strict=True):
+        made[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
     return made
 
 
-def _most_alike(siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session) -> list[list[int]]:
-    """For each group of paths its places, those whose ends are most like the question first.
+def _places_by_likeness(
+    siblings: Sequence[Sequence[Path]], labels: Mapping[Term, str], session: Session
+) -> list[list[int]]:
+    """For each group of paths their places, in the order of how much their ends are like the question.
 
-    Of very many those are compared by meaning that share most words with it: to embed all the names around a hub takes
-    seconds.
+    Of very many paths, only those that share most words with the question are compared by meaning: it takes seconds to
+    embed all names around a hub.
     """
     texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
     sizes = [len(own) for own in texts]
     rooms = sizes if isinstance(session.ranker, BM25Ranker) else _rooms(sizes)
     if sum(rooms) < sum(sizes):
         session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
-    kept = [_most_words(own, room, session) for own, room in zip(texts, rooms, strict=True)]
+    kept = [_places_by_words(own, room, session) for own, room in zip(texts, rooms, strict=True)]
     flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
     alike = iter(session.ranker.rank(session.question, flat))
     ordered = []
     for places in kept:
         scores = np.array([next(alike) for _ in places])
-        ordered.append([places[j] for j in _best(scores)])
+        ordered.append([places[j] for j in _places_by_score(scores)])
     return ordered
 
 
 def _rooms(sizes: Sequence[int]) -> list[int]:
-    """How many of each group are compared by meaning: all, or of the largest as many of each.
+    """The number of each group that is compared by meaning: all, or an equal number of each of the largest groups.
 
     >>> _rooms([30, 400]), _rooms([400, 30, 900])
     ([30, 400], [235, 30, 235])
@@ -228,18 +267,18 @@ def _rooms(sizes: Sequence[int]) -> list[int]:
     return rooms
 
 
-def _most_words(texts: Sequence[str], room: int, session: Session) -> list[int]:
-    """The places of those that share most words with the question, as many as there is room for."""
+def _places_by_words(texts: Sequence[str], room: int, session: Session) -> list[int]:
+    """The places of the texts that share most words with the question, at most ``room`` of them."""
     if len(texts) <= room:
         return list(range(len(texts)))
-    return _best(BM25Ranker().rank(session.question, texts))[:room]
+    return _places_by_score(BM25Ranker().rank(session.question, texts))[:room]
 
 
-def _best(scores: NDArray[np.float64]) -> list[int]:
-    """The places of the scores, the highest first; of equals the first."""
+def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
+    """The places of the scores, the highest first; equal scores in their order."""
     return [int(i) for i in np.argsort(-scores, kind="stable")]
 
 
-def sampled(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
+def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
     """A seeded sample of paths, in their order."""
     return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))

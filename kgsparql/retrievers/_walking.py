@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.composing import compose
@@ -11,11 +11,22 @@ from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicateCount, predicates
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-__all__ = ["compose_unless_drafted", "is_opaque", "linked_classes", "note_order", "predicate_counts"]
+__all__ = [
+    "SAMPLE",
+    "compose_unless_drafted",
+    "is_opaque",
+    "linked_classes",
+    "note_order",
+    "predicate_counts",
+    "terms_of",
+]
+
+SAMPLE = 20
+"""Paths, or ends of a path, from which the kinds of the terms along the path are taken."""
 
 _INSTANCES = Step(RDF_TYPE, "inverse")
 
@@ -47,6 +58,13 @@ def predicate_counts(
     return [
         count for own in found for count in own.items if count.step.predicate != RDF_TYPE or count.step == _INSTANCES
     ]
+
+
+def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
+    """The subject, predicate and object of every triple on these paths."""
+    for path in paths:
+        for triple in path.triples:
+            yield from (triple.subject, triple.predicate, triple.object)
 
 
 def is_opaque(term: Term, session: Session) -> bool:

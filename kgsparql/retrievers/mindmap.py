@@ -33,6 +33,7 @@ from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 from kgsparql.retrievers._chains import chained_paths, chains, round_robin
 from kgsparql.retrievers._lines import line_item, lines_around, lines_beyond, without_inverse_lines, without_names
 from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
+from kgsparql.retrievers._walking import SAMPLE, terms_of
 
 __all__ = ["MindMap"]
 
@@ -41,9 +42,6 @@ Scored: TypeAlias = tuple[EvidenceItem, Candidate]
 
 _JOINING = 0.25
 """What a term counts for that lies on a path joining entities of the question, beside one near a single entity."""
-
-_SAMPLE = 20
-"""Ways of a line whose terms say what kind of thing stands at each place."""
 
 _ON_THE_WAY = 0.5
 """What a term between the start and the ends of a line counts for, beside one at its end."""
@@ -170,8 +168,7 @@ class MindMap(Retriever):
             limit=max(self.paths_enumerated, self.paths_per_pair), merge_inverses=self.merge_inverses,
         )  # fmt: skip
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
-        terms = (t for path in kept for x in path.triples for t in (x.subject, x.predicate, x.object))
-        labels = session.labels(terms, in_grace=True)
+        labels = session.labels(terms_of(kept), in_grace=True)
         read_statements(kept, session)
         session.note_cuts(cuts)
         items = [self._path_item(path, labels, session) for path in kept]
@@ -188,7 +185,7 @@ class MindMap(Retriever):
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
         before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
         lines = without_names(lines, before)
-        kinds = session.kinds([[way.terms for way in line.ways[:_SAMPLE]] for line in lines])
+        kinds = session.kinds([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
         labels = session.labels(step.predicate for line in lines for step in line.path)
         candidates = [
             _candidate(i, line, kind, labels, session.masked_question)

@@ -31,14 +31,13 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term, iri, printable
 from kgsparql.retrievers._path_enumeration import (
-    SAMPLE,
     Enumeration,
     add_ends,
     enumerate_paths,
     others_named,
     restrict_to_shared,
 )
-from kgsparql.retrievers._walking import note_order
+from kgsparql.retrievers._walking import SAMPLE, note_order
 
 __all__ = ["LikelyPath", "PathRanking"]
 

@@ -38,12 +38,9 @@ from kgsparql.retrievers._struct_gpt_moves import (
     move_text,
     moves_of,
 )
-from kgsparql.retrievers._walking import compose_unless_drafted, linked_classes, predicate_counts
+from kgsparql.retrievers._walking import SAMPLE, compose_unless_drafted, linked_classes, predicate_counts
 
 __all__ = ["StructGPT"]
-
-_SAMPLE = 20
-"""Ways of a walk whose terms say what kind of thing stands at each place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +197,7 @@ def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
 
 def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
     """What stands at each place of some ways of the same length, for each group of them."""
-    return session.kinds([[way.terms for way in islice(own, _SAMPLE)] for own in ways])
+    return session.kinds([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
 def _as_found(found: Sequence[Shown], session: Session, *, latest_first: bool = False) -> Retrieval:

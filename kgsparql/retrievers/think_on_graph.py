@@ -20,25 +20,39 @@ from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.wikibase_statements import worded
-from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.terms import IRI, Term, iri
+from kgsparql.rdf.terms import Term, iri
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
-from kgsparql.retrievers._beam import Beam, Chain, Trail, beam_of
-from kgsparql.retrievers._think_on_graph_choosing import chosen_pairs, chosen_with, meeting, scored, unscored
-from kgsparql.retrievers._think_on_graph_evidence import all_ends, chains_only, cited_walks, is_enough, ranked_trails
-from kgsparql.retrievers._think_on_graph_steps import (
-    Offer,
-    Pair,
-    Thinning,
-    candidates_of,
-    expanded,
-    offers,
-    sampled,
-    thinned,
+from kgsparql.retrievers._think_on_graph_chains import (
+    Chain,
+    Trail,
+    beam_of,
+    chains_retrieval,
+    cited_walks,
+    ends_retrieval,
+    is_enough,
+    ranked_trails,
 )
-from kgsparql.retrievers._walking import compose_unless_drafted, note_order
+from kgsparql.retrievers._think_on_graph_choosing import (
+    candidate_lists,
+    choices_among,
+    chosen_offers,
+    evenly_scored_chains,
+    scored_chains,
+    with_meeting_bonus,
+)
+from kgsparql.retrievers._think_on_graph_steps import (
+    ChosenOffer,
+    Offer,
+    Thinning,
+    expanded_offers,
+    offers,
+    path_sample,
+    thinned_offers,
+)
+from kgsparql.retrievers._walking import compose_unless_drafted, note_order, terms_of
 
 __all__ = ["ThinkOnGraph"]
 
@@ -47,14 +61,16 @@ _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
 @dataclass(slots=True)
 class _Walked:
-    """What has been walked so far.
+    """The state of the walk.
 
+    :param beam: the chains that are continued.
     :param depths: the chains kept at each depth.
-    :param led_to: what steps from terms have led to: never asked twice.
+    :param led_to: the neighbours by each step from a term, so that none is queried twice.
     :param met: the siblings of every trail that was walked.
-    :param by_oracle: the trails that an oracle chose every step of.
+    :param by_oracle: the trails of which an oracle chose every step.
     :param by_model: whether a model chose anything.
-    :param draft: the answer of whoever thought the evidence enough.
+    :param draft: the answer of the model that judged the evidence enough.
+    :param stopped: whether the walk has ended before its full depth.
     """
 
     beam: tuple[Chain, ...]
@@ -66,13 +82,13 @@ class _Walked:
     draft: Draft | None = None
     stopped: bool = False
 
-    def meet(self, pairs: Sequence[Pair]) -> None:
-        """Remember the trails of these pairs, and who chose them."""
-        for pair in pairs:
-            for path in pair.siblings:
+    def meet(self, chosen: Sequence[ChosenOffer]) -> None:
+        """Remember the trails of these offers, and which an oracle chose."""
+        for one in chosen:
+            for path in one.siblings:
                 trail = path.start, path.property_path
                 self.met.setdefault(trail, []).append(path)
-                if pair.by_oracle:
+                if one.by_oracle:
                     self.by_oracle.add(trail)
 
 
@@ -127,79 +143,82 @@ class ThinkOnGraph(Retriever):
             iri(name)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Chains (P); those the answer rests on are followed to all their ends. What was found is never thrown away."""
+        """Chains (P); those that the answer rests on are followed to all their ends."""
         walked = _Walked(beam=tuple(Chain(Path(link.term)) for link in session.link()))
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
-                self._go_on(walked, session)
+                self._advance(walked, session)
         if not (walked.by_model or walked.by_oracle):
             note_order(((path, [""] * (len(path) + 1)) for _, path in walked.met), session)
-        return self._found(walked, session)
+        return self._retrieval(walked, session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
+        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
         return compose_unless_drafted(retrieval, session)
 
-    def _go_on(self, walked: _Walked, session: Session) -> None:
-        """One depth: predicates, and meanwhile whether there is enough already; then what they lead to."""
+    def _advance(self, walked: _Walked, session: Session) -> None:
+        """Walk one depth: choose predicates while the evidence so far is judged, then score what they lead to."""
         skip = UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
         made = offers(walked.beam, session, skip=skip, walked=walked.led_to)
         walked.stopped = not made
-        choices = self._chosen(made, walked, session) if made else []
+        choices = self._choices(made, walked, session) if made else []
         if walked.stopped:
             return
-        pairs = [pair for own in choices for pair in chosen_pairs(made, own, self.width, session)]
+        chosen = [one for own in choices for one in chosen_offers(made, own, self.width, session)]
         walked.by_model |= any(choice.chosen_by == "model" for own in choices for choice in own)
-        pairs = self._expanded(pairs, walked, session)
-        beam = self._beam(pairs, walked, session)
-        walked.beam = beam.onward
-        if beam.kept:
-            walked.depths.append(beam.kept)
+        chosen = expanded_offers(chosen, walked.led_to, session, limit=self.neighbours_per_predicate)
+        walked.meet(chosen)
+        kept, walked.beam = self._kept_and_onward(chosen, walked, session)
+        if kept:
+            walked.depths.append(kept)
 
-    def _chosen(self, made: Sequence[Offer], walked: _Walked, session: Session) -> list[list[Choice]]:
-        """The predicates that are walked, for each call that was made; at the same time the evidence is judged.
+    def _choices(self, made: Sequence[Offer], walked: _Walked, session: Session) -> list[list[Choice]]:
+        """The choices of predicates, one list for each call; the evidence so far is judged at the same time.
 
-        Where the budget may end, one is done after the other, and the evidence that is enough needs no predicates.
+        Where the budget may end, it is judged first, and nothing is chosen if it is enough.
         """
-        heard: list[Draft | None] = []
-        so_far = chains_only(walked.depths, session) if walked.depths else None
+        drafts: list[Draft | None] = []
+        so_far = chains_retrieval(walked.depths, session) if walked.depths else None
 
         def enough(branch: Session) -> list[Choice]:
             if so_far is not None and branch.can_spare_call("enough"):
                 with branch.within_budget():
-                    heard.append(judged(so_far, branch))
+                    drafts.append(judged(so_far, branch))
             return []
 
         def choosing(own: Sequence[Candidate]) -> Callable[[Session], list[Choice]]:
             def choose(branch: Session) -> list[Choice]:
-                if branch is session and any(map(is_enough, heard)):  # one after the other: nobody else has it
+                if branch is session and any(map(is_enough, drafts)):  # not a branch: the steps run one after the other
                     return []
                 return self._choose(own, len({made[c.number].place for c in own}) * self.width, branch)
 
             return choose
 
-        lists = self._lists(made, candidates_of(made, session))
+        by_model = self.prune == "model"
+        lists = candidate_lists(
+            made, session, shortlist=self.shortlist if by_model else None, batch=self.batch_prune or not by_model
+        )
         try:
             _, *chosen = self._at_once([enough, *map(choosing, lists)], session)
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
-            _end(walked, error, session)
+            _stop(walked, error, session)
             return []
-        self._hear(heard, walked, session)
+        self._take_judgement(drafts, walked, session)
         return chosen
 
     @staticmethod
     def _at_once(steps: Sequence[Callable[[Session], list[Choice]]], session: Session) -> list[list[Choice]]:
-        """The steps side by side; one after the other where that could take the call that the answer needs."""
+        """The results of the steps, in parallel; in sequence if they could use up the call for the answer."""
         left = session.usage.calls_left
         if left is not None and left <= len(steps):
             return [step(session) for step in steps]
         return side_by_side(session, steps)
 
-    def _hear(self, heard: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
-        """Stop where the evidence is enough; count what nobody can understand, which is taken for a no."""
-        for draft in heard:
+    def _take_judgement(self, drafts: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
+        """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
+        for draft in drafts:
             walked.stopped |= is_enough(draft)
             if is_enough(draft) and draft is not None and draft.text:  # an oracle writes nothing
                 walked.draft = draft
@@ -207,73 +226,42 @@ class ThinkOnGraph(Retriever):
             if draft is not None and draft.sufficient is None:
                 session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
-    def _lists(self, made: Sequence[Offer], candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-        """What is chosen from, in one list or one for each chain; for a model not more than it can read."""
-        by_place: dict[int, list[Candidate]] = {}
-        for candidate in candidates:
-            by_place.setdefault(made[candidate.number].place, []).append(candidate)
-        if self.prune == "model":
-            most = min(self.shortlist, max(1, LISTED // len(by_place))) if self.batch_prune else self.shortlist
-            for place, own in by_place.items():
-                best = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
-                by_place[place] = sorted(best, key=lambda c: c.number)
-        lists = list(by_place.values())
-        return [[c for own in lists for c in own]] if self.batch_prune or self.prune != "model" else lists
-
     def _choose(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
-        """What whoever prunes predicates chooses."""
+        """The predicates that the model, the embedder or BM25 chooses, by the option ``prune``."""
         if self.prune == "bm25":
             by_words = RankerChooser(BM25Ranker(), session.emit)
             unscored = [replace(candidate, score=None) for candidate in candidates]
             return by_words.choose(session.masked_question, unscored, "predicates", at_most)
         if self.prune == "embedding":
             return session.ranked.choose(session.masked_question, candidates, "predicates", at_most)
-        return chosen_with(candidates, "predicates", at_most, session)
+        return choices_among(candidates, "predicates", at_most, session)
 
-    def _expanded(self, chosen: Sequence[Pair], walked: _Walked, session: Session) -> list[Pair]:
-        """The chosen predicates and what they lead to: one query, and one or two more where there are blank nodes."""
-        steps: dict[IRI, list[Step]] = {}
-        for pair in chosen:
-            end, step = pair.offer.path.end, pair.offer.step
-            if isinstance(end, IRI) and (end, step) not in walked.led_to:
-                steps.setdefault(end, []).append(step)
-        if steps:
-            limit = self.neighbours_per_predicate
-            found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=limit)
-            session.note_cuts(found.cuts)
-            walked.led_to |= {(group.entity, group.step): group for group in found.items}
-        pairs = expanded(chosen, walked.led_to)
-        walked.meet(pairs)
-        return pairs
-
-    def _beam(self, pairs: Sequence[Pair], walked: _Walked, session: Session) -> Beam:
-        """The next beam: the neighbours thinned, scored, and the best of them kept."""
-        triples = (triple for pair in pairs for path in pair.siblings for triple in path.triples)
-        named = session.labels(term for x in triples for term in (x.subject, x.predicate, x.object))
-        labels, _ = worded([path for pair in pairs for path in pair.siblings], session, named, in_grace=False)
+    def _kept_and_onward(
+        self, chosen: Sequence[ChosenOffer], walked: _Walked, session: Session
+    ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
+        """The chains that are kept and those that are continued: thinned, scored, the best of them."""
+        paths = [path for one in chosen for path in one.siblings]
+        labels, _ = worded(paths, session, session.labels(terms_of(paths)), in_grace=False)
         if self.score_entities:
-            pairs = thinned(pairs, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to)
+            chosen = thinned_offers(
+                chosen, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to
+            )
             try:
-                found = scored(pairs, labels, self.width, session)
+                found = scored_chains(chosen, labels, self.width, session)
             except _MODEL_FAILED as error:
-                _end(walked, error, session)
-                found = unscored(pairs)
+                _stop(walked, error, session)
+                found = evenly_scored_chains(chosen)
         else:
-            pairs = [replace(pair, listed=sampled(pair.siblings, self.width, session)) for pair in pairs]
-            found = unscored(pairs)
+            chosen = [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
+            found = evenly_scored_chains(chosen)
         walked.by_model |= found.told_apart
-        waiting: dict[Trail, list[Path]] = {}
-        for pair in () if found.told_apart else pairs:
-            listed = set(pair.listed)
-            for path in pair.siblings:
-                if path not in listed:
-                    waiting.setdefault((path.start, path.property_path), []).append(path)
-        chains = meeting(found.chains, self.meeting_bonus)
-        return beam_of(chains, labels, self.width, spread=not found.told_apart, waiting=waiting)
+        unlisted = [] if found.told_apart else [path for one in chosen for path in one.unlisted]
+        chains = with_meeting_bonus(found.chains, self.meeting_bonus)
+        return beam_of(chains, labels, self.width, spread=not found.told_apart, unlisted=unlisted)
 
-    def _found(self, walked: _Walked, session: Session) -> Retrieval:
-        """What an answer is written from, or was."""
-        so_far = chains_only(walked.depths, session)
+    def _retrieval(self, walked: _Walked, session: Session) -> Retrieval:
+        """The chains, or, if more answers are wanted and found, the walks with all their ends."""
+        so_far = chains_retrieval(walked.depths, session)
         enough = True if walked.draft is not None else False if walked.by_model else None
         found = replace(so_far, sufficient=enough, draft=walked.draft)
         if not session.complete or not walked.depths:
@@ -281,7 +269,7 @@ class ThinkOnGraph(Retriever):
         with session.within_budget():
             walks, leading = self._walks(walked, so_far, session)
             kept = [chain for depth in walked.depths for chain in depth]
-            whole = all_ends(walks, kept, session)
+            whole = ends_retrieval(walks, kept, session)
             ends = {end for item in list(whole.evidence)[:leading] for end in item.ends}
             answers = {answer.term for answer in walked.draft.answers} if walked.draft is not None else None
             if ends == answers:
@@ -293,18 +281,18 @@ class ThinkOnGraph(Retriever):
         return found
 
     def _walks(self, walked: _Walked, so_far: Retrieval, session: Session) -> tuple[list[tuple[Walk, float]], int]:
-        """The walks to be followed to the end, the best first; and how many of them lead to a draft's answers."""
+        """The walks to follow to all their ends, the best first, and how many of them lead to a draft's answers."""
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
             walks = [*leading, *others]
             return [(walk, float(len(walks) - place)) for place, walk in enumerate(walks)], len(leading)
-        if walked.by_model:  # it chose these, and reads them all
+        if walked.by_model:  # the model chose these, and reads them all
             kept = dict.fromkeys(chain.trail for depth in walked.depths for chain in depth)
             return ranked_trails({trail: walked.met[trail] for trail in kept}, walked.by_oracle, session), 0
         return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
 
 
-def _end(walked: _Walked, error: Exception, session: Session) -> None:
-    """A model that fails ends the walk; what was found until then stands."""
+def _stop(walked: _Walked, error: Exception, session: Session) -> None:
+    """End the walk since a model failed; what was found until then stays."""
     session.notes.append(f"the walk ended after {len(walked.depths)} hops: {error}")
     walked.stopped = True

@@ -1,9 +1,10 @@
-"""What Think-on-Graph makes of its chains: evidence to judge, walks to follow to the end, and answers."""
+"""Think-on-Graph's chains: the beam of those that are continued, and the evidence and walks that are made of them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.grounding import evidence_labels
@@ -17,34 +18,119 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._beam import Chain, Trail
+from kgsparql.retrievers._walking import SAMPLE, terms_of
 
-__all__ = ["all_ends", "chains_only", "cited_walks", "is_enough", "ranked_trails"]
-
-_SAMPLE = 20
-"""Siblings whose terms say what kind of thing stands at each place of a trail."""
+__all__ = [
+    "Chain",
+    "Trail",
+    "beam_of",
+    "chains_retrieval",
+    "cited_walks",
+    "ends_retrieval",
+    "is_enough",
+    "ranked_trails",
+]
 
 _ORACLE = 100.0
-"""What a step that an oracle chose counts for; more than the words of any path."""
+"""The score of a step that an oracle chose: more than the words of any path."""
+
+_REPEATED = 0.25
+"""The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores."""
+
+Trail = tuple[Term, PropertyPath]
+"""An entity of the question and the predicates walked from it. Chains with the same trail are siblings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A path from an entity of the question.
+
+    :param score: among the chains of its depth: the share of its predicate, times its share among its siblings.
+    :param by_oracle: whether an oracle chose every step.
+    :param others: siblings that nobody rejected; their predicates count as those of the chain, too.
+    """
+
+    path: Path
+    score: float = 1.0
+    by_oracle: bool = True
+    others: tuple[Path, ...] = ()
+
+    @property
+    def end(self) -> Term:
+        """The last term."""
+        return self.path.end
+
+    @property
+    def trail(self) -> Trail:
+        """The start and the predicates, which it shares with its siblings."""
+        return self.path.start, self.path.property_path
+
+
+def beam_of(
+    chains: Iterable[Chain],
+    labels: Mapping[Term, str],
+    width: int,
+    *,
+    spread: bool,
+    unlisted: Iterable[Path] = (),
+) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
+    """The chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
+
+    Those that are continued are the best that do not end at a literal; they are kept, too.
+
+    :param spread: prefer chains of different trails, since nobody has told siblings apart.
+    :param unlisted: siblings that nobody was asked about.
+    """
+    ordered = sorted(
+        (chain for chain in chains if chain.score > 0),
+        key=lambda chain: (-chain.score, labels.get(chain.end, ""), str(chain.end)),
+    )
+    met: dict[tuple[Trail, Term], Chain] = {}
+    for chain in ordered:
+        met.setdefault((chain.trail, chain.end), chain)
+    distinct = _by_spread_score(met.values()) if spread else list(met.values())
+    onward = [chain for chain in distinct if isinstance(chain.end, IRI)][:width]
+    paths = {chain.path for chain in (*distinct[:width], *onward)}
+    kept = tuple(chain for chain in distinct if chain.path in paths)
+    return kept, tuple(_with_others(onward, distinct, unlisted))
+
+
+def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
+    """The chains, the best first, where each further chain of a trail counts a quarter of the one before."""
+    seen: Counter[Trail] = Counter()
+    scores = []
+    for chain in chains:
+        scores.append((chain.score * _REPEATED ** seen[chain.trail], chain))
+        seen[chain.trail] += 1
+    return [chain for _, chain in sorted(scores, key=lambda scored: -scored[0])]
+
+
+def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Iterable[Path]) -> list[Chain]:
+    """The chains that are continued, the best of each trail with its siblings that are not."""
+    taken = {chain.path for chain in onward}
+    others: dict[Trail, list[Path]] = {}
+    for path in (*(chain.path for chain in chains if chain.path not in taken), *unlisted):
+        if isinstance(path.end, IRI):
+            others.setdefault((path.start, path.property_path), []).append(path)
+    return [replace(chain, others=tuple(others.pop(chain.trail, ()))) for chain in onward]
 
 
 def is_enough(draft: Draft | None) -> bool:
-    """Whether somebody judged the evidence enough: a model with an answer that it carries, or an oracle."""
+    """Whether a model or an oracle has judged that the evidence is enough."""
     return draft is not None and draft.sufficient is True
 
 
-def chains_only(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
-    """Exactly the chains that were kept, the deepest first; one that goes on in another is a part of that."""
+def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
+    """The chains that were kept as evidence, the deepest first, without those that another chain continues."""
     chains = [chain for kept in reversed(depths) for chain in kept]
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
-    terms = [t for chain in whole for x in chain.path.triples for t in (x.subject, x.predicate, x.object)]
-    labels = session.labels(terms, in_grace=True)
+    labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
     read_statements([chain.path for chain in whole], session)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
     return Retrieval(
         evidence=evidence,
-        candidates=_on_the_chains(evidence, session),
+        candidates=_candidates(evidence, session),
         tree=decision_tree(evidence, evidence_labels(evidence, session)),
     )
 
@@ -67,8 +153,8 @@ def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> E
     )
 
 
-def _on_the_chains(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
-    """The ends of the chains, then what they pass; what they start from only if there is nothing else."""
+def _candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
+    """The ends of the chains, then the terms between; their starts only if there is nothing else."""
     paths = [(item, item.path) for item in evidence if item.path is not None]
     starts = {path.start for _, path in paths}
     met: dict[Term, None] = dict.fromkeys(path.end for _, path in paths)
@@ -88,7 +174,7 @@ def _on_the_chains(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ..
 
 
 def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk]]:
-    """The walks that a draft's answers are ends of, and those of the other chains it cites."""
+    """The walks that end at answers of the draft, and the walks of the other chains that it cites."""
     cited = dict.fromkeys(marker for claim in draft.claims for marker in claim.markers)
     answers = {answer.term for answer in draft.answers}
     leading: dict[Walk, None] = {}
@@ -98,22 +184,18 @@ def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk
             continue
         places = [i for i, term in enumerate(path.terms) if i and term in answers]
         for place in places:
-            leading[_walk(path.start, path, place)] = None
+            leading[Walk(path.start, PropertyPath(path.property_path.steps[:place]))] = None
         if not places:
-            aside[_walk(path.start, path, len(path))] = None
+            aside[Walk(path.start, path.property_path)] = None
     return list(leading), [walk for walk in aside if walk not in leading]
-
-
-def _walk(start: IRI, path: Path, length: int) -> Walk:
-    return Walk(start, PropertyPath(path.property_path.steps[:length]))
 
 
 def ranked_trails(
     met: Mapping[Trail, Sequence[Path]], by_oracle: Collection[Trail], session: Session
 ) -> list[tuple[Walk, float]]:
-    """Every trail as a walk, the best first: what an oracle chose, the longest before others; then by its words."""
+    """Every trail as a walk with its score, the best first: by the steps that an oracle chose, then by the words."""
     trails = list(met)
-    kinds = session.kinds([[path.terms for path in met[trail][:_SAMPLE]] for trail in trails])
+    kinds = session.kinds([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
     scores: dict[Trail, float] = {}
     for topic in dict.fromkeys(topic for topic, _ in trails):
         own = [(trail, kind) for trail, kind in zip(trails, kinds, strict=True) if trail[0] == topic]
@@ -124,8 +206,8 @@ def ranked_trails(
     return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 
-def all_ends(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
-    """Each walk with all its ends as evidence; the ends as candidates, of each walk those that were kept first.
+def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
+    """The walks with all their ends as evidence, and the ends as candidates: of each walk those of kept chains first.
 
     :param walks: with their scores, the best first.
     """
