@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import InputError
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parsed
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
 
 __all__ = ["Dataset", "GoldAnswer", "Problem", "Question", "Topic"]
 
@@ -31,7 +31,7 @@ class GoldAnswer:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> GoldAnswer:
         """What :meth:`to_json` gave."""
-        return cls(None if data["term"] is None else parsed(data["term"]), data["label"])
+        return cls(None if data["term"] is None else parse_term(data["term"]), data["label"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def triple_of(subject: str, predicate: str, object_: str) -> Triple:
 
     :raises InputError: if they make none.
     """
-    terms = parsed(subject), parsed(predicate), parsed(object_)
+    terms = parse_term(subject), parse_term(predicate), parse_term(object_)
     if isinstance(terms[0], Literal | Triple) or not isinstance(terms[1], IRI):
         raise InputError(f"not a triple: {subject} {predicate} {object_}")
     return Triple(terms[0], terms[1], terms[2])

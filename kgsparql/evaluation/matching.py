@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
-from kgsparql.rdf.terms import Literal, parsed
+from kgsparql.rdf.terms import Literal, parse_term
 
 __all__ = ["GoldAnswers", "identity", "name"]
 
@@ -187,7 +187,7 @@ def _named(role: str, text: str) -> Iterator[str]:
 def _read(term: str) -> _Read:
     """A literal in N-Triples syntax; a text that is none is equal to itself alone."""
     try:
-        literal = parsed(term)
+        literal = parse_term(term)
     except InputError:
         literal = None
     if not isinstance(literal, Literal):

@@ -21,7 +21,7 @@ from kgsparql.graphs.protocols import Solution
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.triple_patterns import Pattern
+from kgsparql.rdf.triple_patterns import TriplePattern
 from kgsparql.storage.recording import QUERY, Recording
 
 __all__ = ["write_triples"]
@@ -59,7 +59,7 @@ class _Shown:
     """
 
     names: frozenset[str]
-    triples: tuple[Pattern, ...]
+    triples: tuple[TriplePattern, ...]
     number: str = ""
 
     def is_of(self, solution: Solution) -> bool:
@@ -103,7 +103,7 @@ def _given(text: str) -> dict[str, Term]:
     return {name: IRI(value) for name, value in values if names[name] == 1}
 
 
-def _quad(pattern: Pattern, terms: Solution) -> Iterator[ox.Quad]:
+def _quad(pattern: TriplePattern, terms: Solution) -> Iterator[ox.Quad]:
     subject, object_ = terms.get(pattern.subject), terms.get(pattern.object)
     predicate = terms.get(pattern.predicate) if isinstance(pattern.predicate, str) else pattern.predicate
     if isinstance(subject, IRI) and isinstance(predicate, IRI) and isinstance(object_, IRI | Literal):

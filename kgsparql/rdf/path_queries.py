@@ -1,7 +1,7 @@
-"""Queries made from property paths: the ends of a walk, the ways along it, and the answers as people are shown them.
+"""Queries from property paths: the ends of a walk, the paths along it, and the query that people are shown.
 
-Their text is made of variables that are numbered here and of terms that are validated; besides
-:mod:`kgsparql.rdf.query` no other module makes any.
+Their text is made of variables numbered here and of validated terms. Only :mod:`kgsparql.rdf.query` and this module
+make query text.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
-from kgsparql.rdf.triple_patterns import Join, Pattern
+from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.rdf.vocabulary import STATEMENT
 
-__all__ = ["answers", "steps_of_walks", "through_blank", "walk", "walk_triples"]
+__all__ = ["answers", "steps_of_walks", "through_blank_nodes", "walk", "walk_triples"]
 
 _NO_BLANK = "FILTER(!isBlank(?answer))"
 _NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
-_TEXTS = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
+_STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
 _WALK = re.compile(r"SELECT DISTINCT ([^\n{]*) WHERE \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
 _SHOWN = re.compile(r"\((\S+) AS \?(\w+)\)|\?(\w+)")
 _STEP = re.compile(r"^  \?\w+ <[^<>\s]*> \?\w+(?= \.$)", re.MULTILINE)
@@ -39,7 +39,7 @@ def walk(
 
     A step that inverts the one before it does not return to the term just left.
 
-    :param constraints: what the terms on the way must have.
+    :param constraints: conditions on the terms along the path.
     :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
 
     >>> at = "http://e.org/at"
@@ -53,8 +53,8 @@ def walk(
     LIMIT 9
     """
     nodes = _nodes(path)
-    head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_numbered(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
-    body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+    head = f"SELECT DISTINCT ?n0 ({nodes[-1]} AS ?end){_walk_number(number)} WHERE {{\n  VALUES ?n0 {{ UNDEF }}\n"
+    body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     join = Join.along(path, constraints=constraints, number=number, ends_only=True)
     return Query("walk", f"{head}{body}}}\nLIMIT 1000", join=join).bind(n0=starts).limit(limit)
 
@@ -69,16 +69,16 @@ def walk_triples(
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
 ) -> Query:
-    """Every way along a property path, a variable for each term: ``?n0``, ``?n1`` … of each solution.
+    """Every path along a property path; the terms are ``?n0``, ``?n1`` …
 
-    What a constraint led to is ``?c0``, ``?c1`` …, in the order of the constraints.
+    The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints.
 
-    Numbers, dates and the like are looked for by their text, so that one of another datatype is found too: Virtuoso
-    returns numbers that it is given as others, and refuses coordinates. So are literals of a regional language: an
-    engine may keep ``en-GB`` as it is, and then does not find it as ``en-gb``.
+    Numbers, dates and the like are matched by their text, so that those of another datatype are found too: Virtuoso
+    changes the datatype of numbers, and refuses coordinates. So are literals of a regional language: an engine may keep
+    ``en-GB`` as written, and then does not find it as ``en-gb``.
 
-    :param ends: only ways that end at one of these; ``None`` for all.
-    :param through: the same for the terms between: after so many hops, one of these.
+    :param ends: only paths that end at one of these; ``None`` for all.
+    :param through: number of hops → the terms of which one must be reached after them.
     :param constraints: as for :func:`walk`, and ``number``.
     """
     given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
@@ -87,9 +87,9 @@ def walk_triples(
     nodes = _nodes(path)
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
     blocks = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
-    head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _numbered(number)
-    body = f"{blocks}{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
-    body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_texts(terms)}))\n" for i, terms in by_text.items())
+    head = " ".join([*nodes, *(f"?c{i}" for i in range(len(constraints)))]) + _walk_number(number)
+    body = f"{blocks}{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
+    body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
     join = Join.along(path, constraints=constraints, number=number, ends_only=False)
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
@@ -97,12 +97,12 @@ def walk_triples(
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 
-def through_blank(join: Join, blank: Iterable[str], *, limit: int) -> Query:
-    """The ways through blank nodes: the patterns of a join, where these variables are blank nodes.
+def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
+    """The solutions of a join in which these variables are blank nodes.
 
     >>> at = IRI("http://e.org/at")
-    >>> join = Join((Pattern("a", at, "b"), Pattern("b", at, "c")), (("a", "a"), ("c", "c")))
-    >>> print(through_blank(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
+    >>> join = Join((TriplePattern("a", at, "b"), TriplePattern("b", at, "c")), (("a", "a"), ("c", "c")))
+    >>> print(through_blank_nodes(join.bound("a", [IRI("http://e.org/x")]), ["b"], limit=5).text)
     SELECT DISTINCT ?a ?c WHERE {
       VALUES ?a { <http://e.org/x> }
       ?a <http://e.org/at> ?b .
@@ -114,7 +114,7 @@ def through_blank(join: Join, blank: Iterable[str], *, limit: int) -> Query:
     names = {name for pattern in join.patterns for name in pattern.variables}
     given = {name: terms for name, terms in join.values.items() if name in names}
     lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
-    lines += [f"  ?{p.subject} {_verb(p)} ?{p.object} .\n" for p in join.patterns]
+    lines += [f"  ?{p.subject} {_predicate_text(p)} ?{p.object} .\n" for p in join.patterns]
     lines += [f"  FILTER(isBlank(?{name}))\n" for name in blank]
     head = " ".join(f"?{name}" for name, _ in join.head)
     query = Query("through_blank", f"SELECT DISTINCT {head} WHERE {{\n{''.join(lines)}}}\nLIMIT 1000")
@@ -130,11 +130,11 @@ def answers(
     without_blank: bool = False,
     without_statements: bool = False,
 ) -> Query:
-    """The query people are shown for a path: a property path where that says the same, else triple patterns.
+    """The query that people are shown for a path: a property path where that is equivalent, else triple patterns.
 
-    :param without_start: leave the start itself out of the answers.
-    :param without_blank: leave out blank nodes, which have no name outside their graph.
-    :param without_statements: leave out the statements of a Wikibase, which have no name for a reader.
+    :param without_start: the start itself is not an answer.
+    :param without_blank: blank nodes are no answers: they have no name outside their graph.
+    :param without_statements: statements of a Wikibase are no answers: they have no name for a reader.
 
     >>> at, ann = "http://e.org/at", IRI("http://e.org/Ann")
     >>> print(answers(PropertyPath.of("^http://e.org/capital"), IRI("http://e.org/Paris")).text)
@@ -154,7 +154,7 @@ def answers(
         kept_out += "".join(f" {text}" for text in left_out)
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {steps} ?answer{kept_out} }}")
     nodes = [first, *_nodes(path)[1:-1], "?answer"]
-    body = f"{_patterns(path, nodes)}{_constrained(constraints, nodes)}"
+    body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
     if without_start and kept_out not in body:
         body += kept_out
@@ -162,8 +162,8 @@ def answers(
     return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
-def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[Pattern, ...]]]:
-    """What the solutions of each walk in a text bind, the number they have, and the steps that they show.
+def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[TriplePattern, ...]]]:
+    """For each walk in a query text: the variables of its solutions, its number, and the triples that they show.
 
     >>> query = walk(PropertyPath.of("http://e.org/at"), [IRI("http://e.org/a")], limit=9, number=3)
     >>> ((names, number, (step,)),) = steps_of_walks(query.text)
@@ -174,7 +174,7 @@ def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[Patte
         shown = {alias or plain: what or plain for what, alias, plain in _SHOWN.findall(head)}
         number = shown.pop("walk", "")
         called = {what.removeprefix("?"): name for name, what in shown.items()}
-        steps = map(Pattern.read, _STEP.findall(body))
+        steps = map(TriplePattern.parse, _STEP.findall(body))
         seen = (replace(s, subject=called.get(s.subject, ""), object=called.get(s.object, "")) for s in steps)
         names = frozenset(shown) | (frozenset({"walk"}) if number else frozenset())
         yield names, number, tuple(step for step in seen if "" not in step.variables)
@@ -184,38 +184,38 @@ def _nodes(path: PropertyPath) -> list[str]:
     return [f"?n{i}" for i in range(len(path) + 1)]
 
 
-def _numbered(number: int | None) -> str:
+def _walk_number(number: int | None) -> str:
     return "" if number is None else f" ({int(number)} AS ?walk)"
 
 
-def _patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
+def _path_patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
     """Triple patterns from the first node to the last, with the filters for steps that go back."""
     lines = []
     for i, step in enumerate(path):
-        lines.append(_pattern(nodes[i], step, nodes[i + 1]))
+        lines.append(_step_pattern(nodes[i], step, nodes[i + 1]))
         if i and step.inverts(path.steps[i - 1]):
             lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")
     return "".join(lines)
 
 
-def _verb(pattern: Pattern) -> str:
+def _predicate_text(pattern: TriplePattern) -> str:
     return f"?{pattern.predicate}" if isinstance(pattern.predicate, str) else str(validated(pattern.predicate))
 
 
-def _pattern(near: str, step: Step, far: str) -> str:
+def _step_pattern(near: str, step: Step, far: str) -> str:
     subject, object_ = (near, far) if step.direction == "forward" else (far, near)
     return f"  {subject} {validated(step.predicate)} {object_} .\n"
 
 
 def _is_respelt(term: Term) -> bool:
-    """Whether an engine may have a literal otherwise than as it is written: as a value, or its tag with capitals."""
+    """Whether an engine may write a literal differently: by its value, or with capitals in its language tag."""
     if not isinstance(term, Literal):
         return False
-    return term.datatype.value not in _TEXTS if term.language is None else "-" in term.language
+    return term.datatype.value not in _STRING_TYPES if term.language is None else "-" in term.language
 
 
-def _texts(terms: Iterable[Term]) -> str:
-    """What ``STR`` may say of some terms, as a list."""
+def _str_values(terms: Iterable[Term]) -> str:
+    """A list of the texts that ``STR`` may give for some terms."""
     found: dict[str, None] = {}
     for term in terms:
         if not isinstance(term, IRI | Literal):
@@ -224,13 +224,13 @@ def _texts(terms: Iterable[Term]) -> str:
     return ", ".join(str(Literal(text)) for text in found)
 
 
-def _constrained(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
-    """Triple patterns that hold only where each constraint does."""
+def _constraint_patterns(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
+    """Triple patterns that match only where each constraint holds."""
     lines = []
     for i, constraint in enumerate(constraints):
         if any(map(_is_respelt, constraint.values)):
-            kept = f"FILTER(STR(?c{i}) IN ({_texts(constraint.values)}))"
+            kept = f"FILTER(STR(?c{i}) IN ({_str_values(constraint.values)}))"
         else:
             kept = f"VALUES ?c{i} {{ {' '.join(str(validated(term)) for term in constraint.values)} }}"
-        lines.append(f"{_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  {kept}\n")
+        lines.append(f"{_step_pattern(nodes[constraint.at], constraint.step, f'?c{i}')}  {kept}\n")
     return "".join(lines)

@@ -1,4 +1,4 @@
-"""Walks through a graph: hops, paths, and the property path that a path shares with others."""
+"""Hops, paths, and property paths: the ways from one term of a graph to another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Directions: TypeAlias = OneOf["both", "forward", "inverse"]
 
 
 def directions(wanted: Directions) -> tuple[Direction, ...]:
-    """The directions that an option stands for.
+    """The directions of an option value.
 
     >>> directions("both")
     ('forward', 'inverse')
@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One triple and the direction it was walked in; the triple itself is never turned round."""
+    """One triple and the direction it was walked in; the triple keeps its own direction."""
 
     triple: Triple
     direction: Direction = "forward"
@@ -85,10 +85,9 @@ class Hop:
 
 
 def may_follow(previous: Hop, following: Hop) -> bool:
-    """Whether a walk may go on with ``following``: everywhere, but not straight back to the term just left.
+    """Whether a walk may continue with ``following``: with every hop except straight back to the term just left.
 
-    A predicate is never dropped because it was just walked: from Feynman to his university and on to *another*
-    person there is the same predicate, walked back.
+    The same predicate may be walked back: from Feynman to his university, and from there to *another* person.
 
     >>> at = IRI("http://e.org/at")
     >>> a, b, u = (IRI(f"http://e.org/{name}") for name in "abu")
@@ -136,11 +135,11 @@ class Path:
 
     @property
     def property_path(self) -> PropertyPath:
-        """What this path shares with others."""
+        """The predicates and directions of the hops, without the terms."""
         return PropertyPath(tuple(hop.step for hop in self.hops))
 
     def then(self, other: Path) -> Path:
-        """The path continued by another that starts where this one ends; the junction is not repeated."""
+        """The path continued by one that starts at its end."""
         return Path(self.start, self.hops + other.hops)
 
 
@@ -160,8 +159,7 @@ class PropertyPath:
 
         :raises IriError: for a text that is not a valid IRI.
         """
-        made = (Step(iri(s.removeprefix("^")), "inverse" if s.startswith("^") else "forward") for s in steps)
-        return cls(tuple(made))
+        return cls(tuple(Step(iri(s.removeprefix("^")), "inverse" if s.startswith("^") else "forward") for s in steps))
 
     def __str__(self) -> str:
         return "/".join(map(str, self.steps))
@@ -180,9 +178,9 @@ class PropertyPath:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What a term on a walk must have: a step from it that leads to one of some terms.
+    """A condition on a term of a walk: a step from it must lead to one of ``values``.
 
-    :param at: the place of that term: 0 for the start, 1 after the first hop …
+    :param at: the place of the term: 0 for the start, 1 after the first hop …
     """
 
     at: int
@@ -192,7 +190,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A property path from a start, and what the terms on the way must have."""
+    """A property path from a start, with conditions on the terms along it."""
 
     start: IRI
     path: PropertyPath
@@ -204,7 +202,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way along a walk, and the hops that its constraints asked for, in their order."""
+    """A path that follows a walk, and the hops that satisfy its constraints, in their order."""
 
     path: Path
     aside: tuple[Hop, ...] = ()

@@ -1,7 +1,7 @@
-"""SPARQL texts with typed parameters: besides :mod:`kgsparql.rdf.path_queries` the only module that makes query text.
+"""SPARQL texts with typed parameters. Only this module and :mod:`kgsparql.rdf.path_queries` make query text.
 
-A text is a file in ``queries/``, valid SPARQL as it stands. Its parameters are ``VALUES`` blocks that hold ``UNDEF``;
-binding puts terms there. Terms are validated again before they become text, and nothing else ever does.
+A text is a file in ``queries/``, which is valid SPARQL itself. Its parameters are ``VALUES`` blocks with ``UNDEF``,
+which binding replaces by terms. Only terms become text, after they are validated again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import cache
 
 from kgsparql.errors import QueryBindingError, ResourceNotFoundError
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
-from kgsparql.rdf.triple_patterns import Join, Pattern
+from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.resources import resource
 
 __all__ = ["MAX_ARMS", "Query", "prologue"]
 
 MAX_ARMS = 50
-"""Sub-selects in one union: the embedded engine is quadratic in them, and 10,000 end its process."""
+"""The most sub-selects in one union: the embedded engine is quadratic in them, and crashes at 10,000."""
 
 _LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
@@ -32,7 +32,7 @@ _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
 _NOT_IN = r"FILTER\(\?(\w+) NOT IN \((<[^<>\s]*>(?:, <[^<>\s]*>)*)\)\)"
 _TERM = r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
-"""What a parameter is never looked for in: literals, which may say anything, IRIs, and comments."""
+"""Literals, IRIs and comments: what looks like a parameter in them is not one."""
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
@@ -40,11 +40,11 @@ _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 class Query:
     """A SPARQL text and the name it is known by in logs and evidence.
 
-    :param empty: a parameter was bound to no term at all, so there is nothing to ask: it is never sent.
-    :param counts: variables that count triples: the counts of several graphs are added.
-    :param join: what it asks of triples that may be in different graphs.
+    :param empty: a parameter was bound to no term at all: the query has no solutions and is never sent.
+    :param counts: variables that count triples; the counts of several graphs are added.
+    :param join: its triple patterns, for triples that are in different graphs.
     :param triples: the triples of the graph that each solution shows, as patterns of its variables.
-    :param arms: the queries that it is a union of.
+    :param arms: the queries of which it is the union.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
     'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'
@@ -55,7 +55,7 @@ class Query:
     empty: bool = False
     counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     join: Join | None = field(default=None, compare=False, repr=False)
-    triples: tuple[Pattern, ...] = field(default=(), compare=False, repr=False)
+    triples: tuple[TriplePattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
@@ -79,7 +79,7 @@ class Query:
 
     @property
     def without_heading(self) -> str:
-        r"""The text without the comments at its head, which are for people and not for a server.
+        r"""The text without the comments at its head, which servers do not need.
 
         >>> Query("q", "#+ summary: All.\n\nSELECT * { ?s ?p ?o }").without_heading
         'SELECT * { ?s ?p ?o }'
@@ -88,7 +88,7 @@ class Query:
 
     @property
     def shown(self) -> str:
-        r"""The text as whoever reads an answer is shown it: without our comments, which are for who reads our files.
+        r"""The text without comments, as people are shown it.
 
         >>> Query("q", "#+ summary: All.\n# Why so.\n\nSELECT * {\n  # each\n  ?s ?p ?o }").shown
         'SELECT * {\n  ?s ?p ?o }'
@@ -97,7 +97,7 @@ class Query:
 
     @property
     def minus_values(self) -> str:
-        """The text of one of our files with ``MINUS`` for ``NOT IN``: twice as fast on Oxigraph, and wrong on Virtuoso.
+        """The text with ``MINUS`` for ``NOT IN`` if it is from our files: twice as fast on Oxigraph, wrong on Virtuoso.
 
         >>> skipping = Query.load("neighbours_forward").bind(predicate=[IRI("http://e.org/a"), IRI("http://e.org/b")])
         >>> skipping.minus_values.splitlines()[-3].strip()
@@ -105,10 +105,10 @@ class Query:
         """
         if not all(map(_is_file, self.name.split("+"))):
             return self.text
-        return _filled(_NOT_IN, lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)[0]
+        return _replaced(_NOT_IN, lambda m: f"MINUS {{ VALUES ?{m[1]} {{ {m[2].replace(', ', ' ')} }} }}", self.text)[0]
 
     def bind(self, **values: Iterable[Term]) -> Query:
-        """Fill every ``VALUES ?name { UNDEF }``, and every ``?name NOT IN ("")``, of the named parameters.
+        """The query with terms in every ``VALUES ?name { UNDEF }`` and ``?name NOT IN ("")`` of these parameters.
 
         :raises QueryBindingError: for a parameter the text lacks, or a blank node.
         :raises IriError: for an IRI that would not be safe as text.
@@ -119,9 +119,9 @@ class Query:
         return query
 
     def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
-        """Fill every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters with rows of terms, sorted.
+        """The query with sorted rows of terms in every ``VALUES (?a ?b) { (UNDEF UNDEF) }`` of these parameters.
 
-        The same terms make the same text, in whatever order they were met: what was asked before is found again.
+        The order of the rows does not change the text, so that a kept reply to the same rows is found.
 
         :raises QueryBindingError: for parameters the text lacks, a row of another width, or a blank node.
 
@@ -129,7 +129,7 @@ class Query:
         >>> pair.bind_rows(("s", "p"), [(IRI("http://e.org/a"), IRI("http://e.org/p"))]).text
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
-        # Each once: of a literal that is there twice Virtuoso finds nothing.
+        # Each once: Virtuoso finds nothing for a literal that is there twice.
         written = sorted({self._row(names, row): row for row in rows}.items(), key=lambda one: one[0])
         data, terms = [text for text, _ in written], [row for _, row in written]
         if len(names) == 1:
@@ -140,10 +140,10 @@ class Query:
             pattern = rf"VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}}"
             head, body = f"({' '.join(f'?{name}' for name in names)})", [f"({row})" for row in data]
         block = f"VALUES {head} {{ {' '.join(body)} }}"
-        text, count = _filled(pattern, lambda _: block, self.text)
+        text, count = _replaced(pattern, block, self.text)
         if len(names) == 1:
             listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-            text, lists = _filled(_NO_LIST.format(names[0]), lambda _: listed, text)
+            text, lists = _replaced(_NO_LIST.format(names[0]), listed, text)
             count += lists
         if count == 0:
             raise QueryBindingError(f"query {self.name} has no parameter {head}", query=self.text)
@@ -154,7 +154,7 @@ class Query:
         return replace(self, text=text, empty=self.empty or not data, join=join)
 
     def fix(self, **values: Term) -> Query:
-        """Write one term in place of each named parameter: for engines that want a constant where SPARQL has variables.
+        """The query with one term in place of each parameter: for engines that need a constant there.
 
         :raises QueryBindingError: for a parameter the text lacks, or a blank node.
         :raises IriError: for an IRI that would not be safe as text.
@@ -165,10 +165,11 @@ class Query:
         query = self
         for name, term in values.items():
             written = self._row((name,), (term,))
-            text, count = _filled(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", lambda _: "", query.text)
+            text, count = _replaced(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
             if count == 0:
                 raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
-            query = replace(query, text=_written_for(name, written, text))
+            text, _ = _replaced(rf"\?{name}\b", written, text)
+            query = replace(query, text=text)
         return query
 
     def _row(self, names: Sequence[str], row: Sequence[Term]) -> str:
@@ -183,7 +184,7 @@ class Query:
         return " ".join(str(validated(term)) for term in row)
 
     def limit(self, solutions: int) -> Query:
-        """Replace the closing ``LIMIT 1000``.
+        """The query with another limit than the closing ``LIMIT 1000``.
 
         :raises QueryBindingError: if the text does not end with it.
 
@@ -232,8 +233,8 @@ def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
     return "".join(lines)
 
 
-def _filled(pattern: str, made: Callable[[re.Match[str]], str], text: str) -> tuple[str, int]:
-    """A text with each match of a pattern replaced that is not in a term or a comment, and how many there were."""
+def _replaced(pattern: str, replacement: str | Callable[[re.Match[str]], str], text: str) -> tuple[str, int]:
+    """The text with matches of a pattern replaced, except in terms and comments, and the number of matches."""
     count = 0
 
     def replaced(found: re.Match[str]) -> str:
@@ -241,22 +242,18 @@ def _filled(pattern: str, made: Callable[[re.Match[str]], str], text: str) -> tu
         if found["term"] is not None:
             return found[0]
         count += 1
-        return made(found)
+        return replacement if isinstance(replacement, str) else replacement(found)
 
     return re.sub(f"{pattern}|{_TERM}", replaced, text), count
 
 
-def _written_for(name: str, written: str, text: str) -> str:
-    return _filled(rf"\?{name}\b", lambda _: written, text)[0]
-
-
 @cache
-def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[Pattern, ...]]:
-    """The text of a query, and what its head says of counts, joins and triples."""
+def _loaded(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePattern, ...]]:
+    """The text of a query file, and the counts, join and triples that its head declares."""
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
-    return text, counts, Join.declared(header), Pattern.declared(header)
+    return text, counts, Join.declared(header), TriplePattern.declared(header)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The RDF terms of kgsparql: pyoxigraph's own classes, and what the specifications say about their text."""
+"""RDF terms: pyoxigraph's classes, and functions on their text as the specifications have it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
     "iri",
     "local_name",
     "normalised",
-    "parsed",
+    "parse_term",
     "printable",
     "spellings",
     "text_literal",
@@ -43,11 +43,11 @@ _OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
 
-# Control characters but for white space, zero-width and bidirectional marks, lone surrogates: never shown as they are.
+# Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # what is neither a letter, a digit, nor a symbol
+_ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -70,7 +70,7 @@ def iri(text: str) -> IRI:
 def as_iri(term: Term) -> IRI:
     """A term that must be an IRI, such as the start of a walk.
 
-    :raises TypeError: if it is none.
+    :raises TypeError: for any other term.
     """
     if not isinstance(term, IRI):
         raise TypeError(f"not an IRI: {term}")
@@ -78,9 +78,9 @@ def as_iri(term: Term) -> IRI:
 
 
 def text_literal(text: str, language: str = "") -> Literal:
-    """A text in a language, or in none if that is empty.
+    """A text literal, with a language tag unless that is empty.
 
-    :raises InputError: for what is not a language tag.
+    :raises InputError: for an invalid language tag.
 
     >>> str(text_literal("Köln", "de")), str(text_literal("Köln"))
     ('"Köln"@de', '"Köln"')
@@ -91,12 +91,12 @@ def text_literal(text: str, language: str = "") -> Literal:
         raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
 
 
-def parsed(text: str) -> Term:
-    """The term that a text in N-Triples syntax writes: what ``str(term)`` gave.
+def parse_term(text: str) -> Term:
+    """The term of a text in N-Triples syntax, such as ``str(term)`` gives.
 
-    :raises InputError: if it writes none.
+    :raises InputError: if the text is not a term.
 
-    >>> parsed('"1965"^^<http://www.w3.org/2001/XMLSchema#gYear>').value
+    >>> parse_term('"1965"^^<http://www.w3.org/2001/XMLSchema#gYear>').value
     '1965'
     """
     try:
@@ -108,12 +108,12 @@ def parsed(text: str) -> Term:
 
 
 def validated(term: Term) -> Term:
-    """Check again that a term's text is what its class promises, before the text enters a query.
+    """The term, checked again before its text enters a query.
 
-    A parser told to be lenient can make an IRI that holds ``>``; the constructor refuses it.
+    A lenient parser can make an IRI that holds ``>``; the constructor, called here, refuses it.
 
     :raises IriError: for such an IRI, also as a datatype.
-    :raises InputError: for a language tag that is not one.
+    :raises InputError: for an invalid language tag.
     """
     if isinstance(term, IRI):
         return iri(term.value)
@@ -128,9 +128,9 @@ def validated(term: Term) -> Term:
 
 
 def whole_number(term: Term) -> int:
-    """The number that a literal writes, such as a count; 0 for any other term.
+    """The value of an integer literal, such as a count; 0 for a term that is not a literal.
 
-    :raises ValueError: for a literal that is no whole number.
+    :raises ValueError: for any other literal.
 
     >>> whole_number(Literal(12)), whole_number(BlankNode())
     (12, 0)
@@ -139,7 +139,7 @@ def whole_number(term: Term) -> int:
 
 
 def local_name(term: IRI) -> str:
-    """The last part of an IRI as words, for terms that have no label.
+    """The last part of an IRI as words, for terms without a label.
 
     >>> local_name(IRI("http://dbpedia.org/ontology/birthPlace"))
     'birth place'
@@ -159,7 +159,7 @@ def local_name(term: IRI) -> str:
 
 
 def printable(text: str, limit: int = 300) -> str:
-    r"""Text that is safe on a terminal and in a prompt: one line, no control or bidirectional marks, cut at ``limit``.
+    r"""The text on one line, without control and bidirectional characters, cut at ``limit``: safe to show.
 
     >>> printable("a\x1b[31mb\nc", 10)
     'a[31mb c'
@@ -183,14 +183,14 @@ def normalised(text: str) -> str:
 
 
 def _is_latin_mark(char: str) -> bool:
-    """Accents (U+0300 to U+036F) are dropped; the vowel signs of Indic and Thai scripts carry the word."""
+    """Whether a mark is an accent (U+0300 to U+036F), unlike the vowel signs of Indic and Thai scripts."""
     return "\u0300" <= char <= "\u036f"
 
 
 def spellings(term: IRI | Literal) -> tuple[str, ...]:
-    """What ``STR`` may say of a term that an endpoint returned.
+    """The texts that ``STR`` may give for a term that an endpoint returned.
 
-    That of a float may be its long form; Virtuoso also writes truth values as numbers, and years without zeros.
+    Floats may have their long form; Virtuoso also writes booleans as numbers, and years without zeros.
 
     >>> xsd = "http://www.w3.org/2001/XMLSchema#"
     >>> spellings(Literal("3e+08", datatype=IRI(xsd + "double")))
@@ -234,7 +234,7 @@ class PrefixMap:
         return cls(_shipped_prefixes())
 
     def merged(self, more: Mapping[str, str]) -> PrefixMap:
-        """A map in which ``more`` comes before what was there."""
+        """A map with more prefixes, which replace those of the same name."""
         return PrefixMap({**self._prefixes, **more})
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -242,7 +242,7 @@ class PrefixMap:
 
     @cached_property
     def _converter(self) -> Converter:
-        from curies import Converter  # 117 ms: only when a CURIE is met
+        from curies import Converter  # 117 ms: imported only for the first CURIE
 
         converter = Converter([])
         for prefix, namespace in sorted(self._prefixes.items()):

@@ -1,4 +1,4 @@
-"""Triple patterns that share variables: what a query joins, for graphs that are spread over several places."""
+"""Triple patterns that share variables: what a query joins, so that it can be joined across several graphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["Join", "Pattern"]
+__all__ = ["Join", "TriplePattern"]
 
 _LIST = re.compile(r"[^\[\],\s][^\[\],]*")
 _LIMIT = 1000
@@ -20,8 +20,8 @@ Values: TypeAlias = Mapping[str, tuple[Term, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """A triple pattern: names of variables, and for a predicate that is known its IRI."""
+class TriplePattern:
+    """A triple pattern: names of variables; the predicate may be an IRI."""
 
     subject: str
     predicate: str | IRI
@@ -33,40 +33,41 @@ class Pattern:
         return frozenset(name for name in (self.subject, self.predicate, self.object) if isinstance(name, str))
 
     @classmethod
-    def of(cls, near: str, step: Step, far: str) -> Pattern:
-        """One step from a variable to another."""
+    def of(cls, near: str, step: Step, far: str) -> TriplePattern:
+        """The pattern of a step from one variable to another."""
         return cls(near, step.predicate, far) if step.direction == "forward" else cls(far, step.predicate, near)
 
     @classmethod
-    def read(cls, text: str) -> Pattern:
-        """From what stands in the comments at the head of a query.
+    def parse(cls, text: str) -> TriplePattern:
+        """The pattern that a text writes in the comments at the head of a query.
 
-        >>> Pattern.read("?a <http://e.org/p> ?b").predicate, Pattern.read("?a ?p ?b").predicate
+        >>> TriplePattern.parse("?a <http://e.org/p> ?b").predicate, TriplePattern.parse("?a ?p ?b").predicate
         (<NamedNode value=http://e.org/p>, 'p')
         """
         subject, predicate, far = (place.removeprefix("?") for place in text.split())
         return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
 
     @classmethod
-    def declared(cls, header: Mapping[str, str]) -> tuple[Pattern, ...]:
-        """The triples of the graph that every solution shows: as ``triples`` says, else ``joins``."""
-        return tuple(map(cls.read, _listed(header, "triples" if "triples" in header else "joins")))
+    def declared(cls, header: Mapping[str, str]) -> tuple[TriplePattern, ...]:
+        """The triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
+        return tuple(map(cls.parse, _listed(header, "triples" if "triples" in header else "joins")))
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """What a query asks, so that it can be asked pattern by pattern where its triples are not in one graph.
+    """A query as patterns, which can be asked one by one where the triples are in several graphs.
 
-    :param head: variables and the names that they have in a solution.
-    :param values: the terms that a variable may be; or, of one in ``skipped``, the predicates it is not.
-    :param apart: pairs of variables that are not the same term.
-    :param literals: variables that are literals, and ``others`` that are none.
-    :param classless: variables that are no class, as ``queries/classes.rq`` finds them.
-    :param ranges: of a literal the variable that holds language ranges, one of which its tag matches, if it has one.
+    :param head: variables, and their names in a solution.
+    :param values: the terms that a variable may be; for a variable in ``skipped`` the predicates that it is not.
+    :param apart: pairs of variables that are different terms.
+    :param literals: variables that are literals.
+    :param others: variables that are not literals.
+    :param classless: variables that are not classes, as ``queries/classes.rq`` finds them.
+    :param ranges: variable of a literal → variable with language ranges, one of which must match the literal's tag.
     :param number: returned as ``?walk``.
     """
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[TriplePattern, ...]
     head: tuple[tuple[str, str], ...]
     values: Values = field(default_factory=lambda: MappingProxyType({}))
     skipped: frozenset[str] = frozenset()
@@ -80,12 +81,12 @@ class Join:
 
     @property
     def names(self) -> frozenset[str]:
-        """What every solution binds."""
+        """The variables that every solution binds."""
         return frozenset(name for _, name in self.head) | ({"walk"} if self.number is not None else frozenset())
 
     @property
     def one_of(self) -> tuple[tuple[IRI, ...], ...]:
-        """Of each pattern with a variable for its predicate the predicates that this may be, if they are given."""
+        """For each pattern whose predicate is a variable: the predicates it may be, where these are given."""
         names = [p.predicate for p in self.patterns if isinstance(p.predicate, str) and p.predicate not in self.skipped]
         return tuple(
             tuple(term for term in self.values[name] if isinstance(term, IRI)) for name in names if name in self.values
@@ -97,7 +98,7 @@ class Join:
 
     @classmethod
     def declared(cls, header: Mapping[str, str]) -> Join | None:
-        """From the comments at the head of a query, if it has ``joins`` there.
+        """The join that the comments at the head of a query declare; ``None`` without ``joins`` there.
 
         >>> found = Join.declared({"joins": "[?a ?p ?b, ?b ?q ?c]", "variables": "[a, c]", "literals": "[c]"})
         >>> found.patterns[1].subject, sorted(found.names), sorted(found.literals)
@@ -106,7 +107,7 @@ class Join:
         if "joins" not in header:
             return None
         return cls(
-            tuple(map(Pattern.read, _listed(header, "joins"))),
+            tuple(map(TriplePattern.parse, _listed(header, "joins"))),
             tuple((name, name) for name in _listed(header, "variables")),
             skipped=frozenset(_listed(header, "skipped")),
             literals=frozenset(_listed(header, "literals")),
@@ -119,12 +120,12 @@ class Join:
     def along(
         cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
     ) -> Join:
-        """The walk along a property path, as :func:`kgsparql.rdf.path_queries.walk` asks for it."""
+        """The join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
         nodes = [f"n{i}" for i in range(len(path) + 1)]
-        steps = [Pattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path)]
-        asides = [Pattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
+        steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path)]
+        asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
         back = [(nodes[i + 1], nodes[i - 1]) for i in range(1, len(path)) if path.steps[i].inverts(path.steps[i - 1])]
-        shown = [name for i, name in enumerate(nodes)] + [f"c{i}" for i in range(len(constraints))]
+        shown = [*nodes, *(f"c{i}" for i in range(len(constraints)))]
         head = [("n0", "n0"), (nodes[-1], "end")] if ends_only else [(name, name) for name in shown]
         values = {f"c{i}": tuple(c.values) for i, c in enumerate(constraints)}
         return cls((*steps, *asides), tuple(head), MappingProxyType(values), apart=tuple(back), number=number)

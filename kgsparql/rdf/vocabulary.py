@@ -1,4 +1,4 @@
-"""The predicates whose meaning kgsparql knows: labels, descriptions, types, and those that lead nowhere."""
+"""Predicates whose meaning kgsparql knows: labels, descriptions, types, and predicates that are not walked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
 
 RDF_TYPE = IRI(_RDF + "type")
 INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
-"""What Wikidata says in the place of ``rdf:type``."""
+"""Wikidata's ``rdf:type``."""
 SAME_AS = IRI(_OWL + "sameAs")
 EXACT_MATCH = IRI(_SKOS + "exactMatch")
 
@@ -80,7 +80,7 @@ DESCRIPTIONS = (
 PREDICATE_LABEL_LINKS = tuple(
     IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
 )
-"""Wikidata labels its properties on another node; these lead from there to the predicate that is used."""
+"""Wikidata labels its properties on another node; these predicates lead from that node to the used predicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Naming:
     """The predicates by which a graph names things.
 
     :param labels: the best first.
-    :param links: lead from the node that a predicate is labelled on to the predicate.
+    :param links: predicates from the node with a predicate's label to the predicate itself.
     """
 
     labels: tuple[IRI, ...] = LABELS
@@ -96,7 +96,7 @@ class Naming:
 
     @property
     def names(self) -> tuple[IRI, ...]:
-        """The label predicates, and those of alternative labels."""
+        """The predicates of labels and alternative labels."""
         return (*self.labels, *(predicate for predicate in ALTERNATIVE_LABELS if predicate not in self.labels))
 
 
@@ -120,7 +120,7 @@ UNWALKED = frozenset(
         IRI(_FOAF + "isPrimaryTopicOf"),
     )
 )
-"""Predicates that are read but not walked: they say what a term is called or is, not what it has to do with others."""
+"""Predicates that are read but not walked: they give names and types, not relations between terms."""
 
 PICTURES_AND_PAGES = frozenset(
     (
@@ -128,20 +128,20 @@ PICTURES_AND_PAGES = frozenset(
         *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
     )
 )
-"""Predicates that lead to a picture of a thing, or to a page about it, and no further."""
+"""Predicates that lead to a picture of a thing or a page about it."""
 
 _CLAIM_PARTS = re.compile(
     r"/prop/(?:(?P<kind>direct|direct-normalized|statement|qualifier|reference|novalue)/)?"
     r"(?P<normalized>value/|value-normalized/)?(?P<property>P[1-9][0-9]*)\Z"
 )
-"""The IRIs that a Wikibase, such as Wikidata, gives to each of its properties."""
+"""The predicates that a Wikibase, such as Wikidata, has for each of its properties."""
 
 STATEMENT = "/entity/statement/"
-"""In the IRI of each statement of a Wikibase."""
+"""The part that the IRI of every statement of a Wikibase has."""
 
 
 def claim_part(predicate: IRI) -> tuple[str, str] | None:
-    """Which part of a statement in a Wikibase a predicate leads to, and of which property; ``None`` for any other.
+    """The part of a Wikibase statement that a predicate leads to, and the property; ``None`` for other predicates.
 
     ``direct`` leads from an entity to a value, ``claim`` from an entity to a statement, which has a ``statement``
     (the value) and may have a ``qualifier``; ``other`` are references, normalised values and the like.
@@ -162,7 +162,7 @@ def claim_part(predicate: IRI) -> tuple[str, str] | None:
 
 
 def statement_value(claim: IRI) -> IRI:
-    """The predicate from a statement of a Wikibase to its value, where this one leads to the statement.
+    """The predicate from a Wikibase statement to its value, for the predicate that leads to the statement.
 
     >>> statement_value(IRI("http://www.wikidata.org/prop/P39")).value
     'http://www.wikidata.org/prop/statement/P39'
@@ -181,7 +181,7 @@ def is_statement(term: Term) -> bool:
 
 
 def is_mediator(term: Term) -> bool:
-    """Whether a term only stands between others, with no name a reader would know: a blank node, or a statement.
+    """Whether a term only connects others and has no name for a reader: a blank node, or a Wikibase statement.
 
     >>> is_mediator(IRI("http://www.wikidata.org/entity/statement/q7186-0C2F")), is_mediator(IRI("http://e.org/a"))
     (True, False)

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgsparql.errors import ForbiddenQueryError, InputError, KgsparqlError, LimitError, QuerySyntaxError
-from kgsparql.graphs.user_query import Limits, check
+from kgsparql.graphs.user_query import QueryLimits, check
 from kgsparql.graphs.user_query.property_paths import free_path
 from kgsparql.graphs.user_query.tokens import tokenise
 from kgsparql.rdf.terms import PrefixMap
@@ -198,9 +198,9 @@ def test_Q12_other_limits(text: str, limit: str) -> None:
 
 def test_limits_are_options() -> None:
     text = "ASK { VALUES ?s { 1 2 3 } }"
-    assert check(text, limits=Limits(data=3)).form == "ASK"
+    assert check(text, limits=QueryLimits(data=3)).form == "ASK"
     with pytest.raises(LimitError, match="more than 2 terms"):
-        check(text, limits=Limits(data=2))
+        check(text, limits=QueryLimits(data=2))
 
 
 def test_checking_takes_time_in_proportion_to_the_text() -> None:
@@ -253,7 +253,7 @@ def test_Q15_unbounded_path_with_both_ends_free_is_refused(text: str) -> None:
     ],
 )
 def test_Q15_a_path_with_a_bound_end_is_not(text: str) -> None:
-    assert free_path(tokenise(text, Limits())) is None
+    assert free_path(tokenise(text, QueryLimits())) is None
     check(text)
 
 

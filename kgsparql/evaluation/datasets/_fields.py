@@ -10,7 +10,7 @@ from typing import Any
 from kgsparql.answering.question import checked_question
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Topic
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parsed, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 __all__ = [
     "an_id",
@@ -138,7 +138,7 @@ def term_of(text: str) -> Term | None:
     if bare.startswith("<") and bare.endswith(">"):
         return iri(bare)
     if _LITERAL.fullmatch(bare):
-        return parsed(bare)
+        return parse_term(bare)
     return iri(bare) if _ABSOLUTE.fullmatch(bare) else None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from kgsparql.errors import IriError
-from kgsparql.graphs.user_query import Limits
-from kgsparql.graphs.user_query.tokens import Token, tokenise
+from kgsparql.graphs.user_query import QueryLimits
+from kgsparql.graphs.user_query.tokens import SparqlToken, tokenise
 from kgsparql.rdf.terms import IRI, Literal, Term, iri
 
 __all__ = ["named_iris", "says_nothing"]
@@ -26,7 +26,7 @@ def named_iris(query: str) -> tuple[IRI, ...]:
     >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]
     ['http://e.org/a', 'http://e.org/b']
     """
-    tokens = tokenise(query, Limits())
+    tokens = tokenise(query, QueryLimits())
     prefixes: dict[str, str] = {}
     declarations: set[int] = set()
     for i, (before, token) in enumerate(pairwise(tokens), 1):
@@ -44,7 +44,7 @@ def named_iris(query: str) -> tuple[IRI, ...]:
     return tuple(found)
 
 
-def _is_no_term(tokens: Sequence[Token], i: int) -> bool:
+def _is_no_term(tokens: Sequence[SparqlToken], i: int) -> bool:
     """Whether an IRI is of a graph, a datatype or a function, and so need not be in any triple."""
     before = tokens[i - 1] if i else None
     if before is not None and (before.word == "GRAPH" or before.text == "^^"):
@@ -54,7 +54,7 @@ def _is_no_term(tokens: Sequence[Token], i: int) -> bool:
     return i + 1 < len(tokens) and tokens[i + 1].text == "(" and tokens[i + 1].start == end
 
 
-def _iri(token: Token, prefixes: dict[str, str]) -> IRI | None:
+def _iri(token: SparqlToken, prefixes: dict[str, str]) -> IRI | None:
     """What a token stands for; ``None`` for an IRI that is not whole, since nobody knows its base."""
     prefix, _, name = token.text.partition(":")
     value = token.text[1:-1] if token.kind == "iri" else prefixes.get(prefix, "") + name.replace("\\", "")

@@ -13,7 +13,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
-from kgsparql.rdf.triple_patterns import Join, Pattern
+from kgsparql.rdf.triple_patterns import Join, TriplePattern
 
 __all__ = ["joined"]
 
@@ -21,7 +21,7 @@ MAX_ROWS = 100_000
 """Rows that are kept after a pattern; more are a cut."""
 
 Row: TypeAlias = dict[str, Term]
-State: TypeAlias = tuple[list[Row], tuple[Pattern, ...]]
+State: TypeAlias = tuple[list[Row], tuple[TriplePattern, ...]]
 
 
 def joined(
@@ -86,10 +86,12 @@ class _Search:
             if not todo:
                 self._take(rows)
 
-    def _candidates(self, rows: Sequence[Row], todo: Sequence[Pattern]) -> list[tuple[Pattern, Sequence[Lookup]]]:
+    def _candidates(
+        self, rows: Sequence[Row], todo: Sequence[TriplePattern]
+    ) -> list[tuple[TriplePattern, Sequence[Lookup]]]:
         """The patterns that may be joined next, each with its lookups from one end; the fewest lookups first."""
         bound = set(rows[0])
-        candidates: list[tuple[int, int, Pattern, Sequence[Lookup]]] = []
+        candidates: list[tuple[int, int, TriplePattern, Sequence[Lookup]]] = []
         for at, pattern in enumerate(todo):
             if bound and not pattern.variables & bound:
                 continue
@@ -111,7 +113,7 @@ class _Search:
             return None
         return [term for term in known if isinstance(term, IRI | Literal)]
 
-    def _lookups(self, pattern: Pattern, terms: Sequence[Term], way: Direction) -> list[Lookup]:
+    def _lookups(self, pattern: TriplePattern, terms: Sequence[Term], way: Direction) -> list[Lookup]:
         values, predicate = self.join.values, pattern.predicate
         near = [term for term in terms if way == "inverse" or isinstance(term, IRI)]
         if isinstance(predicate, IRI):
@@ -121,14 +123,14 @@ class _Search:
             return [Lookup(term, p, way) for term in near for p in some]
         return [Lookup(term, None, way, frozenset(some)) for term in near]
 
-    def _between(self, rows: Sequence[Row], pattern: Pattern) -> FoundTriples | None:
+    def _between(self, rows: Sequence[Row], pattern: TriplePattern) -> FoundTriples | None:
         """The triples of a pattern whose two ends are both known, where one end alone has too many triples."""
         subjects, objects = self._terms(pattern.subject, rows), self._terms(pattern.object, rows)
         if subjects is None or objects is None:
             return None
         return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
 
-    def _grown(self, rows: Sequence[Row], pattern: Pattern, found: FoundTriples) -> list[Row]:
+    def _grown(self, rows: Sequence[Row], pattern: TriplePattern, found: FoundTriples) -> list[Row]:
         """The rows joined with the triples found for a pattern."""
         places = (pattern.subject, pattern.predicate, pattern.object)
         bindings = [
@@ -162,7 +164,7 @@ class _Search:
     def _is_apart(self, row: Mapping[str, Term]) -> bool:
         return all(a not in row or b not in row or row[a] != row[b] for a, b in self.join.apart)
 
-    def _kept(self, rows: Sequence[Row], rest: Sequence[Pattern]) -> list[Row]:
+    def _kept(self, rows: Sequence[Row], rest: Sequence[TriplePattern]) -> list[Row]:
         """The part of each row that is still needed, once; no row with a blank node that would have to be looked up."""
         ahead = frozenset[str]().union(*(pattern.variables for pattern in rest))
         needed = {*ahead, *(name for name, _ in self.join.head)}
@@ -178,11 +180,11 @@ class _Search:
         return list(distinct.values())
 
     def _behind(
-        self, rows: Sequence[Row], grown: Sequence[Row], pattern: Pattern, rest: tuple[Pattern, ...]
+        self, rows: Sequence[Row], grown: Sequence[Row], pattern: TriplePattern, rest: tuple[TriplePattern, ...]
     ) -> list[State]:
         """The rows that go on through blank nodes that a pattern led to, and the patterns that are then left."""
         states: list[State] = []
-        part: tuple[Pattern, ...] = (pattern,)
+        part: tuple[TriplePattern, ...] = (pattern,)
         blank: list[str] = []
         while rest:
             ahead = frozenset[str]().union(*(p.variables for p in rest))
@@ -198,7 +200,7 @@ class _Search:
             states.append((self._kept(grown, rest), rest))
         return [state for state in states if state[0]]
 
-    def _through(self, rows: Sequence[Row], part: tuple[Pattern, ...], blank: Sequence[str]) -> list[Solution]:
+    def _through(self, rows: Sequence[Row], part: tuple[TriplePattern, ...], blank: Sequence[str]) -> list[Solution]:
         """The solutions of some patterns in one graph, with blank nodes between them."""
         names = sorted(frozenset[str]().union(*(pattern.variables for pattern in part)))
         values = {name: tuple(terms) for name in names if (terms := self._terms(name, rows)) is not None}
@@ -209,7 +211,7 @@ class _Search:
         for at in range(0, len(values.get(longest, ())), size):
             chunk = {**values, longest: values[longest][at : at + size]}
             part_of_join = replace(join, values=MappingProxyType(chunk))
-            found = self.lookups.select(path_queries.through_blank(part_of_join, blank, limit=BOUND + 1))
+            found = self.lookups.select(path_queries.through_blank_nodes(part_of_join, blank, limit=BOUND + 1))
             if not self.lookups.is_whole(found):
                 self.complete = False
                 self.lookups.incomplete.append(found)

@@ -1,6 +1,6 @@
 """SPARQL typed by a user or written by a model: checked as text, then run in a process that can be killed.
 
-An endpoint runs it in its own process.
+At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.py``.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.remote import run_on_endpoint
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.tokens import Limits
+from kgsparql.graphs.user_query.tokens import QueryLimits
 from kgsparql.graphs.user_query.worker import QueryWorker, Target, run
 
 __all__ = [
     "FORMATS",
     "CheckedQuery",
     "Form",
-    "Limits",
+    "QueryLimits",
     "QueryResult",
     "QueryWorker",
     "Target",

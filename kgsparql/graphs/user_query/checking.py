@@ -1,4 +1,4 @@
-"""What a SPARQL text must be like before any parser may see it."""
+"""Checks of a SPARQL text that it must pass before any parser may see it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ from typing import TypeAlias, cast
 
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
 from kgsparql.graphs.user_query.property_paths import free_path
-from kgsparql.graphs.user_query.regular_expressions import UnbalancedError, size
-from kgsparql.graphs.user_query.tokens import Limits, Token, place, syntax_error, tokenise, without_codepoint_escapes
+from kgsparql.graphs.user_query.tokens import (
+    QueryLimits,
+    SparqlToken,
+    place,
+    syntax_error,
+    tokenise,
+    without_codepoint_escapes,
+)
 from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable
 
@@ -38,6 +44,7 @@ _COUNTED = {"OPTIONAL": "optionals", "UNION": "unions", "||": "conditions", "&&"
             "/": "steps"}  # fmt: skip
 _NAMES = frozenset(("name", "iri", "variable"))
 _STRING_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_REGEX_PART = re.compile(r"\\.|\{(\d+)(,?)(\d*)\}|.", re.DOTALL)
 _UNESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -45,8 +52,8 @@ _UNESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 class CheckedQuery:
     """A query that :func:`check` found harmless to parse and run.
 
-    :param text: as it will be run: codepoint escapes decoded, declarations added for known prefixes that it uses.
-    :param added: how many of these declarations, a line each, come before what the user wrote.
+    :param text: the text to run: codepoint escapes decoded, declarations added for known prefixes that it uses.
+    :param added: number of these declarations; each is a line before the user's text.
     """
 
     form: Form
@@ -54,10 +61,10 @@ class CheckedQuery:
     added: int = 0
 
 
-def check(text: str, *, prefixes: PrefixMap | None = None, limits: Limits | None = None) -> CheckedQuery:
-    r"""Check SPARQL typed by a user or written by a model, without parsing it. The engine finds what else is wrong.
+def check(text: str, *, prefixes: PrefixMap | None = None, limits: QueryLimits | None = None) -> CheckedQuery:
+    r"""Check SPARQL typed by a user or written by a model, without parsing it. The engine finds other errors.
 
-    :param prefixes: declared for the user where the text uses them and does not; the shipped ones by default.
+    :param prefixes: declared where the text uses them and does not declare them; the shipped ones by default.
     :raises LimitError: if it is too long, too deep, or has too much of something.
     :raises ForbiddenQueryError: if it is an update, names its own dataset, or asks another server; if a property path
         of any length has both ends free.
@@ -71,7 +78,7 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: Limits | None
     ...
     kgsparql.errors.ForbiddenQueryError: line 2:3: DROP is not run here
     """
-    limits = limits or Limits()
+    limits = limits or QueryLimits()
     if len(text) > limits.length:
         raise LimitError(
             f"the query has {len(text):,} characters, at most {limits.length:,} are read",
@@ -90,11 +97,11 @@ def check(text: str, *, prefixes: PrefixMap | None = None, limits: Limits | None
             f"line {place(decoded, path.start)}: a property path of any length with both ends free",
             hint="bind one end: VALUES ?start { … }, or a triple pattern that names it",
         )
-    added = prologue(_missing(tokens, decoded, dict(prefixes or PrefixMap.default())))
+    added = prologue(_undeclared(tokens, decoded, dict(prefixes or PrefixMap.default())))
     return CheckedQuery(form, added + decoded, added.count("\n"))
 
 
-def _refuse_forbidden(tokens: Sequence[Token], text: str) -> None:
+def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
     for i, token in enumerate(tokens):
         word = token.word
         if word and word not in _WORDS:
@@ -103,10 +110,10 @@ def _refuse_forbidden(tokens: Sequence[Token], text: str) -> None:
                 raise syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start)
             raise _forbidden(found, text, token)
         if token.kind in {"name", "blank"}:
-            _refuse_second_reading(tokens, i, text)
+            _refuse_ambiguous_name(tokens, i, text)
 
 
-def _refuse_second_reading(tokens: Sequence[Token], i: int, text: str) -> None:
+def _refuse_ambiguous_name(tokens: Sequence[SparqlToken], i: int, text: str) -> None:
     """Refuse a name that Oxigraph 0.5 may cut in two where that gives a clause.
 
     It reads ``SERVICE:p {`` as a SERVICE clause where no triple can stand; ``a:b.c.SERVICE ?v {``, and
@@ -125,11 +132,11 @@ def _refuse_second_reading(tokens: Sequence[Token], i: int, text: str) -> None:
         raise _forbidden("FROM", text, token)
 
 
-def _forbidden(word: str, text: str, token: Token) -> ForbiddenQueryError:
+def _forbidden(word: str, text: str, token: SparqlToken) -> ForbiddenQueryError:
     return ForbiddenQueryError(f"line {place(text, token.start)}: {word} is not run here", hint=_HINT, word=word)
 
 
-def _refuse_too_much(tokens: Sequence[Token], text: str, limits: Limits) -> None:
+def _refuse_too_much(tokens: Sequence[SparqlToken], text: str, limits: QueryLimits) -> None:
     counts: Counter[str] = Counter()
     for token in tokens:
         name = _COUNTED.get(token.word or token.text) if token.kind in {"word", "sign"} else None
@@ -147,7 +154,7 @@ def _refuse_too_much(tokens: Sequence[Token], text: str, limits: Limits) -> None
                 )
 
 
-def _form(tokens: Sequence[Token], text: str) -> Form:
+def _form(tokens: Sequence[SparqlToken], text: str) -> Form:
     """The first word after the prologue, checked."""
     i = 0
     lengths = {"PREFIX": 3, "BASE": 2, "VERSION": 2}
@@ -163,7 +170,7 @@ def _form(tokens: Sequence[Token], text: str) -> Form:
     return cast("Form", word)
 
 
-def _missing(tokens: Sequence[Token], text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _undeclared(tokens: Sequence[SparqlToken], text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The known prefixes that are used and not declared, in the order of their first use."""
     declared = {
         token.text[:-1] for before, token in pairwise(tokens) if before.word == "PREFIX" and token.text.endswith(":")
@@ -182,7 +189,7 @@ def _missing(tokens: Sequence[Token], text: str, known: Mapping[str, str]) -> It
             yield prefix, known[prefix]
 
 
-def _refuse_regular_expressions(tokens: Sequence[Token], text: str, limits: Limits) -> None:
+def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str, limits: QueryLimits) -> None:
     """Refuse patterns of REGEX and REPLACE that cannot be compiled, or only to something huge."""
     for i, token in enumerate(tokens):
         if token.word not in {"REGEX", "REPLACE"} or tokens[i + 1 : i + 2] == [] or tokens[i + 1].text != "(":
@@ -196,9 +203,9 @@ def _refuse_regular_expressions(tokens: Sequence[Token], text: str, limits: Limi
                 _refuse_pattern(part, text, limits)
 
 
-def _arguments(tokens: Sequence[Token], opened: int) -> dict[int, list[Token]]:
+def _arguments(tokens: Sequence[SparqlToken], opened: int) -> dict[int, list[SparqlToken]]:
     """The tokens of each argument of a call, by position."""
-    arguments: dict[int, list[Token]] = {}
+    arguments: dict[int, list[SparqlToken]] = {}
     position, inside = 0, {opened}
     for i in range(opened + 1, len(tokens)):
         if tokens[i].owner not in inside:
@@ -210,12 +217,12 @@ def _arguments(tokens: Sequence[Token], opened: int) -> dict[int, list[Token]]:
     return arguments
 
 
-def _refuse_pattern(token: Token, text: str, limits: Limits) -> None:
+def _refuse_pattern(token: SparqlToken, text: str, limits: QueryLimits) -> None:
     quotes = 3 if token.text[:3] in {"'''", '"""'} else 1
     pattern = _STRING_ESCAPE.sub(lambda m: _UNESCAPED.get(m[1], m[1]), token.text[quotes:-quotes])
     try:
-        found = size(pattern)
-    except UnbalancedError as error:
+        found = _expanded_size(pattern)
+    except ValueError as error:
         raise syntax_error(f"the regular expression has {error}", text, token.start) from error
     if found > limits.regex:
         raise LimitError(
@@ -224,3 +231,46 @@ def _refuse_pattern(token: Token, text: str, limits: Limits) -> None:
             hint="repeat less often",
             limit="regex",
         )
+
+
+def _expanded_size(pattern: str) -> int:
+    """The number of characters that a regular expression matches when its counted repetitions are written out.
+
+    :raises ValueError: for parentheses that do not pair; the message says which.
+
+    >>> _expanded_size("ab+c?"), _expanded_size("(a{1000}){1000}"), _expanded_size(r"[(]{3}")
+    (3, 1000000, 3)
+    """
+    groups: list[tuple[int, int]] = [(0, 0)]  # size so far, size of the last part, for each open group
+    in_class = 0
+    for part in _REGEX_PART.finditer(pattern):
+        text = part[0]
+        total, last = groups[-1]
+        if in_class:
+            in_class = _class_depth(in_class, text, part.start())
+        elif text == "[":
+            in_class = part.end() + 1  # a bracket that comes first in a class is an ordinary character
+            groups[-1] = (total + 1, 1)
+        elif text == "(":
+            groups.append((0, 0))
+        elif text == ")":
+            if len(groups) == 1:
+                raise ValueError("a ) without its (")
+            groups.pop()
+            outer, _ = groups[-1]
+            groups[-1] = (outer + total, total)
+        elif part[1] is not None:
+            times = max(int(part[1][:9]), int((part[3] or "0")[:9]), 1)
+            groups[-1] = (total - last + last * times, last * times)
+        elif text not in {"*", "+", "?", "|", "^", "$"}:
+            groups[-1] = (total + 1, 1)
+    if len(groups) > 1:
+        raise ValueError("a ( without its )")
+    return groups[0][0]
+
+
+def _class_depth(first: int, text: str, position: int) -> int:
+    """0 once a character class is closed, else where its first ordinary character may be."""
+    if text == "^" and position + 1 == first:
+        return first + 1
+    return 0 if text == "]" and position + 1 > first else first

@@ -23,7 +23,7 @@ from kgsparql.graphs.child_process import (
     throttled,
     write_frame,
 )
-from kgsparql.graphs.user_query.lines import Lines, written
+from kgsparql.graphs.user_query.results import BoundedLines, write_lines
 
 __all__ = ["main"]
 
@@ -113,8 +113,8 @@ def _reply(store: ox.Store, query: dict[str, Any]) -> tuple[dict[str, Any], byte
             rows, complete, content = 1, True, b"true" if results else b"false"
         else:
             header = 1 if isinstance(results, ox.QuerySolutions) else 0
-            lines = Lines(query["max_rows"] + header, query["max_bytes"])
-            complete = written(results, lines)
+            lines = BoundedLines(query["max_rows"] + header, query["max_bytes"])
+            complete = write_lines(results, lines)
             rows, content = lines.lines - header, bytes(lines.content)
     except SyntaxError as error:
         return _error(QuerySyntaxError(str(error))), b""

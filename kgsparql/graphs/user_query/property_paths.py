@@ -1,4 +1,4 @@
-"""Property paths of unbounded length between two ends that nothing else binds: all pairs of a graph at once."""
+"""Finds property paths of unbounded length whose two ends nothing else binds: they mean all pairs of a graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kgsparql.graphs.user_query.tokens import Token
+from kgsparql.graphs.user_query.tokens import SparqlToken
 
 __all__ = ["free_path"]
 
@@ -18,21 +18,23 @@ _BETWEEN_STEPS = frozenset("/|")
 
 
 class _Path(NamedTuple):
-    """Tokens ``first`` to ``last`` of a path, and its ends as variables or blank nodes; ``None`` for a fixed end."""
+    """The indexes of the first and last token of a path, and its ends: variable, blank node, or ``None`` if fixed."""
 
     first: int
     last: int
     ends: tuple[str | None, str | None]
 
 
-def free_path(tokens: Sequence[Token]) -> Token | None:
+def free_path(tokens: Sequence[SparqlToken]) -> SparqlToken | None:
     """The first token of a path that may be of any length and has both ends free, or ``None``.
 
-    An end is bound when another triple pattern, ``VALUES``, ``BIND`` or ``GRAPH`` of the query mentions it, or a path
-    whose other end is bound. ``FILTER`` binds nothing. A path with one step of a fixed length in it is bound by that.
+    An end is bound if another triple pattern, ``VALUES``, ``BIND`` or ``GRAPH`` mentions it, or a path whose other end
+    is bound. ``FILTER`` binds nothing. A step of a fixed length binds the path that it is in.
     """
     pairs = _pairs(tokens)
-    paths = [path for path in _unbounded(tokens, pairs) if not _anchored(tokens, pairs, path.first, path.last)]
+    paths = [
+        path for path in _unbounded_paths(tokens, pairs) if not _has_fixed_step(tokens, pairs, path.first, path.last)
+    ]
     if not paths:
         return None
     mentioned = Counter(_bindings(tokens))
@@ -48,7 +50,7 @@ def free_path(tokens: Sequence[Token]) -> Token | None:
     return None
 
 
-def _pairs(tokens: Sequence[Token]) -> dict[int, int]:
+def _pairs(tokens: Sequence[SparqlToken]) -> dict[int, int]:
     """The partner of every parenthesis."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
@@ -61,20 +63,20 @@ def _pairs(tokens: Sequence[Token]) -> dict[int, int]:
     return pairs
 
 
-def _unbounded(tokens: Sequence[Token], pairs: dict[int, int]) -> Iterator[_Path]:
+def _unbounded_paths(tokens: Sequence[SparqlToken], pairs: dict[int, int]) -> Iterator[_Path]:
     """The paths with ``*`` or ``+`` after a step, each once."""
     seen = -1
     for i, token in enumerate(tokens):
         if token.text not in _UNBOUNDED or i <= seen or not _ends_step(tokens, pairs, i - 1):
             continue
-        first, last = _extent(tokens, pairs, i)
+        first, last = _path_extent(tokens, pairs, i)
         if first < 1 or tokens[first].owner < 0 or tokens[tokens[first].owner].text not in {"{", "["}:
             continue
         seen = last
-        yield _Path(first, last, (_end(tokens, first - 1), _end(tokens, last + 1)))
+        yield _Path(first, last, (_free_end(tokens, first - 1), _free_end(tokens, last + 1)))
 
 
-def _ends_step(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> bool:
+def _ends_step(tokens: Sequence[SparqlToken], pairs: dict[int, int], i: int) -> bool:
     """Whether token ``i`` is a predicate, or closes parentheses that hold nothing but a path."""
     if i < 0:
         return False
@@ -84,8 +86,8 @@ def _ends_step(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> bool:
     return bool(inside) and all(t.kind in _STEPS or t.text in {"a", *"()/|^!*+?"} for t in inside)
 
 
-def _extent(tokens: Sequence[Token], pairs: dict[int, int], modifier: int) -> tuple[int, int]:
-    """First and last token of the path around a modifier, out of the parentheses that only hold it."""
+def _path_extent(tokens: Sequence[SparqlToken], pairs: dict[int, int], modifier: int) -> tuple[int, int]:
+    """First and last token of the path around a modifier, with the parentheses that hold nothing else."""
     first = last = modifier
     while True:
         first = _step_start(tokens, pairs, first)
@@ -100,7 +102,7 @@ def _extent(tokens: Sequence[Token], pairs: dict[int, int], modifier: int) -> tu
         first = owner
 
 
-def _step_start(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int:
+def _step_start(tokens: Sequence[SparqlToken], pairs: dict[int, int], i: int) -> int:
     """The first token of the step that ends at ``i``."""
     while i > 0 and tokens[i].text in _MODIFIERS:
         i -= 1
@@ -111,7 +113,7 @@ def _step_start(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int:
     return max(i, 1)
 
 
-def _step_end(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int:
+def _step_end(tokens: Sequence[SparqlToken], pairs: dict[int, int], i: int) -> int:
     """The last token of the step that starts at ``i``."""
     while i + 1 < len(tokens) and tokens[i].text in _BEFORE_STEP:
         i += 1
@@ -119,12 +121,12 @@ def _step_end(tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int:
     return _after_modifier(tokens, pairs[i] if tokens[i].text == "(" else i)
 
 
-def _after_modifier(tokens: Sequence[Token], i: int) -> int:
+def _after_modifier(tokens: Sequence[SparqlToken], i: int) -> int:
     return i + 1 if i + 1 < len(tokens) and tokens[i + 1].text in _MODIFIERS else i
 
 
-def _anchored(tokens: Sequence[Token], pairs: dict[int, int], first: int, last: int) -> bool:
-    """Whether every alternative of a path has a step of a fixed length, which binds its ends; depth is limited."""
+def _has_fixed_step(tokens: Sequence[SparqlToken], pairs: dict[int, int], first: int, last: int) -> bool:
+    """Whether every alternative of a path has a step of a fixed length, which binds its ends. (Depth is limited.)"""
     alternatives, i = [False], first
     while i <= last:
         text = tokens[i].text
@@ -133,27 +135,27 @@ def _anchored(tokens: Sequence[Token], pairs: dict[int, int], first: int, last: 
         elif text not in {"/", *_BEFORE_STEP}:
             end = _step_end(tokens, pairs, i)
             if tokens[end].text not in _MODIFIERS:
-                alternatives[-1] |= text != "(" or _anchored(tokens, pairs, i + 1, end - 1)
+                alternatives[-1] |= text != "(" or _has_fixed_step(tokens, pairs, i + 1, end - 1)
             i = end
         i += 1
     return all(alternatives)
 
 
-def _end(tokens: Sequence[Token], i: int) -> str | None:
-    """The variable or blank node at one end of a path; ``None`` for what is fixed or bound by another pattern."""
+def _free_end(tokens: Sequence[SparqlToken], i: int) -> str | None:
+    """The variable or blank node at one end of a path; ``None`` for a fixed term."""
     if i < len(tokens) and tokens[i].kind in {"variable", "blank"}:
-        return _named(tokens[i])
+        return _node_name(tokens[i])
     for opened in (i - 1, i):
         if [token.text for token in tokens[opened : opened + 2]] == ["[", "]"]:
             return f"[{opened}"
     return None
 
 
-def _named(token: Token) -> str:
+def _node_name(token: SparqlToken) -> str:
     return token.text.replace("$", "?", 1) if token.kind == "variable" else token.text
 
 
-def _bindings(tokens: Sequence[Token]) -> Iterator[str]:
+def _bindings(tokens: Sequence[SparqlToken]) -> Iterator[str]:
     """Variables and blank nodes, once for each place that gives them values."""
     selects = {token.owner for token in tokens if token.word == "SELECT"}
     templates = {i for i, token in enumerate(tokens) if token.text == "{" and tokens[i - 1].word == "CONSTRUCT"}
@@ -166,4 +168,4 @@ def _bindings(tokens: Sequence[Token]) -> Iterator[str]:
         in_pattern = opener is not None and opener.text in {"{", "[", "<<"}
         listed = before == "VALUES" or before_opener == "VALUES" or (before == "AS" and before_opener == "BIND")
         if listed or (in_pattern and token.owner not in selects and token.owner not in templates):
-            yield _named(token)
+            yield _node_name(token)

@@ -1,4 +1,4 @@
-"""SPARQL typed by a user or written by a model, run by the endpoint that it asks: there is nothing here to crash."""
+"""Checked queries of users and models, run by an endpoint instead of a worker process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from functools import partial
 from kgsparql.errors import EndpointReplyError, QuerySyntaxError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.user_query.checking import CheckedQuery
-from kgsparql.graphs.user_query.lines import Lines, written
-from kgsparql.graphs.user_query.results import QueryResult
+from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.graphs.user_query.worker import syntax_error
 
 __all__ = ["run_on_endpoint"]
@@ -27,7 +26,7 @@ def run_on_endpoint(
 ) -> QueryResult:
     """Run one query at an endpoint, over the union of its graphs where it has one.
 
-    :param timeout_s: for the whole reply to be here.
+    :param timeout_s: for the whole reply to arrive.
     :param max_rows: solutions or triples that are kept; the query is sent as it is, with the LIMIT it has.
     :raises QuerySyntaxError: if the endpoint says that it is not SPARQL, with line and column of what the user wrote.
     :raises QueryError: if it cannot run it.
@@ -39,17 +38,17 @@ def run_on_endpoint(
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
     header = 1 if query.form == "SELECT" else 0
-    lines, complete, invalid = Lines(max_rows + header, max_bytes), True, 0
+    lines, complete, invalid = BoundedLines(max_rows + header, max_bytes), True, 0
     try:
         if query.form == "ASK":
             lines.content += b"true" if boolean(reply, request) else b"false"
             lines.lines = 1
         elif query.form == "SELECT":
             try:
-                complete = read(reply, request, "SELECT", partial(written, lines=lines))
+                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
             except EndpointReplyError as error:
-                (reply, invalid), lines = mended(reply, error, request), Lines(max_rows + header, max_bytes)
-                complete = read(reply, request, "SELECT", partial(written, lines=lines))
+                (reply, invalid), lines = mended(reply, error, request), BoundedLines(max_rows + header, max_bytes)
+                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
         else:
             complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, request))
     except QuerySyntaxError as error:

@@ -1,12 +1,13 @@
-"""What a query returned, and its bytes in the formats of the W3C."""
+"""The result of a query: collected as lines, read as terms, and written in the formats of the W3C."""
 
 from __future__ import annotations
 
 import io
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import cast
 
 import pyoxigraph as ox
 
@@ -16,7 +17,7 @@ from kgsparql.graphs.protocols import Solutions
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
-__all__ = ["FORMATS", "QueryResult", "serialise"]
+__all__ = ["FORMATS", "BoundedLines", "QueryResult", "serialise", "write_lines"]
 
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
@@ -35,7 +36,6 @@ _SOLUTIONS = {
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _CELL = 80
-_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class QueryResult:
     :param rows: how many solutions or triples there are in it.
     :param complete: ``False`` when a limit cut it.
     :param seconds: how long the engine worked.
-    :param why_cut: why an endpoint has more, in a clause; empty if it was our own limit.
-    :param invalid: solutions that are missing because a term in them is none.
+    :param why_cut: why an endpoint has more, as a clause; empty if our own limit cut it.
+    :param invalid: number of solutions left out because they hold an invalid term.
     """
 
     form: Form
@@ -60,12 +60,12 @@ class QueryResult:
 
     @property
     def reason(self) -> str:
-        """Why it is not complete, in a clause, where that was not our own limit."""
+        """Why it is not complete, as a clause; empty if our own limit cut it."""
         return Solutions(cut=self.why_cut, invalid=self.invalid).missing
 
     @property
     def cut(self) -> Cut | None:
-        """What was left out, to be shown to the user."""
+        """The cut to show to the user; ``None`` for a complete result."""
         if self.complete:
             return None
         return Cut("solutions" if self.form == "SELECT" else "triples", self.rows)
@@ -79,35 +79,32 @@ class QueryResult:
     def solutions(self) -> Solutions:
         """The solutions of a SELECT; none for another form.
 
-        :raises QueryError: if the store holds a term that is not one.
+        :raises QueryError: if the store holds an invalid term.
         """
         if self.form != "SELECT":
             return Solutions()
 
-        def read() -> Solutions:
+        with _term_errors():
             results = cast("ox.QuerySolutions", ox.parse_query_results(self.content, format=ox.QueryResultsFormat.TSV))
             names = tuple(variable.value for variable in results.variables)
             found = tuple(
                 {name: term for name, term in zip(names, solution, strict=True) if term is not None}
                 for solution in results
             )
-            cut = self.why_cut or ("" if self.complete or self.invalid else "no more are kept")
-            return Solutions(names, found, cut=cut, invalid=self.invalid)
-
-        return _translated(read)
+        cut = self.why_cut or ("" if self.complete or self.invalid else "no more are kept")
+        return Solutions(names, found, cut=cut, invalid=self.invalid)
 
     @property
     def triples(self) -> tuple[Triple, ...]:
         """The distinct triples of a CONSTRUCT or DESCRIBE, in the order they came; none for another form.
 
-        :raises QueryError: if the store holds a term that is not one.
+        :raises QueryError: if the store holds an invalid term.
         """
         if self.form not in {"CONSTRUCT", "DESCRIBE"}:
             return ()
-        parse = ox.parse
-        return _translated(
-            lambda: tuple(dict.fromkeys(quad.triple for quad in parse(self.content, ox.RdfFormat.N_TRIPLES)))
-        )
+        with _term_errors():
+            quads = ox.parse(self.content, ox.RdfFormat.N_TRIPLES)
+            return tuple(dict.fromkeys(quad.triple for quad in quads))
 
 
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002
@@ -130,21 +127,17 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         return _table(result, known).encode()
     if format in {"ttl", "trig", "nt"}:  # Turtle is TriG, too
         rdf_format = ox.RdfFormat.N_TRIPLES if format == "nt" else ox.RdfFormat.TURTLE
-        used = {} if format == "nt" else _used(known, result)
+        used = {} if format == "nt" else _used_prefixes(known, result)
         return ox.serialize(result.triples, format=rdf_format, prefixes=used) or b""
     if format == "tsv":
         return result.content
-    content = io.BytesIO(result.content)
-    return _translated(
-        lambda: (
-            ox.parse_query_results(content, format=ox.QueryResultsFormat.TSV).serialize(format=_SOLUTIONS[format])
-            or b""
-        )
-    )
+    with _term_errors():
+        results = ox.parse_query_results(io.BytesIO(result.content), format=ox.QueryResultsFormat.TSV)
+        return results.serialize(format=_SOLUTIONS[format]) or b""
 
 
-def _used(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    """The prefixes that the triples need, so that no other is declared."""
+def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
+    """The prefixes that the triples use, so that no other is declared."""
     text = result.content.decode()
     return {prefix: namespace for prefix, namespace in prefixes if f"<{namespace}" in text}
 
@@ -177,11 +170,8 @@ def _cell(term: Term | None, prefixes: PrefixMap) -> str:
     datatype = term.datatype.value
     if datatype in _BARE:
         return text
-    return (
-        f'"{text}"'
-        if datatype == _XSD + "string"
-        else f'"{text}"^^{printable(prefixes.compress(term.datatype), _CELL)}'
-    )
+    suffix = "" if datatype == _XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _CELL)}"
+    return f'"{text}"{suffix}'
 
 
 def _width(text: str) -> int:
@@ -196,10 +186,70 @@ def _padded(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 
-def _translated(read: Callable[[], _Read]) -> _Read:
-    """Run a reader of what the worker sent, with its errors as ours."""
+@contextmanager
+def _term_errors() -> Iterator[None]:
+    """Raise an error about an invalid term in the worker's result as ours."""
     try:
-        return read()
+        yield
     except (SyntaxError, ValueError) as error:
         hint = "the store was filled by a lenient parser: load the files again"
         raise QueryError(f"the result holds a term that is not one: {printable(str(error), 120)}", hint=hint) from error
+
+
+class _Enough(Exception):  # noqa: N818 - it stops a serialiser, it is no error
+    """The limit of rows or bytes is reached."""
+
+
+class BoundedLines:
+    """A file that keeps whole lines up to a limit of lines and bytes."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.content = bytearray()
+        self.lines = 0
+        self._most = most
+        self._most_bytes = most_bytes
+        self._full = False
+
+    def write(self, data: bytes) -> int:
+        """Keep data up to the limits; the serialiser writes once more after it was stopped, which is dropped."""
+        if self._full:
+            return len(data)
+        self.content += data
+        self.lines += data.count(b"\n")
+        self._full = self.lines > self._most or len(self.content) > self._most_bytes
+        if self._full:
+            self._cut()
+            raise _Enough
+        return len(data)
+
+    def extend(self, lines: Iterable[bytes]) -> bool:
+        """Write lines until no more may be kept; whether they are all there."""
+        try:
+            for line in lines:
+                self.write(line)
+        except _Enough:
+            return False
+        return True
+
+    def _cut(self) -> None:
+        """Drop the lines over either limit, but never the first one, which has the names of the variables."""
+        end = self.content.rfind(b"\n", 0, self._most_bytes) + 1 or self.content.find(b"\n") + 1
+        lines = self.content.count(b"\n", 0, end)
+        for _ in range(lines - self._most):
+            end = self.content.rfind(b"\n", 0, end - 1) + 1
+        del self.content[end:]
+        self.lines = min(lines, self._most)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+def write_lines(results: ox.QuerySolutions | ox.QueryTriples, lines: BoundedLines) -> bool:
+    """Write each result as a line of TSV or N-Triples; returns whether all were kept."""
+    write: Callable[..., object] = results.serialize
+    is_solutions = isinstance(results, ox.QuerySolutions)
+    try:
+        write(lines, ox.QueryResultsFormat.TSV if is_solutions else ox.RdfFormat.N_TRIPLES)
+    except _Enough:
+        return False
+    return True

@@ -1,8 +1,8 @@
 """The tokens of a SPARQL text, without parsing it: linear time, no recursion, limits before anything else.
 
-A parser may only see what was found harmless here. That parser need not cut the text where the specification does:
-Oxigraph 0.5 reads characters, not tokens, so that ``ASKFROM <g> {}`` is ``ASK FROM`` to it, and ``?a<?b#>`` a
-comparison and a comment where the specification sees an IRI. Whatever has two such readings is refused.
+A parser may only see a text that was found harmless here. But a parser may cut the text elsewhere than the
+specification does: Oxigraph 0.5 reads characters, not tokens, so that it takes ``ASKFROM <g> {}`` for ``ASK FROM``, and
+``?a<?b#>`` for a comparison and a comment where the specification sees an IRI. A text with two readings is refused.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, NamedTuple
 from kgsparql.errors import LimitError, QuerySyntaxError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Limits", "Token", "place", "syntax_error", "tokenise", "without_codepoint_escapes"]
+__all__ = ["QueryLimits", "SparqlToken", "place", "syntax_error", "tokenise", "without_codepoint_escapes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class QueryLimits:
     """How large a query may be.
 
-    Each is well below what ends Oxigraph 0.5 (stack of 8 MiB): 2,000 nested groups, 4,500 nested parentheses, 2,000
-    described IRIs, 5,000 BIND or MINUS, 10,000 conditions or path alternatives; or what keeps its planner busy for
-    seconds: 200 OPTIONAL or groups, 500 path steps.
+    Each is well below the number that crashes Oxigraph 0.5 (stack of 8 MiB): 2,000 nested groups, 4,500 nested
+    parentheses, 2,000 described IRIs, 5,000 BIND or MINUS, 10,000 conditions or path alternatives; or that keeps its
+    planner busy for seconds: 200 OPTIONAL or groups, 500 path steps.
 
     :param length: characters.
     :param depth: brackets, or prefix operators, inside one another.
     :param tokens: tokens outside the data of ``VALUES`` and ``IN``.
     :param data: terms inside ``VALUES`` and ``IN``.
     :param unbracketed: terms and variables outside all brackets, as after ``DESCRIBE``.
-    :param regex: how large a regular expression is when its counted repetitions are written out.
+    :param regex: characters of a regular expression when its counted repetitions are written out.
     """
 
     length: int = 1_000_000
@@ -46,7 +46,7 @@ class Limits:
     regex: int = 10_000
 
 
-class Token(NamedTuple):
+class SparqlToken(NamedTuple):
     """A token, where it starts, and the index of the token that opened the bracket around it (-1 for none)."""
 
     kind: str
@@ -68,7 +68,7 @@ _NAME = rf"{_BASE}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _CHARS = rf"{_NAME}\-"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _ECHAR = r"""\\[tbnrf\\"']"""
-# Prefixes and labels are bounded, so that no text makes the scanner go back over more than that.
+# The length of prefixes and labels is bounded, and so is how far the scanner backtracks.
 _PREFIX = rf"(?:[{_BASE}](?:[{_CHARS}.]{{0,200}}[{_CHARS}])?)?"
 _TOKEN = re.compile(
     rf"""
@@ -136,7 +136,7 @@ def without_codepoint_escapes(text: str) -> str:
     return _CODEPOINT.sub(decoded, text)
 
 
-def tokenise(text: str, limits: Limits) -> list[Token]:
+def tokenise(text: str, limits: QueryLimits) -> list[SparqlToken]:
     """The tokens without white space and comments.
 
     :raises LimitError: if the text is larger or nested deeper than the limits.
@@ -146,16 +146,16 @@ def tokenise(text: str, limits: Limits) -> list[Token]:
 
 
 class _Scanner:
-    def __init__(self, text: str, limits: Limits) -> None:
+    def __init__(self, text: str, limits: QueryLimits) -> None:
         self._text = text
         self._limits = limits
-        self._found: list[Token] = []
+        self._found: list[SparqlToken] = []
         self._open: list[int] = []
         self._data: dict[int, str] = {}  # opening token of data, and the keyword it belongs to
         self._awaits = ""  # VALUES or IN, until its data opens
         self._run = self._counted = self._in_data = 0
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[SparqlToken]:
         position = 0
         while position < len(self._text):
             match = _TOKEN.match(self._text, position)
@@ -177,10 +177,10 @@ class _Scanner:
 
     def _add(self, kind: str, found: str, start: int) -> None:
         if kind == "iri":
-            self._refuse_second_reading(found, start)
+            self._refuse_ambiguous_iri(found, start)
         if found in _CLOSERS and kind == "sign":
             self._close(found, start)
-        token = Token(kind, found, start, self._open[-1] if self._open else -1)
+        token = SparqlToken(kind, found, start, self._open[-1] if self._open else -1)
         self._found.append(token)
         self._count(token)
         if kind == "sign" and found in _CLOSING:
@@ -190,7 +190,7 @@ class _Scanner:
         if token.word in {"VALUES", "IN"}:
             self._awaits = token.word
 
-    def _count(self, token: Token) -> None:
+    def _count(self, token: SparqlToken) -> None:
         if token.owner in self._data and (token.kind in _TERMS or token.text in {"(", ")", ",", "^^"} or token.word):
             self._in_data += token.kind in _TERMS or bool(token.word)
             self._run = 0
@@ -224,8 +224,8 @@ class _Scanner:
             expected = f"{_CLOSING[opened.text]} is expected for {opened.text}" if opened else "nothing is open"
             raise self._error(f"{found} here, but {expected}", start)
 
-    def _refuse_second_reading(self, found: str, start: int) -> None:
-        """Inside parentheses and after an operand, ``<`` may compare: then what looks like an IRI is an expression."""
+    def _refuse_ambiguous_iri(self, found: str, start: int) -> None:
+        """Refuse an IRI in parentheses after an operand where ``<`` may also compare and start an expression."""
         inner = self._open[-1] if self._open else -1
         if inner < 0 or self._found[inner].text != "(" or self._data.get(inner) == "VALUES":
             return
