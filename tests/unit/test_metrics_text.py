@@ -68,12 +68,12 @@ def test_silence_and_failure_are_0() -> None:
 def test_bertscore_is_higher_for_what_means_the_same(tmp_path: object) -> None:
     said = [record(text=text) for text in ("The capital is Paris. [P1]", "Paris is the capital", "Bananas are yellow")]
     prepare((CAPITAL, made) for made in said)
-    same, near, far = (METRICS["bertscore_f1"](CAPITAL, made) for made in said)
+    same, near, far = (METRICS["bertscore_f1"].of(CAPITAL, made) for made in said)
     assert same == pytest.approx(1, abs=1e-5)
     assert near > 0.8
     assert far < 0.5
     alone = replace(said[1], text="Paris is the capital [P9]")
-    assert METRICS["bertscore_f1"](CAPITAL, alone) == near
+    assert METRICS["bertscore_f1"].of(CAPITAL, alone) == near
 
 
 @pytest.mark.skipif(HAS_ROUGE, reason="the package rouge-score is installed")
