@@ -4,12 +4,11 @@
 - Literals are equal by value: ``"1"^^xsd:integer``, ``"+1"^^xsd:int`` and ``"1.0"^^xsd:decimal`` are one number;
   ``true`` is ``1``; dates and times are compared as instants, and one with a time zone is never equal to one without.
   A date is no dateTime, and a year (``xsd:gYear``) is no number.
-- A string without a type stands for whatever it writes, since datasets have bare strings: ``"8"`` is equal to a typed
-  8, ``"1965"`` to the year and to the number, but ``"1.0"`` not to ``"1"``: two strings are equal as strings.
-- Strings are equal in Unicode's NFC form, case kept. A language tag counts only where both have one.
-- A literal that is not as its datatype wants, or of another datatype, is equal to one that is written the same.
-- Where a side has a name only, names are compared: NFC, case folded, white space as one space, and nothing else. A part
-  of a name is another name.
+- A string without a type may be a value, since datasets have bare strings: ``"8"`` is equal to a typed 8, ``"1965"`` to
+  the year and to the number. But two bare strings are equal only as strings: ``"1.0"`` is not ``"1"``.
+- Strings are compared in Unicode's NFC form, with their case. A language tag counts only where both have one.
+- A literal that is malformed, or of another datatype, is equal only to one that is written the same.
+- Where a side has only a name, names are compared: NFC, case folded, white space as one space, whole names only.
 """
 
 from __future__ import annotations
@@ -67,11 +66,11 @@ def identity(term: str) -> str:
     >>> identity("<http://example.org/a>")
     '<http://example.org/a>'
     """
-    return _read(term).value if term.startswith('"') else term
+    return _literal(term).value if term.startswith('"') else term
 
 
 class GoldAnswers:
-    """The right answers of a question, made so that asking for one takes no time, however many there are.
+    """The right answers of a question, indexed, so that finding one takes no time however many there are.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> gold = GoldAnswers([GoldAnswer(IRI("http://e.org/p"), "Paris"), GoldAnswer(None, "8")])
@@ -84,10 +83,11 @@ class GoldAnswers:
     def __init__(self, answers: Iterable[GoldAnswer]) -> None:
         distinct: dict[str, GoldAnswer] = {}
         for answer in answers:
-            distinct.setdefault(_identity(answer), answer)
+            key = f"name {name(answer.label)}" if answer.term is None else identity(str(answer.term))
+            distinct.setdefault(key, answer)
         self._numbers: dict[str, tuple[int, ...]] = {}
         for number, answer in enumerate(distinct.values()):
-            for key in dict.fromkeys(_offered(answer)):
+            for key in dict.fromkeys(_gold_keys(answer)):
                 self._numbers[key] = (*self._numbers.get(key, ()), number)
         self._size = len(distinct)
         self._has_names = any(answer.term is None for answer in distinct.values())
@@ -103,19 +103,15 @@ class GoldAnswers:
         """
         if term and not term.startswith('"') and not self._has_names:  # most answers
             return self._numbers.get(term, ())
-        met = (self._numbers.get(key, ()) for key in _asked(term, label))
-        return tuple(dict.fromkeys(number for numbers in met for number in numbers))
+        found = (self._numbers.get(key, ()) for key in _given_keys(term, label))
+        return tuple(dict.fromkeys(number for numbers in found for number in numbers))
 
 
-def _identity(answer: GoldAnswer) -> str:
-    return f"name {name(answer.label)}" if answer.term is None else identity(str(answer.term))
-
-
-class _Read(NamedTuple):
-    """A literal, read.
+class _Literal(NamedTuple):
+    """A literal for comparing.
 
     :param value: a text that equal literals have in common.
-    :param text: what it writes, in NFC.
+    :param text: its lexical form, in NFC.
     :param is_plain: a string without a type and a language.
     """
 
@@ -124,86 +120,75 @@ class _Read(NamedTuple):
     is_plain: bool
 
 
-# Each key says who may meet whom: a gold answer offers keys, a given one asks for keys, and one in common is enough.
+# A gold answer is found if it has a key in common with the given one. The first words of a key say who may meet whom.
 _VALUE, _STRING = "value ", "string "  # both typed; both bare strings
 _TYPED, _TYPED_TEXT = "typed ", "typed text "  # the gold answer typed, the given one a bare string or a name
 _BARE, _BARE_TEXT = "bare ", "bare text "  # the other way round
 _OF_NAME, _IS_NAME = "of name ", "is name "  # the given answer a name; the gold answer a name
 
 
-def _offered(answer: GoldAnswer) -> Iterator[str]:
+def _gold_keys(answer: GoldAnswer) -> Iterator[str]:
     """The keys under which a gold answer is found."""
-    if answer.term is None:
-        yield from _named(_OF_NAME, answer.label)
-        yield from _named(_IS_NAME, answer.label)
+    term = "" if answer.term is None else str(answer.term)
+    literal = _literal(term) if term.startswith('"') else None
+    yield from _name_keys(_OF_NAME, answer.label if literal is None else literal.text)
+    if not term:
+        yield from _name_keys(_IS_NAME, answer.label)
         yield from (_BARE + value for value in _values(answer.label))
-        return
-    term = str(answer.term)
-    if not term.startswith('"'):
+    elif literal is None:
         yield term
-        yield from _named(_OF_NAME, answer.label)
-        return
-    literal = _read(term)
-    yield from _named(_OF_NAME, literal.text)
-    if literal.is_plain:
-        yield _STRING + literal.text
-        yield _BARE_TEXT + literal.text
+    elif literal.is_plain:
+        yield from (_STRING + literal.text, _BARE_TEXT + literal.text)
         yield from (_BARE + value for value in _values(literal.text))
     else:
-        yield _VALUE + literal.value
-        yield _TYPED + literal.value
-        yield _TYPED_TEXT + literal.text
+        yield from (_VALUE + literal.value, _TYPED + literal.value, _TYPED_TEXT + literal.text)
 
 
-def _asked(term: str, label: str) -> Iterator[str]:
-    """The keys by which a given answer finds its gold answers."""
+def _given_keys(term: str, label: str) -> Iterator[str]:
+    """The keys by which a given answer finds gold answers; the order is that of the numbers that are found."""
     if not term:
-        yield from _named(_OF_NAME, label)
+        yield from _name_keys(_OF_NAME, label)
         yield from (_TYPED + value for value in _values(label))
-        return
-    if not term.startswith('"'):
+    elif not term.startswith('"'):
         yield term
-        yield from _named(_IS_NAME, label)
-        return
-    literal = _read(term)
-    yield from _named(_IS_NAME, literal.text)
-    if literal.is_plain:
-        yield _STRING + literal.text
-        yield _TYPED_TEXT + literal.text
-        yield from (_TYPED + value for value in _values(literal.text))
+        yield from _name_keys(_IS_NAME, label)
     else:
-        yield _VALUE + literal.value
-        yield _BARE + literal.value
-        yield _BARE_TEXT + literal.text
+        literal = _literal(term)
+        yield from _name_keys(_IS_NAME, literal.text)
+        if literal.is_plain:
+            yield from (_STRING + literal.text, _TYPED_TEXT + literal.text)
+            yield from (_TYPED + value for value in _values(literal.text))
+        else:
+            yield from (_VALUE + literal.value, _BARE + literal.value, _BARE_TEXT + literal.text)
 
 
-def _named(role: str, text: str) -> Iterator[str]:
-    """The key of a name; an empty one is nobody's."""
+def _name_keys(role: str, text: str) -> Iterator[str]:
+    """The key of a name; none for an empty one."""
     if key := name(text):
         yield role + key
 
 
 @lru_cache(maxsize=1 << 16)
-def _read(term: str) -> _Read:
-    """A literal in N-Triples syntax; a text that is none is equal to itself alone."""
+def _literal(term: str) -> _Literal:
+    """A literal in N-Triples syntax; a text that is none is equal only to itself."""
     try:
         literal = parse_term(term)
     except InputError:
         literal = None
     if not isinstance(literal, Literal):
-        return _Read(f"no literal {term}", term, is_plain=False)
+        return _Literal(f"no literal {term}", term, is_plain=False)
     text = unicodedata.normalize("NFC", literal.value)
     if literal.language is not None:
-        return _Read(f"@{literal.language.lower()} {text}", text, is_plain=False)
+        return _Literal(f"@{literal.language.lower()} {text}", text, is_plain=False)
     datatype = literal.datatype.value
     if datatype == f"{_XSD}string":
-        return _Read(f"string {text}", text, is_plain=True)
-    value = _typed(datatype, text.strip(" \t\r\n"))
-    return _Read(value or f"^^{datatype} {text}", text, is_plain=False)
+        return _Literal(f"string {text}", text, is_plain=True)
+    value = _typed_value(datatype, text.strip(" \t\r\n"))
+    return _Literal(value or f"^^{datatype} {text}", text, is_plain=False)
 
 
-def _typed(datatype: str, text: str) -> str | None:
-    """The value of a typed literal; ``None`` if its datatype is not read here, or its text is not as that wants."""
+def _typed_value(datatype: str, text: str) -> str | None:
+    """The value of a typed literal; ``None`` for a datatype that is not known here, or a malformed text."""
     if datatype in _FLOATS:
         return _float(text)
     if datatype in _WRITTEN:
@@ -218,7 +203,7 @@ def _typed(datatype: str, text: str) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def _values(text: str) -> tuple[str, ...]:
-    """Every value that a bare string may write."""
+    """Every value that a bare string may be."""
     bare = text.strip(" \t\r\n")
     boolean = f"boolean {bare}" if bare in {"true", "false"} else None
     special = f"number {_SPECIAL[bare]}" if bare in _SPECIAL else None
@@ -227,7 +212,7 @@ def _values(text: str) -> tuple[str, ...]:
 
 
 def _number(text: str) -> str | None:
-    """A number as its digits and the power of ten behind them: no size is too large, and nothing is rounded.
+    """A number as its digits and a power of ten: of any size, and never rounded.
 
     >>> _number("+1.50"), _number("0.0015e3"), _number("-0"), _number("1e"), _number(".")
     ('number 15e-1', 'number 15e-1', 'number 0', None, None)
@@ -246,7 +231,7 @@ def _number(text: str) -> str | None:
 
 
 def _float(text: str) -> str | None:
-    """A number in binary, by the shortest decimal that it is the nearest to; too large for one is infinite."""
+    """A binary number as the shortest decimal that stands for it; one that is too large is infinite."""
     if text in _SPECIAL:
         return f"number {_SPECIAL[text]}"
     if not _NUMBER.fullmatch(text) or _number(text) is None:
@@ -262,9 +247,9 @@ def _year(text: str) -> str | None:
 
 
 def _date(text: str) -> str | None:
-    """A date or a date and time as seconds on one clock; ``None`` for a day that is in no calendar.
+    """A date, or a date and time, in seconds; ``None`` for a day that is in no calendar.
 
-    Years may have more digits than a ``datetime`` takes, and be before our era.
+    Unlike in a ``datetime``, years may have nine digits, and be before our era.
 
     >>> _date("2000-01-01T00:00:00Z") == _date("1999-12-31T19:00:00.0-05:00")
     True
@@ -289,7 +274,7 @@ def _date(text: str) -> str | None:
 
 
 def _zone(text: str | None) -> str | None:
-    """Minutes ahead of UTC as a text, empty for no time zone; ``None`` for one that is not on Earth."""
+    """Minutes ahead of UTC as a text, empty for no time zone; ``None`` for one of more than 14 hours."""
     if text is None:
         return ""
     if text == "Z":
@@ -305,7 +290,7 @@ def _days(year: int, month: int) -> int:
 
 
 def _day_number(year: int, month: int, day: int) -> int:
-    """Days since 1 March of the year 0, which makes the day of a leap year the last of its year."""
+    """Days since 1 March of the year 0: counted from March, the leap day is the last of its year."""
     year -= month < 3
     months = (month + 9) % 12
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * months + 2) // 5 + day - 1

@@ -1,16 +1,14 @@
 """How sure a mean is, and whether two methods differ: intervals, paired tests, Holm's correction.
 
-A share of questions has Wilson's score interval. The bootstrap has none to offer near 0 and 1: of nine right answers to
-nine questions it says that the share is 1 for sure. For the same reason a difference of two shares has the interval of
-Bonett and Price: where two methods are right on the same questions, the bootstrap says that they never differ.
+A share of questions has Wilson's score interval, since the bootstrap fails near 0 and 1: for nine right answers to nine
+questions it says that the share is certainly 1. For the same reason a difference of two shares has the interval of
+Bonett and Price.
 
-Both tests ask the same: if it did not matter which method gave which of the two values of a question, how often would
-the values, exchanged at random, differ as much? For values of 0 and 1 that is McNemar's test, worked out exactly. A
-``p`` read off the bootstrap would be far too small for few questions: of nine differences that all go one way it says
-0.0001, where the exact chance is 2/512.
+Both tests ask: if it did not matter which method gave which of the two values of a question, how often would values
+that are exchanged at random differ as much? For values of 0 and 1 that is the exact McNemar test. A ``p`` from the
+bootstrap would be far too small for few questions.
 
-Everything is the same for the same numbers and seed: resamples depend on the seed and on how many values there are,
-and on nothing else.
+Resamples depend only on the seed and on how many values there are: the same numbers give the same results.
 """
 
 from __future__ import annotations
@@ -18,34 +16,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = [
-    "FEW",
-    "RESAMPLES",
-    "Difference",
-    "Interval",
-    "bonett_price",
-    "differences",
-    "holm",
-    "intervals",
-    "mcnemar",
+    "FEW", "RESAMPLES", "Difference", "Interval", "bonett_price", "differences", "holm", "intervals", "mcnemar",
     "wilson",
-]
+]  # fmt: skip
 
-Values: TypeAlias = "NDArray[np.float64]"
-Places: TypeAlias = "NDArray[np.intp]"
+Values: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.intp]
 
 RESAMPLES = 10_000
-"""Samples that are drawn, with replacement, from the values that there are."""
+"""Samples that are drawn, with replacement, from the values."""
 
 FEW = 30
-"""Below so many values a bootstrap interval is rough: it tends to be too narrow."""
+"""With fewer values, a bootstrap interval is rough and tends to be too narrow."""
 
 _AT_ONCE = 4_000_000
 """Values drawn at once: with their counts, some 64 MB."""
@@ -54,18 +42,18 @@ _COLUMNS = 512
 """Columns resampled at once: their means are 40 MB."""
 
 _EXACT = 13
-"""Up to so many values that differ, every one of their 8,192 exchanges is tried."""
+"""Of at most so many values that differ, all 8,192 exchanges are tried."""
 
 _Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 
 _NOTHING = 1e-9
-"""Differences below it are what adding in another order leaves."""
+"""Smaller differences are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean of ``n`` values and the 95 % interval that it lies in; the interval holds the mean.
+    """A mean of ``n`` values with its 95 % interval, which holds the mean.
 
     :param method: ``wilson`` for a share, of values that are all 0 or 1; else ``bootstrap``.
     """
@@ -82,17 +70,16 @@ class Interval:
         return self.n < FEW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """What one method has more than another, on the same questions.
+    """The difference of two methods on the same questions, first minus second.
 
-    :param mean: of the differences, first minus second.
-    :param low: with ``high`` its 95 % interval: :func:`bonett_price` where every value is 0 or 1, else bootstrap.
-    :param p: how often a difference at least so large comes about if there is none.
+    :param mean: of the differences.
+    :param low: with ``high`` the 95 % interval: :func:`bonett_price` where every value is 0 or 1, else bootstrap.
+    :param p: how often a difference at least so large comes about by chance.
     :param n: questions that both have a value for.
     :param test: ``mcnemar`` where every value is 0 or 1, else ``randomisation``.
-    :param wins: questions where the first has more.
-    :param losses: questions where it has less.
+    :param wins: questions where the first has more; ``losses``: where it has less.
     """
 
     mean: float
@@ -106,7 +93,7 @@ class Difference:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the interval says anything: of values that do not differ at all, the bootstrap has no width."""
+        """Whether the interval says anything: where no value differs, the bootstrap interval has no width."""
         return self.test == "mcnemar" or self.wins + self.losses > 0
 
 
@@ -119,8 +106,7 @@ def intervals(
     a share whose values are all 0 or 1, those of :func:`wilson`.
 
     :param columns: arrays of shape (n,), of any lengths.
-    :param shares: of each column, whether its values lie between 0 and 1 by what they are: a count of calls that
-        happens to be 0 or 1 is no share. By default none is.
+    :param shares: whether each column is a share: a count that happens to be 0 or 1 is none. By default none is.
 
     Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
 
@@ -138,7 +124,7 @@ def intervals(
         bounds = np.quantile(_resampled_means(values, seed), (0.025, 0.975), axis=0)
         for place, i in enumerate(batch):
             mean = float(values[:, place].mean())
-            # Adding the same values in another order may leave a constant column a hair outside its own mean.
+            # Rounding may leave a constant column a hair outside its own mean.
             low, high = min(float(bounds[0, place]), mean), max(float(bounds[1, place]), mean)
             found[i] = Interval(mean, low, high, len(values))
     return found
@@ -150,11 +136,7 @@ def wilson(right: int, n: int) -> Interval:
     :param right: how many of the ``n`` values are 1.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); Brown, Cai & DasGupta,
-    Interval Estimation for a Binomial Proportion (2001), for how often it holds the share.
-
-    >>> found = wilson(0, 10)  # from 0 to z² / (n + z²)
-    >>> found.low, round(found.high, 4)
-    (0.0, 0.2775)
+    Interval Estimation for a Binomial Proportion (2001), for its coverage.
     """
     mean, z2 = right / n, _Z * _Z
     middle = (right + z2 / 2) / (n + z2)
@@ -164,20 +146,17 @@ def wilson(right: int, n: int) -> Interval:
 
 
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
-    """What the first of each pair has more than the second, and how sure that is; ``None`` for a pair without a value.
+    """The difference of each pair, first minus second, with interval and test; ``None`` for a pair without a value.
 
-    Where every value is 0 or 1, the interval is that of :func:`bonett_price` and ``p`` that of :func:`mcnemar`.
-    Elsewhere the interval is that of the paired bootstrap: questions are resampled with both their values; and ``p``
-    that of a randomisation test, two-sided, exact where few values differ, else of :data:`RESAMPLES` random exchanges.
+    Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is that of the
+    paired bootstrap, which resamples questions with both their values, and ``p`` that of a two-sided randomisation
+    test: exact where few values differ, else with :data:`RESAMPLES` random exchanges.
 
     :param pairs: two arrays of shape (n,) each, the values of the same questions in the same order.
 
-    Source: Koehn, Statistical Significance Tests for Machine Translation Evaluation (EMNLP 2004), section 3, for
-    resampling questions with what both methods made of them; Smucker, Allan & Carterette, A Comparison of Statistical
-    Significance Tests for Information Retrieval Evaluation (CIKM 2007), section 2.1, for the randomisation test.
-
-    >>> differences([(np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.0]))])[0].p
-    1.0
+    Source: Koehn, Statistical Significance Tests for Machine Translation Evaluation (EMNLP 2004), section 3, for the
+    paired bootstrap; Smucker, Allan & Carterette, A Comparison of Statistical Significance Tests for Information
+    Retrieval Evaluation (CIKM 2007), section 2.1, for the randomisation test.
     """
     columns = [first - second for first, second in pairs]
     binary = [_is_binary(first) and _is_binary(second) for first, second in pairs]
@@ -190,19 +169,11 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
         wins, losses = int(np.count_nonzero(column > _NOTHING)), int(np.count_nonzero(column < -_NOTHING))
         if is_binary and n:
             low, high = bonett_price(wins, losses, n)
-            found.append(
-                Difference(
-                    mean=(wins - losses) / n, low=low, high=high, n=n, wins=wins, losses=losses,
-                    p=mcnemar(wins, losses), test="mcnemar",
-                )
-            )  # fmt: skip
+            mean, p = (wins - losses) / n, mcnemar(wins, losses)
+            found.append(Difference(mean, low, high, p, n, "mcnemar", wins, losses))
         elif interval is not None:
-            found.append(
-                Difference(
-                    mean=interval.mean, low=interval.low, high=interval.high, n=n, wins=wins, losses=losses,
-                    p=chance, test="randomisation",
-                )
-            )  # fmt: skip
+            mean, low, high = interval.mean, interval.low, interval.high
+            found.append(Difference(mean, low, high, chance, n, "randomisation", wins, losses))
         else:
             found.append(None)
     return found
@@ -211,8 +182,7 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
 def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
     """The 95 % interval of the difference of two shares of the same questions: never without width.
 
-    :param wins: questions, of ``n``, that only the first got right.
-    :param losses: questions that only the second got right.
+    :param wins: questions, of ``n``, that only the first got right; ``losses``: only the second.
 
     Source: Bonett & Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired
     Data (2012): Wald's interval with one question more of each of these.
@@ -230,14 +200,10 @@ def mcnemar(wins: int, losses: int) -> float:
 
     Exact: two-sided binomial with probability 1/2 over the questions where just one of two methods is right.
 
-    :param wins: questions that only the first got right.
-    :param losses: questions that only the second got right.
+    :param wins: questions that only the first got right; ``losses``: only the second.
 
-    Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947); the exact
-    form is that of Dietterich, Approximate Statistical Tests (1998), section 3.1, without the normal approximation.
-
-    >>> mcnemar(1, 5)  # 2 · (1 + 6) / 2^6
-    0.21875
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947); Dietterich,
+    Approximate Statistical Tests (1998), section 3.1, without the normal approximation.
     """
     n, fewer = wins + losses, min(wins, losses)
     term = total = 1
@@ -249,11 +215,10 @@ def mcnemar(wins: int, losses: int) -> float:
 
 
 def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[float]:
-    """``p`` of each comparison of a family, made larger so that one wrong "differs" in the family stays a 5 % chance.
+    """``p`` of each comparison of a family, made larger so that the chance of any wrong "differs" stays 5 %.
 
-    :param comparisons: of the family, where these are only some of them, as those with the best of several methods: it
-        was found on the same values, and might have been any. None of the others is taken to have a smaller ``p``,
-        which can only make these larger than Holm's of the whole family would be.
+    :param comparisons: how many the family has, if these are only some of them (as those with the best method, which
+        was found on the same values). The others are taken to have no smaller ``p``, which can only make these larger.
     :raises ValueError: if these are more than the family has.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
@@ -280,7 +245,7 @@ def _is_binary(values: Values) -> bool:
 
 
 def _batches(columns: Sequence[Values]) -> list[list[int]]:
-    """Columns of the same length, which share their resamples; none for those without a value."""
+    """Places of columns of the same length, which share their resamples; columns without a value are left out."""
     by_length: dict[int, list[int]] = {}
     for i, column in enumerate(columns):
         if len(column):
@@ -289,20 +254,22 @@ def _batches(columns: Sequence[Values]) -> list[list[int]]:
 
 
 def _randomised(columns: Sequence[Values], seed: int) -> list[float]:
-    """How often the sum of each column is at least so far from nothing when each value's sign is drawn anew."""
+    """How often the sum of each column is at least so far from 0 if the sign of each value is drawn at random."""
     chances = [1.0] * len(columns)
     for batch in _batches(columns):
         some = []
         for i in batch:
-            apart = columns[i][np.abs(columns[i]) > _NOTHING]  # only a value that is not nothing has a sign
+            apart = columns[i][np.abs(columns[i]) > _NOTHING]
             if len(apart) <= _EXACT:
-                chances[i] = float(np.mean(_reach(_all_signs(len(apart)) @ apart, apart.sum())))
+                every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
+                chances[i] = float(np.mean(_reach(every_sign @ apart, apart.sum())))
             else:
                 some.append(i)
         if some:
             values = np.stack([columns[i] for i in some], axis=1)
-            counts = np.zeros(len(some))
-            for signs in _random_signs(len(values), seed):
+            counts, random = np.zeros(len(some)), np.random.default_rng((seed, len(values), 1))
+            for rows in _pieces(len(values)):
+                signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
                 counts += np.count_nonzero(_reach(signs @ values, values.sum(axis=0)), axis=0)
             for i, count in zip(some, counts, strict=True):
                 chances[i] = float((count + 1) / (RESAMPLES + 1))
@@ -310,35 +277,26 @@ def _randomised(columns: Sequence[Values], seed: int) -> list[float]:
 
 
 def _reach(sums: Values, observed: Values) -> NDArray[np.bool_]:
-    """Whether sums are as far from nothing as the one that was seen; rounding aside."""
+    """Whether sums are as far from 0 as the observed one; rounding aside."""
     return np.abs(sums) >= np.abs(observed) * (1 - _NOTHING) - _NOTHING
 
 
-def _all_signs(count: int) -> Values:
-    """Every way to give so many values a sign, of shape (2^count, count)."""
-    return 1.0 - 2.0 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1).astype(np.float64)
-
-
-def _random_signs(count: int, seed: int) -> Iterator[Values]:
-    """RESAMPLES ways to give so many values a sign, in pieces of shape (some, count)."""
-    random = np.random.default_rng((seed, count, 1))
-    rows = max(1, min(RESAMPLES, _AT_ONCE // count))
-    for at in range(0, RESAMPLES, rows):
-        yield 1.0 - 2.0 * random.integers(0, 2, size=(min(rows, RESAMPLES - at), count)).astype(np.float64)
+def _pieces(n: int) -> Iterator[int]:
+    """How many rows of ``n`` values are drawn at once, until there are RESAMPLES."""
+    rows = max(1, min(RESAMPLES, _AT_ONCE // n))
+    yield from (min(rows, RESAMPLES - at) for at in range(0, RESAMPLES, rows))
 
 
 def _resampled_means(values: Values, seed: int) -> Values:
     """The means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns).
 
-    How often each value is drawn is counted first, so that one product of matrices does all columns.
+    How often each value is drawn is counted first, so that one matrix product does all columns.
     """
     n = len(values)
     random = np.random.default_rng((seed, n))
-    means = np.empty((RESAMPLES, values.shape[1]))
-    rows = max(1, min(RESAMPLES, _AT_ONCE // n))
-    for at in range(0, RESAMPLES, rows):
-        size = min(rows, RESAMPLES - at)
-        drawn = random.integers(0, n, size=(size, n)) + np.arange(size)[:, None] * n
-        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        means[at : at + size] = counts.astype(np.float64) @ values / n
-    return means
+    means = []
+    for rows in _pieces(n):
+        drawn = random.integers(0, n, size=(rows, n)) + np.arange(rows)[:, None] * n
+        counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        means.append(counts.astype(np.float64) @ values / n)
+    return np.concatenate(means)

@@ -6,17 +6,15 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from textwrap import wrap
 from typing import Any
 
 from kgsparql.evaluation.comparison.figures import amount
+from kgsparql.evaluation.text_layout import aligned, wrapped
 from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
 from kgsparql.rdf.terms import printable
 
 __all__ = ["as_json", "as_text"]
-
-_WIDTH = 100
 
 _HEADS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "seconds": "s"}
 
@@ -31,7 +29,7 @@ def as_text(tuning: Tuning, *, reproducible: bool = False) -> str:
 
 def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
     """The same as one JSON object."""
-    costs = _costs(reproducible)
+    costs = [cost for cost in COSTS if not (reproducible and cost == "seconds")]
     name = tuning.metric
     found: dict[str, Any] = {
         "dataset": tuning.config["dataset"]["name"],
@@ -54,8 +52,8 @@ def as_json(tuning: Tuning, *, reproducible: bool = False) -> str:
         "effects": {
             option: [
                 {
-                    "value": effect.value, name: _rounded(effect.score),
-                    **{cost: _rounded(effect.cost[cost]) for cost in costs}, "n": effect.n, "matched": effect.matched,
+                    "value": effect.value, name: round(effect.score, 6),
+                    **{cost: round(effect.cost[cost], 6) for cost in costs}, "n": effect.n, "matched": effect.matched,
                 }
                 for effect in effects
             ]
@@ -79,97 +77,82 @@ def _trial(trial: Trial, costs: Sequence[str]) -> dict[str, Any]:
     return {
         "options": dict(trial.setting),
         "n": len(trial.scores.questions),
-        trial.metric: None if math.isnan(trial.score) else _rounded(trial.score),
-        **{cost: _rounded(trial.mean(cost)) for cost in costs if cost != trial.metric},
+        trial.metric: None if math.isnan(trial.score) else round(trial.score, 6),
+        **{cost: round(trial.mean(cost), 6) for cost in costs if cost != trial.metric},
         "failed": trial.failed,
         "run": trial.name,
     }
-
-
-def _rounded(value: float) -> float:
-    return round(value, 6)
-
-
-def _costs(reproducible: bool) -> list[str]:
-    return [cost for cost in COSTS if not (reproducible and cost == "seconds")]
 
 
 def _lines(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
     config, split = tuning.config, tuning.split
     model = printable(str(config["model"]), 60) or "no model"
     yield f"{tuning.space.method} on {printable(str(config['dataset']['name']), 60)} · {tuning.metric} · {model}"
-    yield from _wrapped(str(split))
+    yield from wrapped(str(split), indent="  ")
     yield ""
     yield f"Trials on the {len(split.development)} development questions, the best first"
     yield from _trials(tuning, reproducible=reproducible)
     if tuning.left_out:
-        yield from _wrapped(
-            f"{tuning.left_out:,} settings are left out: the method does not take their values together."
-        )
+        left_out = f"{tuning.left_out:,} settings are left out: the method does not take their values together."
+        yield from wrapped(left_out, indent="  ")
     yield ""
     yield "What each value comes to"
     yield from _effects(tuning)
     yield ""
     yield f"On the {len(split.held_out)} held-out questions"
-    costs = _shown_costs(tuning, reproducible=reproducible)
-    rows = [[what, *_figures(trial, costs), setting_text(trial.setting)] for what, trial in _judged(tuning)]
-    yield from _aligned(["", tuning.metric, *(_HEADS[cost] for cost in costs), "options"], rows)
-    if failed := sum(trial.failed for _, trial in _judged(tuning)):
-        yield from _wrapped(f"{failed:,} questions failed there and count as wrong; the runs say why.")
-    yield from _wrapped(tuning.verdict)
-    for note in tuning.notes:
-        yield from _wrapped(note)
-
-
-def _judged(tuning: Tuning) -> list[tuple[str, Trial]]:
-    """The settings that the held-out questions were asked with, by what they are."""
+    costs = _table_costs(tuning, reproducible=reproducible)
     default, chosen = tuning.held_out
-    return [("default, chosen", default)] if tuning.is_default else [("default", default), ("chosen", chosen)]
+    held_out = {"default, chosen": default} if tuning.is_default else {"default": default, "chosen": chosen}
+    rows = [[what, *_figures(trial, costs), setting_text(trial.setting)] for what, trial in held_out.items()]
+    heads = ["", tuning.metric, *(_HEADS[cost] for cost in costs), "options"]
+    yield from aligned([heads, *rows], {0, len(heads) - 1})
+    if failed := sum(trial.failed for trial in held_out.values()):
+        yield from wrapped(f"{failed:,} questions failed there and count as wrong; the runs say why.", indent="  ")
+    for sentences in (tuning.verdict, *tuning.notes):
+        yield from wrapped(sentences, indent="  ")
 
 
 def _trials(tuning: Tuning, *, reproducible: bool) -> Iterator[str]:
-    costs = _shown_costs(tuning, reproducible=reproducible)
-    ordered = sorted(tuning.trials, key=lambda trial: _place(trial, tuning))
+    costs = _table_costs(tuning, reproducible=reproducible)
     names = list(tuning.space.values)
     rows = []
-    for trial in ordered:
+    for trial in sorted(tuning.trials, key=lambda trial: _order(trial, tuning)):
         what = ["default"] if trial is tuning.default else []
         what += ["chosen"] if trial is tuning.chosen else []
         values = [value_text(trial.setting[name]) for name in names]
         mark = "*" if trial.name in tuning.pareto else ""
         rows.append([mark, *_figures(trial, costs), *values, trial.name, ", ".join(what)])
     heads = ["", tuning.metric, *(_HEADS[cost] for cost in costs), *names, "run", ""]
-    yield from _aligned(heads, rows, left={0, len(heads) - 2, len(heads) - 1})
+    yield from aligned([heads, *rows], {0, len(heads) - 2, len(heads) - 1})
     cost = "model calls" if tuning.cost == "model_calls" else "queries"
-    yield from _wrapped(
-        f"* no other trial has a better {tuning.metric} at no more {cost}, or fewer of them at no less."
-    )
+    pareto = f"* no other trial has a better {tuning.metric} at no more {cost}, or fewer of them at no less."
+    yield from wrapped(pareto, indent="  ")
     if failed := sum(trial.failed for trial in tuning.trials):
-        yield from _wrapped(f"{failed:,} questions failed in the trials and count as wrong; the runs say why.")
+        failures = f"{failed:,} questions failed in the trials and count as wrong; the runs say why."
+        yield from wrapped(failures, indent="  ")
 
 
-def _place(trial: Trial, tuning: Tuning) -> tuple[float, ...]:
-    """By the metric; of equals the chosen trial first, then the cheapest."""
+def _order(trial: Trial, tuning: Tuning) -> tuple[float, ...]:
+    """A sort key: by the metric; of equals the chosen trial first, then the cheapest."""
     score, *costs = (-part for part in trial.rank)
     return (score, trial is not tuning.chosen, *costs)
 
 
 def _effects(tuning: Tuning) -> Iterator[str]:
     costs = [cost for cost in (tuning.cost,) if cost != tuning.metric]
-    rows = []
-    matched = True
+    rows = [["option", "value", tuning.metric, *(_HEADS[cost] for cost in costs), "trials"]]
     for name, effects in tuning.effects.items():
         for i, effect in enumerate(effects):
-            matched &= effect.matched
             figures = [amount(tuning.metric, effect.score), *(amount(cost, effect.cost[cost]) for cost in costs)]
             rows.append(["" if i else name, value_text(effect.value), *figures, str(effect.n)])
-    yield from _aligned(["option", "value", tuning.metric, *(_HEADS[cost] for cost in costs), "trials"], rows, left={0})
-    if not matched:
-        yield from _wrapped("Means over trials that differ in other options too: no value is told from its company.")
+    yield from aligned(rows, {0})
+    if not all(effect.matched for effects in tuning.effects.values() for effect in effects):
+        about = "Means over trials that differ in other options too: no value is told from its company."
+        yield from wrapped(about, indent="  ")
 
 
-def _shown_costs(tuning: Tuning, *, reproducible: bool) -> list[str]:
-    """The costs of a table: what is traded, and what else there is of it."""
+def _table_costs(tuning: Tuning, *, reproducible: bool) -> list[str]:
+    """The costs that tables have: with a model its calls and rounds; queries; seconds."""
     own = ["model_calls", "rounds", "queries"] if tuning.cost == "model_calls" else ["queries"]
     return [cost for cost in [*own, *([] if reproducible else ["seconds"])] if cost != tuning.metric]
 
@@ -177,22 +160,3 @@ def _shown_costs(tuning: Tuning, *, reproducible: bool) -> list[str]:
 def _figures(trial: Trial, costs: Sequence[str]) -> list[str]:
     score = None if math.isnan(trial.score) else trial.score
     return [amount(trial.metric, score), *(amount(cost, trial.mean(cost)) for cost in costs)]
-
-
-def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int] | None = None) -> Iterator[str]:
-    """The lines of a table; numbers to the right, the columns of ``left`` and the last one to the left."""
-    from rich.cells import cell_len
-
-    cells = [heads, *rows]
-    widths = [max(cell_len(row[i]) for row in cells) for i in range(len(heads))]
-    to_the_left = {0, len(heads) - 1} if left is None else left
-    for row in cells:
-        shown = []
-        for i, text in enumerate(row):
-            gap = " " * (widths[i] - cell_len(text))
-            shown.append(text + gap if i in to_the_left else gap + text)
-        yield f"  {'  '.join(shown)}".rstrip()
-
-
-def _wrapped(text: str) -> list[str]:
-    return [f"  {line}" for line in wrap(text, _WIDTH - 2, break_on_hyphens=False)]
