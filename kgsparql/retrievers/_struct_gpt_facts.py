@@ -1,40 +1,47 @@
-"""What StructGPT shows of the facts it found: the likeliest, as many as fit, as items of evidence."""
+"""StructGPT's facts as evidence: the likeliest that fit into a prompt, and, for a draft, the walks it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from kgsparql.answering.answer import AnswerTerm
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.path_expansion import answers_at_ends, completed
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
 from kgsparql.evidence.wikibase_statements import worded
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import word_overlap
 from kgsparql.models.chat_completion import Message, estimated_tokens
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path
+from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
-from kgsparql.retrievers._struct_gpt_moves import Followed, Reached, Unit
+from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, ReachedTerms, Unit
 
-__all__ = ["Shown", "candidates_of", "item_of", "likeliest", "shown"]
+__all__ = ["COMPLETED", "ShownFacts", "candidates_of", "cited_retrieval", "fact_item", "likeliest", "shown_facts"]
 
 _COMPARED = 500
-"""Labels that are compared with the question by meaning; of more, those that share words with it."""
+"""Labels that are compared with the question by meaning; of more labels, those that share words with it."""
 
 _CHARACTERS = 1_900
-"""Of one item's text: a model is shown no more of it."""
+"""Most characters of one item's text: a model reads no more of it."""
+
+COMPLETED = 20
+"""Most walks that are followed to all their ends."""
+
+_OTHERS = 5
+"""Items that are shown beside those that an answer rests on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What one predicate led to, and the part of it that is shown."""
+class ShownFacts:
+    """The facts of one predicate, and the part of them that is shown."""
 
-    followed: Followed
+    found: FoundFacts
     units: tuple[Unit, ...]
 
     @property
@@ -44,12 +51,12 @@ class Shown:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was left out, by a limit or for want of space."""
-        return not self.followed.cuts and len(self.units) == len(self.followed.units)
+        """Whether all facts are shown: none was cut by a limit or for lack of space."""
+        return not self.found.cuts and len(self.units) == len(self.found.units)
 
 
 def likeliest(texts: Sequence[str], session: Session) -> list[int]:
-    """The places of texts in the order of how well they fit the question; ties in the order given."""
+    """The places of the texts, those that fit the question best first; ties in the order given."""
     question = session.masked_question
     order = list(range(len(texts)))
     if len(order) > _COMPARED:
@@ -62,17 +69,17 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     return [*sorted(compared, key=lambda i: -ranked[i]), *rest]
 
 
-def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> list[Shown]:
-    """The facts of one step that fit into so many tokens: the likeliest of each predicate, each in its turn."""
-    named = session.labels(term for one in followed for term in _terms(one))
-    labels, _ = worded([way for one in followed for unit in one.units for way in unit], session, named, in_grace=False)
-    texts = [[_text(unit, one, labels) for unit in one.units] for one in followed]
+def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[ShownFacts]:
+    """The facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
+    named = session.labels(term for one in found for term in _terms(one))
+    labels, _ = worded([way for one in found for unit in one.units for way in unit], session, named, in_grace=False)
+    texts = [[_text(unit, one, labels) for unit in one.units] for one in found]
     sizes = [[_tokens(text) for text in own] for own in texts]
-    room = [max(1, _CHARACTERS // 4)] * len(followed)
+    room = [max(1, _CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
-        return [Shown(one, one.units) for one in followed]
+        return [ShownFacts(one, one.units) for one in found]
     orders = [likeliest(own, session) for own in texts]
-    kept: list[list[int]] = [[] for _ in followed]
+    kept: list[list[int]] = [[] for _ in found]
     left = tokens
     for turn in zip_longest(*orders):
         for i, place in enumerate(turn):
@@ -81,34 +88,36 @@ def shown(followed: Sequence[Followed], session: Session, *, tokens: int) -> lis
             kept[i].append(place)
             left -= sizes[i][place]
             room[i] -= sizes[i][place]
-    some = [Shown(one, tuple(one.units[i] for i in own)) for one, own in zip(followed, kept, strict=True)]
-    session.note_cuts(_left_out(one, labels) for one in some if len(one.units) < len(one.followed.units))
+    some = [ShownFacts(one, tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
+    session.note_cuts(_left_out(one, labels) for one in some if len(one.units) < len(one.found.units))
     return some
 
 
-def item_of(one: Shown, session: Session) -> EvidenceItem:
-    """The facts of one predicate as a piece of evidence: each with the way to it from the topic."""
-    labels, beside = worded(one.ways, session, session.labels(_terms(one.followed), in_grace=True))
+def fact_item(one: ShownFacts, session: Session) -> EvidenceItem:
+    """The facts of one predicate as an item of evidence, each with the path to it from the topic."""
+    labels, beside = worded(one.ways, session, session.labels(_terms(one.found), in_grace=True))
     parts = list(_texts(one, labels))
-    walks = one.followed.reached()
-    alone = walks[0] if len(walks) == 1 and not one.followed.mediated else None
+    walks = one.found.reached_terms()
+    alone = walks[0] if len(walks) == 1 and not one.found.mediated else None
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
     return EvidenceItem(
         kind="path",
         text=" | ".join(parts),
         triples=(*cited, *beside),
         query=_query(one, walks),
-        score=one.followed.score + one.followed.oracle,
-        cuts=one.followed.cuts,
+        score=one.found.score + one.found.oracle_steps,
+        cuts=one.found.cuts,
         ways=one.ways,
         ends=alone.ends if alone else (),
     )
 
 
-def candidates_of(evidence: Evidence, found: Mapping[str, Sequence[Reached]], session: Session) -> Iterator[AnswerTerm]:
-    """Everything that the walks of these items lead to, in the order of the items, each once.
+def candidates_of(
+    evidence: Evidence, found: Mapping[str, Sequence[ReachedTerms]], session: Session
+) -> Iterator[AnswerTerm]:
+    """The ends of the walks of these items, in the order of the items, each once.
 
-    :param found: by the marker of an item, what it leads to.
+    :param found: the walks and their terms by the marker of an item.
     """
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
@@ -121,14 +130,14 @@ def candidates_of(evidence: Evidence, found: Mapping[str, Sequence[Reached]], se
         yield AnswerTerm(end, labels[end], scores[end], tuple(own))
 
 
-def _texts(one: Shown, labels: Mapping[Term, str]) -> Iterator[str]:
-    """The neighbours as a line; each mediator with what lies behind it."""
-    plain = [unit[0] for unit in one.units if not one.followed.is_mediated(unit)]
-    mediated = [unit for unit in one.units if one.followed.is_mediated(unit)]
-    missing = len(one.followed.units) - len(one.units)
+def _texts(one: ShownFacts, labels: Mapping[Term, str]) -> Iterator[str]:
+    """The texts of an item: one line for its neighbours, one for each mediator."""
+    plain = [unit[0] for unit in one.units if not one.found.is_mediated(unit)]
+    mediated = [unit for unit in one.units if one.found.is_mediated(unit)]
+    missing = len(one.found.units) - len(one.units)
     if plain:
         count = len(plain) + (0 if mediated else missing)
-        line = Line(one.followed.walk.path, tuple(plain), count, exact=not one.followed.cuts)
+        line = Line(one.found.walk.path, tuple(plain), count, exact=not one.found.cuts)
         yield line_text(line, labels, shown=len(plain))
     for i, unit in enumerate(mediated):
         yield _mediated_text(unit, labels, lead=i == 0)
@@ -136,8 +145,8 @@ def _texts(one: Shown, labels: Mapping[Term, str]) -> Iterator[str]:
         yield f"… {missing:,} more"
 
 
-def _text(unit: Unit, one: Followed, labels: Mapping[Term, str]) -> str:
-    """What a unit says: the term it leads to and the one before, or everything behind a mediator."""
+def _text(unit: Unit, one: FoundFacts, labels: Mapping[Term, str]) -> str:
+    """The text of a unit: its last term and the one before, or everything behind a mediator."""
     if one.is_mediated(unit):
         return _mediated_text(unit, labels)
     before = [name_of(unit[0].hops[-1].start, labels)] if len(unit[0]) > 1 else []
@@ -145,37 +154,37 @@ def _text(unit: Unit, one: Followed, labels: Mapping[Term, str]) -> str:
 
 
 def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
-    """A mediator with everything behind it, under the triple that leads there."""
+    """A mediator with everything behind it, after the triple that leads to it."""
     *before, joining, _ = unit[0].hops
-    # What stands between the topic and the mediator is said again where there is much of it: it may be another way.
+    # A longer path from the topic to the mediator is repeated for each mediator, since it may differ.
     begun = path_text(Path(unit[0].start, tuple(before)) if lead or len(before) > 1 else Path(joining.start), labels)
     behind: dict[str, list[str]] = {}
     for way in unit:
         behind.setdefault(arrow(way.hops[-1].step, labels), []).append(name_of(way.end, labels))
-    told = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
+    properties = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
     mediator = joining.end
     has_name = isinstance(mediator, IRI) and labels[mediator] not in {local_name(mediator), "[]"}
     name = f"{name_of(mediator, labels)} " if has_name else ""
-    return f"{begun} {arrow(joining.step, labels)} {name}[{told}]"
+    return f"{begun} {arrow(joining.step, labels)} {name}[{properties}]"
 
 
 def _tokens(text: str) -> int:
     return estimated_tokens([Message("user", text)]) - estimated_tokens([Message("user", "")]) + 1
 
 
-def _terms(one: Followed) -> dict[Term, None]:
+def _terms(one: FoundFacts) -> dict[Term, None]:
     """Every term of the facts, predicates too, once, in order."""
     return line_terms([Line(one.walk.path, tuple(way for unit in one.units for way in unit), 0)])
 
 
-def _left_out(one: Shown, labels: Mapping[Term, str]) -> Cut:
-    arrows = " ".join(arrow(step, labels) for step in one.followed.walk.path)
-    where = f"{labels[one.followed.walk.start]} {arrows}"
-    return Cut("facts shown", len(one.units), len(one.followed.units), where)
+def _left_out(one: ShownFacts, labels: Mapping[Term, str]) -> Cut:
+    arrows = " ".join(arrow(step, labels) for step in one.found.walk.path)
+    where = f"{labels[one.found.walk.start]} {arrows}"
+    return Cut("facts shown", len(one.units), len(one.found.units), where)
 
 
-def _query(one: Shown, walks: Iterable[Reached]) -> Query:
-    """The query that finds the item again: everything on its walks, or, of an item that was cut, just its ends."""
+def _query(one: ShownFacts, walks: Iterable[ReachedTerms]) -> Query:
+    """The query for everything on the walks of an item; for an item that was cut, for just its ends."""
     arms = []
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):
         walk = reached.walk
@@ -186,3 +195,65 @@ def _query(one: Shown, walks: Iterable[Reached]) -> Query:
             )
         )  # fmt: skip
     return arms[0] if len(arms) == 1 else Query.union(arms)
+
+
+def cited_retrieval(seen: Retrieval, found: Sequence[ShownFacts], draft: Draft, session: Session) -> Retrieval:
+    """The walks that a draft rests on, followed to all their ends; if that finds more ends, without the draft."""
+    seen = replace(seen, draft=draft, sufficient=True)
+    cited = {marker for claim in draft.claims for marker in claim.markers}
+    cited |= {marker for answer in draft.answers for marker in answer.markers}
+    used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
+    others = [item for item in seen.evidence if item.marker not in cited][:_OTHERS]
+    walks = _walks_to([one for _, one in used], draft)
+    made: list[EvidenceItem | None] = []
+    with session.within_budget():
+        made = completed(list(walks), session) if session.complete else []
+    if not any(made):
+        return seen
+    read = {way.end for _, one in used for way in one.ways}
+    if all(item is None or read.issuperset(item.ends) for item in made):
+        whole = {walk: item for walk, item in zip(walks, made, strict=True) if item is not None}
+        evidence = Evidence([*_complete_items(used, whole, first=len(seen.evidence) + 1), *others])
+        left = (replace(c, markers=tuple(m for m in c.markers if m in evidence)) for c in seen.candidates)
+        return replace(seen, evidence=evidence, candidates=tuple(c for c in left if c.markers))
+    if session.usage.calls_left == 0:
+        session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
+        return seen
+    items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, made, strict=True) if item is not None]
+    evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
+    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
+
+
+def _walks_to(used: Sequence[ShownFacts], draft: Draft) -> dict[Walk, float]:
+    """The walks of the cited facts with their scores; behind mediators, only those that lead to an answer."""
+    answers = {answer.term for answer in draft.answers}
+    walks: dict[Walk, float] = {}
+    for one in used:
+        reached = one.found.reached_terms()
+        leading = [own for own in reached if answers.intersection(own.ways)]
+        walks |= {own.walk: one.found.score for own in leading or reached}
+    return dict(list(walks.items())[:COMPLETED])
+
+
+def _complete_items(
+    used: Iterable[tuple[EvidenceItem, ShownFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
+) -> Iterator[EvidenceItem]:
+    """The items that a model has read, each with the query and the ends of one of its walks.
+
+    An item with mediators has several walks. It gets the ends of the first that leads to an answer; each other walk
+    becomes an item of its own, after all that were read.
+
+    :param first: the number in the marker of the first of these new items.
+    """
+    more: dict[Walk, EvidenceItem] = {}
+    given: set[Walk] = set()
+    for item, one in used:
+        own = [(reached.walk, whole[reached.walk]) for reached in one.found.reached_terms() if reached.walk in whole]
+        for walk, made in own[:1]:
+            given.add(walk)
+            yield replace(item, query=made.query, ends=made.ends)
+        if not own:
+            yield item
+        more |= {walk: replace(made, score=item.score) for walk, made in own[1:]}
+    others = [made for walk, made in more.items() if walk not in given]
+    yield from (replace(made, marker=f"P{number}") for number, made in enumerate(others, first))

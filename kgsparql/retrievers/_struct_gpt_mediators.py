@@ -1,4 +1,4 @@
-"""Nodes that only join other terms: what lies behind them, and the conditions that a question puts on them."""
+"""Mediators: nodes that only join other terms. What lies behind them, and the conditions a question puts on them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kgsparql.models.reply_parsing import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Hop, Path, Step, may_follow
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, KnownNeighbours, Neighbours, Unit
 from kgsparql.retrievers._struct_gpt_facts import likeliest
-from kgsparql.retrievers._struct_gpt_moves import Followed, Known, Near, Unit
 from kgsparql.retrievers._walking import is_opaque
 
-__all__ = ["behind", "constrained"]
+__all__ = ["constrained_facts", "with_mediated"]
 
 _MEDIATORS = 200
-"""Nodes of one step behind which is looked."""
+"""Most mediators of one step whose neighbours are fetched."""
 
 _BEHIND = 20
-"""Terms behind a node by one predicate."""
+"""Most terms behind a mediator by one predicate."""
 
 CONSTRAINTS = """\
 Some of the facts that were found hang on nodes that have no name. You are given a question and a numbered list of what
@@ -38,11 +38,13 @@ them, reply {"choices": []}."""
 _SCHEMA = object_schema(choices={"type": "array", "items": {"type": "integer"}})
 
 
-def behind(near: Known, session: Session, *, classes: Collection[IRI], topics: Collection[IRI]) -> Known:
-    """The neighbours, those that only join other terms with what lies behind them.
+def with_mediated(
+    near: KnownNeighbours, session: Session, *, classes: Collection[IRI], topics: Collection[IRI]
+) -> KnownNeighbours:
+    """The neighbours, where mediators are replaced by the paths through them.
 
-    These are instances of the given classes, and terms without a label whose IRI says nothing either, in a graph that
-    names its things. Two queries at most to find them, and one for what lies behind; none where none is likely.
+    Mediators are the instances of the given classes, and, in a graph that names its terms, those without a label and
+    with an opaque IRI. At most two queries find them, and one fetches what lies behind.
     """
     ends = list(dict.fromkeys(end for own in near.values() for end in own.ends if isinstance(end, IRI)))
     found = [*_of_classes(ends, session, classes), *_nameless(ends, session, topics)]
@@ -58,7 +60,7 @@ def behind(near: Known, session: Session, *, classes: Collection[IRI], topics: C
         hops.setdefault(group.entity, []).extend(
             hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours
         )
-    return {key: _with(key, own, hops) for key, own in near.items()}
+    return {key: _with_paths_through(key, own, hops) for key, own in near.items()}
 
 
 def _of_classes(ends: Sequence[IRI], session: Session, classes: Collection[IRI]) -> list[IRI]:
@@ -69,15 +71,15 @@ def _of_classes(ends: Sequence[IRI], session: Session, classes: Collection[IRI])
 
 
 def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:
-    """Those without a label whose IRI says nothing, such as ``Q7186-a1b2``; none if the topics are such too."""
+    """The ends without a label and with an opaque IRI, such as ``Q7186-a1b2``; none if a topic is so, too."""
     session.labels([*topics, *ends])
     if any(is_opaque(topic, session) for topic in topics):
         return []
     return [end for end in ends if is_opaque(end, session)]
 
 
-def _with(key: tuple[IRI, Step], own: Near, hops: Mapping[Term, Sequence[Hop]]) -> Near:
-    """The neighbours of one entity; a mediator behind which there is nothing stays one of them."""
+def _with_paths_through(key: tuple[IRI, Step], own: Neighbours, hops: Mapping[Term, Sequence[Hop]]) -> Neighbours:
+    """The neighbours of one entity, with paths through mediators; a mediator with nothing behind it stays an end."""
     entity, step = key
     ends: list[Term] = []
     mediated = list(own.mediated)
@@ -91,41 +93,41 @@ def _with(key: tuple[IRI, Step], own: Near, hops: Mapping[Term, Sequence[Hop]]) 
         mediated += paths
         if not paths:
             ends.append(end)
-    return Near(tuple(ends), tuple(mediated), tuple(dict.fromkeys(cuts)))
+    return Neighbours(tuple(ends), tuple(mediated), tuple(dict.fromkeys(cuts)))
 
 
-def constrained(followed: Sequence[Followed], session: Session) -> list[Followed]:
-    """The facts behind mediators that have what the question says of them, if a model finds that it says anything.
+def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:
+    """The facts behind the mediators that meet the conditions of the question, which a model picks from a list.
 
-    Kept are the mediators that match all conditions, else those that match any, else all.
+    Kept are the mediators that meet all conditions, else those that meet any, else all.
     """
-    pairs = _telling(followed)
+    pairs = _distinguishing_values(found)
     if not pairs:
-        return list(followed)
+        return list(found)
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
     if len(pairs) > LISTED:
         listed = sorted(likeliest(texts, session)[:LISTED])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     if not session.can_spare_call("constraints"):
-        return list(followed)
+        return list(found)
     reply = session.ask_model(_call(session.question, texts, [labels[value] for _, value in pairs]))
     if reply is None:
-        return list(followed)
+        return list(found)
     if reply.dropped:
         session.fall_back("constraints", f"{reply.dropped} of the numbers in the reply not on the list or unreadable")
     wanted: dict[Step, list[IRI | Literal]] = {}
     for number in reply.numbers:
         step, value = pairs[number - 1]
         wanted.setdefault(step, []).append(value)
-    return [_matching(one, wanted) if one.mediated else one for one in followed]
+    return [_matching(one, wanted) if one.mediated else one for one in found]
 
 
-def _telling(followed: Sequence[Followed]) -> list[tuple[Step, IRI | Literal]]:
-    """What some mediators have and others have not: a condition that all meet needs no choice."""
+def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI | Literal]]:
+    """The predicates and values that some mediators have and others have not: only these can be conditions."""
     holders: dict[tuple[Step, IRI | Literal], int] = {}
     mediators = 0
-    for unit in (unit for one in followed for unit in one.mediated):
+    for unit in (unit for one in found for unit in one.mediated):
         mediators += 1
         for pair in dict.fromkeys((way.hops[-1].step, way.end) for way in unit):
             step, end = pair
@@ -144,8 +146,8 @@ def _call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Nu
     )
 
 
-def _matching(one: Followed, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> Followed:
-    """What is left of the facts, and the conditions that say so."""
+def _matching(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:
+    """The facts that meet the conditions, with these conditions."""
     own = [Constraint(len(one.walk.path), step, tuple(values)) for step, values in wanted.items()]
     met = [(unit, [c for c in own if one.meets(unit, c)]) for unit in one.mediated]
     if not own or not any(some for _, some in met):

@@ -24,20 +24,27 @@ from kgsparql.graphs.cut import Cut
 from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.terms import IRI, iri
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.retrievers._struct_gpt_answers import COMPLETED, answered
-from kgsparql.retrievers._struct_gpt_facts import Shown, candidates_of, item_of, likeliest, shown
-from kgsparql.retrievers._struct_gpt_mediators import behind, constrained
-from kgsparql.retrievers._struct_gpt_moves import (
-    Followed,
-    Front,
-    Known,
-    Move,
-    affordable,
-    ask,
-    followed,
-    move_text,
-    moves_of,
+from kgsparql.retrievers._struct_gpt_expansions import (
+    Expansion,
+    FoundFacts,
+    Frontier,
+    KnownNeighbours,
+    affordable_entities,
+    expansion_text,
+    expansions_of,
+    fetch_neighbours,
+    found_facts,
 )
+from kgsparql.retrievers._struct_gpt_facts import (
+    COMPLETED,
+    ShownFacts,
+    candidates_of,
+    cited_retrieval,
+    fact_item,
+    likeliest,
+    shown_facts,
+)
+from kgsparql.retrievers._struct_gpt_mediators import constrained_facts, with_mediated
 from kgsparql.retrievers._walking import SAMPLE, compose_unless_drafted, linked_classes, predicate_counts
 
 __all__ = ["StructGPT"]
@@ -73,71 +80,78 @@ class StructGPT(Retriever):
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        _ = self._classes  # what is no IRI is an error now, not at the first question
+        _ = self._classes  # a name that is no IRI is an error now, not at the first question
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Paths (P) from the topics: those the answer rests on with all their ends, then others that were looked at."""
-        found: list[Shown] = []
+        """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
+        found: list[ShownFacts] = []
         draft: Draft | None = None
-        fronts = [Front.of(link.term) for link in session.link()]
-        known: Known = {}
+        frontiers = [Frontier.of(link.term) for link in session.link()]
+        known: KnownNeighbours = {}
         for number in range(1, self.max_steps + 1):
-            step: list[Followed] = []
+            step: list[FoundFacts] = []
             try:
                 with session.within_budget():
-                    step = self._step(fronts, known, session)
-                    found += shown(step, session, tokens=self.fact_tokens)
+                    step = self._step(frontiers, known, session)
+                    found += shown_facts(step, session, tokens=self.fact_tokens)
                 if session.partial or not step or number == self.max_steps:
                     break
                 with session.within_budget():
-                    seen = _as_found(found, session, latest_first=True)
+                    seen = _facts_retrieval(found, session, latest_first=True)
                     draft = judged(seen, session) if session.can_spare_call("enough") else None
                     if draft is not None and draft.sufficient:
-                        # An oracle writes nothing: what it chose is followed to all its ends, as at the last step.
-                        return answered(seen, found, draft, session) if draft.text else _exhausted(found, session)
-                    fronts = self._onward(step, session)
+                        # An oracle writes no text: the paths it chose are followed to all their ends.
+                        return (
+                            cited_retrieval(seen, found, draft, session)
+                            if draft.text
+                            else _ends_retrieval(found, session)
+                        )
+                    frontiers = self._next_frontiers(step, session)
             except (AuthenticationError, ModelError, RateLimitError) as error:
                 if not found:
                     raise
                 session.fall_back("steps", f"{error.message} [{error.code}]")
                 break
-            if session.partial or not fronts:
+            if session.partial or not frontiers:
                 break
         if draft is not None:
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
-        return _exhausted(found, session)
+        return _ends_retrieval(found, session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As :meth:`Retriever.compose`; where calls were kept back, what is not enough is not all there is."""
+        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
         return compose_unless_drafted(retrieval, session)
 
-    def _step(self, fronts: Sequence[Front], known: Known, session: Session) -> list[Followed]:
-        """The facts of the predicates chosen at these fronts; none where there is nothing to choose."""
-        entities = dict.fromkeys(entity for front in fronts for entity in front.ways)
-        begins = all(not front.walk.path.steps for front in fronts)
+    def _step(self, frontiers: Sequence[Frontier], known: KnownNeighbours, session: Session) -> list[FoundFacts]:
+        """The facts of the predicates chosen at these frontiers; none if there are no predicates."""
+        entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
+        begins = all(not frontier.walk.path.steps for frontier in frontiers)
         classes = linked_classes(session) if begins else ()
-        moves = moves_of(fronts, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
-        chosen = self._chosen(moves, session)
+        expansions = expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
+        chosen = self._choices(expansions, session)
         limit = self.neighbours_per_predicate
-        taken = [moves[choice.candidate.number] for choice in chosen]
-        asked = [(move, affordable(move, known, moves=len(taken), limit=limit)) for move in taken]
-        near = ask(asked, known, session, limit=limit)
-        topics = list(dict.fromkeys(front.walk.start for front in fronts))
-        known |= behind(near, session, classes=self._classes, topics=topics)
+        taken = [expansions[choice.candidate.number] for choice in chosen]
+        asked = [
+            (expansion, affordable_entities(expansion, known, expansions=len(taken), limit=limit))
+            for expansion in taken
+        ]
+        near = fetch_neighbours(asked, known, session, limit=limit)
+        topics = list(dict.fromkeys(frontier.walk.start for frontier in frontiers))
+        known |= with_mediated(near, session, classes=self._classes, topics=topics)
         found = [
-            Followed(
-                walk=replace(move.front.walk, path=move.path),
+            FoundFacts(
+                walk=replace(expansion.frontier.walk, path=expansion.path),
                 units=units,
                 score=choice.candidate.score or 0.0,
-                oracle=move.front.oracle + (choice.chosen_by == "oracle"),
+                oracle_steps=expansion.frontier.oracle_steps + (choice.chosen_by == "oracle"),
                 cuts=cuts,
             )
-            for choice, (move, units, cuts) in zip(chosen, followed(asked, known, session), strict=True)
+            for choice, (expansion, units, cuts) in zip(chosen, found_facts(asked, known, session), strict=True)
             if units
         ]
         session.note_cuts(cut for one in found for cut in one.cuts)
         with session.within_budget():
-            return constrained(found, session)
+            return constrained_facts(found, session)
         return found
 
     @property
@@ -147,11 +161,11 @@ class StructGPT(Retriever):
         except IriError as error:
             raise OptionError(f"struct_gpt: mediator_classes: {error.message}", hint="write IRIs in full") from error
 
-    def _chosen(self, moves: Sequence[Move], session: Session) -> list[Choice]:
-        """Who is asked chooses; where that is nothing, what fits the question best."""
-        if not moves:
+    def _choices(self, expansions: Sequence[Expansion], session: Session) -> list[Choice]:
+        """The predicates that the session's chooser takes; if it takes none, the one that fits the question best."""
+        if not expansions:
             return []
-        listed = _candidates(moves, session)
+        listed = _candidates(expansions, session)
         if session.chooser is None and not session.can_spare_call("predicates"):
             return session.ranked.choose(session.question, listed, "predicates", self.predicates_per_step)
         chosen: list[Choice] = []
@@ -162,94 +176,97 @@ class StructGPT(Retriever):
             chosen = session.ranked.choose(session.question, listed, "predicates", 1)
         return chosen
 
-    def _onward(self, step: Iterable[Followed], session: Session) -> list[Front]:
-        """The entities that were reached, the likeliest first, as many as are gone on from; never a literal."""
-        reached = [(one, own) for one in step for own in one.reached()]
+    def _next_frontiers(self, step: Iterable[FoundFacts], session: Session) -> list[Frontier]:
+        """The frontiers of the next step: the likeliest entities that were reached; never a literal."""
+        reached = [(one, own) for one in step for own in one.reached_terms()]
         ends = list(dict.fromkeys(end for _, own in reached for end in own.ways if isinstance(end, IRI)))
         if len(ends) > self.entities_per_step:
             labels = session.labels(ends)
             order = likeliest([labels[end] for end in ends], session)
             session.note_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
             ends = [ends[i] for i in order[: self.entities_per_step]]
-        fronts = [
-            Front(own.walk, {end: own.ways[end] for end in ends if end in own.ways}, one.oracle) for one, own in reached
+        frontiers = [
+            Frontier(own.walk, {end: own.ways[end] for end in ends if end in own.ways}, one.oracle_steps)
+            for one, own in reached
         ]
-        return [front for front in fronts if front.ways]
+        return [frontier for frontier in frontiers if frontier.ways]
 
 
-def _candidates(moves: Sequence[Move], session: Session) -> list[Candidate]:
-    """The moves as numbered candidates, each with its whole path from its topic."""
-    topics = list(dict.fromkeys(move.front.walk.start for move in moves))
-    labels = session.labels([*topics, *(step.predicate for move in moves for step in move.path)])
-    walks = {move.front.walk: move.front for move in moves}
-    along = dict(zip(walks, _kinds([front.ways.values() for front in walks.values()], session), strict=True))
+def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
+    """The expansions as numbered candidates, each with its whole path from its topic."""
+    topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
+    labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path)])
+    walks = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
+    along = dict(zip(walks, _kinds([frontier.ways.values() for frontier in walks.values()], session), strict=True))
     listed: dict[int, Candidate] = {}
     for topic in topics:
-        own = [(i, move) for i, move in enumerate(moves) if move.front.walk.start == topic]
+        own = [(i, expansion) for i, expansion in enumerate(expansions) if expansion.frontier.walk.start == topic]
         scored = session.path_candidates(
-            [(move.path, [*along[move.front.walk], ""]) for _, move in own],  # nobody has looked at the ends yet
+            [
+                (expansion.path, [*along[expansion.frontier.walk], ""]) for _, expansion in own
+            ],  # the kind of the ends is not known yet
             about=topic,
-            texts=[move_text(move, labels) for _, move in own],
+            texts=[expansion_text(expansion, labels) for _, expansion in own],
         )
         listed |= {i: replace(candidate, number=i) for (i, _), candidate in zip(own, scored, strict=True)}
-    return [listed[i] for i in range(len(moves))]
+    return [listed[i] for i in range(len(expansions))]
 
 
 def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
-    """What stands at each place of some ways of the same length, for each group of them."""
+    """The kinds of the terms at each place, for each group of paths of the same length."""
     return session.kinds([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
-def _as_found(found: Sequence[Shown], session: Session, *, latest_first: bool = False) -> Retrieval:
-    """The facts as they were found, each predicate an item.
+def _facts_retrieval(found: Sequence[ShownFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
+    """The facts as evidence, each predicate an item.
 
-    :param latest_first: what the last step led to comes first among the candidates.
+    :param latest_first: candidates of the last step come first.
     """
-    evidence = Evidence(item_of(one, session) for one in found)
-    reached = {item.marker: one.followed.reached() for item, one in zip(evidence, found, strict=True)}
+    evidence = Evidence(fact_item(one, session) for one in found)
+    reached = {item.marker: one.found.reached_terms() for item, one in zip(evidence, found, strict=True)}
     order = Evidence(reversed(list(evidence))) if latest_first else evidence
     return Retrieval(evidence=evidence, candidates=tuple(candidates_of(order, reached, session)))
 
 
-def _exhausted(found: Sequence[Shown], session: Session) -> Retrieval:
-    """Everything that was found: every path with all its ends, those that fit the question best first."""
+def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
+    """Every path that was found with all its ends, those that fit the question best first."""
     if not found:
         return Retrieval()
     items: list[EvidenceItem] = []
     with session.within_budget():
-        walks = _scored(found, session)
-        found = _rescored(found, walks)
+        walks = _walk_scores(found, session)
+        found = _with_scores(found, walks)
         if session.complete:
             made = completed(list(walks), session)
             items = [replace(item, score=score) for item, score in zip(made, walks.values(), strict=True) if item]
     if not items:
-        best = sorted(found, key=lambda one: -(one.followed.score + one.followed.oracle))
-        return _as_found(best, session)
+        best = sorted(found, key=lambda one: -(one.found.score + one.found.oracle_steps))
+        return _facts_retrieval(best, session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
 
-def _scored(found: Sequence[Shown], session: Session) -> dict[Walk, float]:
-    """The distinct walks, those an oracle chose the most steps of first, then those that fit the question best.
+def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, float]:
+    """The distinct walks with their scores: by the number of steps that an oracle chose, then by fit to the question.
 
-    Now that it is known what is along the paths, they are compared with the question once more, as wholes.
+    The kinds of terms along the paths are known now, so that whole paths are compared with the question once more.
     """
-    reached = {own.walk: (own, one.followed) for one in reversed(found) for own in one.followed.reached()}
+    reached = {own.walk: (own, one.found) for one in reversed(found) for own in one.found.reached_terms()}
     along = _kinds([own.ways.values() for own, _ in reached.values()], session)
     scores: dict[Walk, float] = {}
     for topic in dict.fromkeys(walk.start for walk in reached):
         own = [(walk, kinds) for walk, kinds in zip(reached, along, strict=True) if walk.start == topic]
         made = session.path_candidates([(walk.path, kinds) for walk, kinds in own], about=topic)
         for (walk, _), candidate in zip(own, made, strict=True):
-            scores[walk] = (candidate.score or 0.0) + reached[walk][1].oracle
+            scores[walk] = (candidate.score or 0.0) + reached[walk][1].oracle_steps
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:COMPLETED]
     return {walk: scores[walk] for walk in best}
 
 
-def _rescored(found: Sequence[Shown], scores: Mapping[Walk, float]) -> list[Shown]:
-    """The same with these scores, where they are known."""
-    known = [scores.get(one.followed.walk, 0.0) - one.followed.oracle for one in found]
+def _with_scores(found: Sequence[ShownFacts], scores: Mapping[Walk, float]) -> list[ShownFacts]:
+    """The facts with these scores for their walks, where there is one."""
+    known = [scores.get(one.found.walk, 0.0) - one.found.oracle_steps for one in found]
     return [
-        replace(one, followed=replace(one.followed, score=score)) if one.followed.walk in scores else one
+        replace(one, found=replace(one.found, score=score)) if one.found.walk in scores else one
         for one, score in zip(found, known, strict=True)
     ]
