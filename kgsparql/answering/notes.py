@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kgsparql.answering.answer import Fallback
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import Emit, FallbackUsed, LimitReached
-from kgsparql.exploration import Side
+from kgsparql.exploration import StatementSide
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.labels.federated import UNFOUND
@@ -45,7 +45,7 @@ class Telling:
     partial: bool = False
     lost: EndpointError | QueryError | None = None
     descriptions: dict[Term, str] = field(default_factory=dict)
-    statements: dict[tuple[IRI, Side], Triple | None] = field(default_factory=dict)
+    statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
     _cuts: dict[Cut, None] = field(default_factory=dict)
     _labels: dict[Term, str] = field(default_factory=dict)
 

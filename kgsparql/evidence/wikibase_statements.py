@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.exploration import statement_sides, untold_sides
+from kgsparql.exploration import missing_sides, statement_sides
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import Term
 
@@ -20,7 +20,7 @@ def read_statements(paths: Iterable[Path], session: Session, *, in_grace: bool =
     :param in_grace: it will be shown: it is asked for whatever the budget says, unless the graph is lost.
     """
     known = session.statements
-    wanted = {key: predicate for key, predicate in untold_sides(paths).items() if key not in known}
+    wanted = {key: predicate for key, predicate in missing_sides(paths).items() if key not in known}
     if not wanted:
         return
     found = {}
@@ -38,7 +38,7 @@ def told_beside(ways: Sequence[Path], session: Session, *, in_grace: bool = True
     :param in_grace: as for :func:`read_statements`.
     """
     read_statements(ways, session, in_grace=in_grace)
-    triples = {key: session.statements[key] for key in untold_sides(ways)}
+    triples = {key: session.statements[key] for key in missing_sides(ways)}
     return [
         Hop(triple, "forward" if side == "value" else "inverse")
         for (_, side), triple in triples.items() if triple is not None

@@ -2,11 +2,11 @@
 
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.descriptions import Description, descriptions
-from kgsparql.exploration.found import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.labels import by_label, labels, texts, types
-from kgsparql.exploration.mediators import Side, mediated_paths, statement_sides, untold_sides
+from kgsparql.exploration.mediators import StatementSide, mediated_paths, missing_sides, statement_sides
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
+from kgsparql.exploration.results import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.shortest_paths import shortest_paths
 from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
 
@@ -17,13 +17,14 @@ __all__ = [
     "NeighbourGroup",
     "PredicateCount",
     "PredicatePath",
-    "Side",
+    "StatementSide",
     "Text",
     "by_label",
     "descriptions",
     "follow",
     "labels",
     "mediated_paths",
+    "missing_sides",
     "neighbourhood",
     "neighbours",
     "predicate_counts",
@@ -33,7 +34,6 @@ __all__ = [
     "statement_sides",
     "texts",
     "types",
-    "untold_sides",
     "walk_ends",
     "walk_ways",
     "walks",

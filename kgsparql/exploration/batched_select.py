@@ -1,4 +1,4 @@
-"""One question about many terms: few queries, each bounded, and the terms that have too many solutions named."""
+"""One query about many terms: sent in few requests, each bounded; terms with too many solutions are named."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "entities_of",
     "far_end",
     "order_key",
+    "select_about",
     "selected",
     "skipped_in",
     "skipping",
@@ -27,14 +28,15 @@ __all__ = [
 ]
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=Term)
 
 
 @dataclass(slots=True)
 class BatchedSolutions(Generic[K]):
-    """What :func:`batched_select` found.
+    """The solutions of :func:`batched_select`.
 
     :param solutions: every solution for every key but those in ``over``.
-    :param over: the keys with more solutions than the bound, and those solutions of theirs that were seen.
+    :param over: the keys with more solutions than the bound, each with those of its solutions that were seen.
     """
 
     solutions: list[Solution] = field(default_factory=list)
@@ -42,7 +44,7 @@ class BatchedSolutions(Generic[K]):
 
     @property
     def seen(self) -> list[Solution]:
-        """All solutions that were seen: of a key in ``over`` there are more."""
+        """All solutions that were seen; a key in ``over`` has more."""
         return [*self.solutions, *(solution for some in self.over.values() for solution in some)]
 
 
@@ -56,42 +58,51 @@ def batched_select(
     weight: Callable[[Solution], int] = lambda _: 1,
     chunk_size: int | None = None,
 ) -> BatchedSolutions[K]:
-    """Ask about all keys in chunks; halve a chunk whose solutions reach the bound until it does not, or is one key.
+    """Ask about all keys in chunks; a chunk whose solutions exceed the bound, or were cut, is asked about in parts.
 
-    So too where an endpoint cut the result: a key whose own result is not complete is one that reaches the bound. Where
-    it cuts the results for smaller parts as well, the keys of the part at hand are all taken for such.
+    A chunk within its bound is complete, so ordinary keys cost one query a chunk. A single key that exceeds the bound,
+    or whose result an endpoint cuts, is in ``over``; so are all keys of a chunk where the endpoint cuts results for
+    ever smaller parts.
 
-    A query that came back under its bound is the whole truth about its chunk, so ordinary keys cost one query per
-    chunk, and only a key that alone reaches the bound needs other questions.
-
-    :param query_of: the query for some keys that returns at most so many solutions, and one more, in each of its arms.
-    :param bound: of a query's solutions; or a function from how many keys it is about.
+    :param query_of: the query for some keys, each of its arms limited to one solution more than the bound.
+    :param bound: of the solutions of a query; or a function from the number of its keys to that.
     :param key_of: the key that a solution is about.
-    :param weight: how much of the bound a solution uses up: its count, where solutions are counts.
+    :param weight: how much of the bound a solution uses up: where solutions are counts, the count.
     """
     size = max(1, chunk_size or graph.chunk_size)
     distinct = list(dict.fromkeys(keys))
     todo = deque(distinct[i : i + size] for i in range(0, len(distinct), size))
-    asked: BatchedSolutions[K] = BatchedSolutions()
+    batched: BatchedSolutions[K] = BatchedSolutions()
     halving = Halving()
     while todo:
         chunk = todo.popleft()
         at_most = bound if isinstance(bound, int) else bound(len(chunk))
         found = selected(graph, query_of(chunk, at_most))
-        is_enough = halving.should_give_up(found)
+        gives_up = halving.should_give_up(found)
         if not found.cut and sum(map(weight, found)) + found.left_out <= at_most:
-            asked.solutions.extend(found)
+            batched.solutions.extend(found)
             continue
-        if is_enough:
-            asked.over.update((key, [s for s in found if key_of(s) == key]) for key in chunk)
+        if gives_up:
+            batched.over.update((key, [s for s in found if key_of(s) == key]) for key in chunk)
             continue
         if len(chunk) > 1 and isinstance(graph, CutShort):
             graph.will_ask_again(found)
         over, parts = _parts(chunk, found, at_most, key_of, weight)
         if over is not None:
-            asked.over[over] = [s for s in found if key_of(s) == over]
+            batched.over[over] = [s for s in found if key_of(s) == over]
         todo.extendleft(reversed(parts))
-    return asked
+    return batched
+
+
+def select_about(
+    graph: KnowledgeGraph, arms: Sequence[Query], terms: Iterable[T], *, parameter: str = "entity", bound: int = BOUND
+) -> BatchedSolutions[T]:
+    """The solutions of queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
+
+    def query_of(chunk: Sequence[T], bound: int) -> Query:
+        return union_of([arm.bind(**{parameter: chunk}).limit(bound + 1) for arm in arms])
+
+    return batched_select(graph, query_of, terms, key_of=lambda solution: solution[parameter], bound=bound)
 
 
 def _parts(
@@ -120,7 +131,7 @@ def _weight_of(
 def _divided(
     chunk: Sequence[K], found: Solutions, key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
 ) -> tuple[K | None, list[K]]:
-    """The key that has more than half of what was found, and the others; ``None`` when there is no such key."""
+    """The key that has more than half of the solutions, if any, and the other keys."""
     if len(chunk) == 1:
         return chunk[0], []
     weights: Counter[object] = Counter()
@@ -151,13 +162,13 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
-    """The predicates to skip; where those are among them that most graphs name things by, this graph's own as well."""
+    """The predicates to skip; if these include the usual label predicates, this graph's own as well."""
     skipped = frozenset(skip)
     return skipped.union(naming_of(graph).labels) if skipped.issuperset(LABELS) else skipped
 
 
 def skipping(query: Query, parameter: str, skip: Iterable[IRI]) -> Query:
-    """The query with its skipped predicates bound; with none to skip, as it stands."""
+    """The query with its skipped predicates bound; without any, the query as it is."""
     terms = sorted(skip, key=str)
     return query.bind(**{parameter: terms}) if terms else query
 
@@ -168,15 +179,16 @@ def union_of(arms: Sequence[Query]) -> Query:
 
 
 def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solution], bool] | None = None) -> Solutions:
-    """The solutions of a query all of whose variables are bound; of a union, each solution as one of its arms has it.
+    """The solutions of a query, each with all variables of its arm.
 
-    In a large union Virtuoso now and then leaves a variable unbound that the arm by itself binds: then each is asked.
+    In a large union Virtuoso now and then leaves a variable unbound that the arm alone binds: then each arm is sent
+    alone.
 
-    :param is_whole: whether a solution has all that it should; by default, what any of the arms selects.
+    :param is_whole: whether a solution has all its variables; by default, those of any arm.
     """
     found = graph.select(query)
-    shapes = {arm.variables for arm in query.arms}
-    whole = is_whole or (lambda solution: frozenset(solution) in shapes)
+    variables = {arm.variables for arm in query.arms}
+    whole = is_whole or (lambda solution: frozenset(solution) in variables)
     if len(query.arms) < 2 or all(whole(solution) for solution in found):
         return found
     parts = [graph.select(arm) for arm in query.arms]
@@ -185,13 +197,13 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
 
 
 def far_end(solution: Solution) -> tuple[Direction, Term]:
-    """The other term of a solution's triple and the direction it was walked in."""
+    """The direction that a solution's triple was walked in, and the term at its far end."""
     term = solution.get("object")
     return ("forward", term) if term is not None else ("inverse", solution["subject"])
 
 
 def order_key(term: Term) -> tuple[int, str, str, str]:
-    """The order terms are listed in: that of ``ORDER BY STR(?x) LANG(?x)``, and blank nodes last, all alike.
+    """The key that lists of terms are sorted by: as ``ORDER BY STR(?x) LANG(?x)``, blank nodes last, all alike.
 
     >>> sorted([BlankNode("b"), Literal("b"), IRI("a:b"), Literal("b", language="de")], key=order_key)[0].value
     'a:b'

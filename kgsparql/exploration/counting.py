@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from kgsparql.exploration.batched_select import batched_select, entities_of, skipped_in, skipping, union_of
-from kgsparql.exploration.found import Found, PredicateCount
+from kgsparql.exploration.results import Found, PredicateCount
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
@@ -17,15 +17,15 @@ from kgsparql.rdf.vocabulary import UNWALKED
 __all__ = ["COUNTED", "predicate_counts", "predicates", "step_key"]
 
 COUNTED = 200_000
-"""Triples that one counting query looks at (60 ms); beyond, a count is a lower bound."""
+"""Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound."""
 
 
 def predicates(
     graph: KnowledgeGraph, entities: Iterable[Term], *, direction: Directions = "both", skip: Iterable[IRI] = UNWALKED
 ) -> Found[PredicateCount]:
-    """The predicates at each entity with how many distinct neighbours they lead to.
+    """The predicates at each entity, with the number of distinct neighbours that each leads to.
 
-    One query for a chunk of entities. The entities are in the order given, the steps of each in lexical order.
+    One query for a chunk of entities. Entities are in the order given, the steps of each in lexical order.
 
     :raises InputError: for a blank node or a literal.
     """
@@ -61,7 +61,7 @@ def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
 
 
 def step_key(step: Step) -> tuple[str, str]:
-    """The order that steps are listed in."""
+    """The key that lists of steps are sorted by."""
     return step.predicate.value, step.direction
 
 

@@ -20,31 +20,31 @@ __all__ = ["graph_info"]
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 _COUNT_S = 20.0
-"""For what a public endpoint is asked to count."""
+"""Seconds for each count at a public endpoint."""
 
 
 def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
     """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
-    A triple that is in several named graphs counts once. What an endpoint cannot count is left out, and ``missing``
-    says why; ``endpoint`` says what is known of it.
+    A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why;
+    ``endpoint`` says what is known of it.
 
     :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
     :raises UnreachableError: for an endpoint that does not reply at all.
     """
-    asked = _Asked(graph, labels)
+    counter = _Counter(graph, labels)
     if graph.is_remote:
-        graph.select(Query.load("any"))  # one that is not there is an error, and none of the counts to be missed
-    kind = "_distinct" if asked.may_repeat_triples else ""
-    triples = asked.number("triples", Query.load(f"info_triples{kind}"))
-    named = asked.named_graphs(shown + 1)
+        graph.select(Query.load("any"))  # an unreachable endpoint is an error, not a list of missing counts
+    kind = "_distinct" if counter.may_repeat_triples else ""
+    triples = counter.number("triples", Query.load(f"info_triples{kind}"))
+    named = counter.named_graphs(shown + 1)
     counted = {
-        what: asked.counts(what, Query.load(query).limit(shown + 1), prefixes)
+        what: counter.counts(what, Query.load(query).limit(shown + 1), prefixes)
         for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
     }
     cuts = []
     if len(named) > shown:
-        cuts.append(Cut("named graphs", shown, asked.number("named graphs", Query.load("info_graph_count"))))
+        cuts.append(Cut("named graphs", shown, counter.number("named graphs", Query.load("info_graph_count"))))
     cuts += [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
     return {
         "name": graph.name,
@@ -53,16 +53,16 @@ def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown
         "named_graphs": named[:shown],
         **{what: rows[:shown] for what, rows in counted.items()},
         "cuts": [str(cut) for cut in cuts],
-        "missing": asked.missing,
+        "missing": counter.missing,
         **({"endpoint": endpoint_json(graph)} if isinstance(graph, EndpointGraph) else {}),
     }
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A graph that is asked to count, and what it could not.
+class _Counter:
+    """Counts in a graph.
 
-    :param missing: what, and why.
+    :param missing: what could not be counted, and why.
     """
 
     graph: OpenedGraph
@@ -83,7 +83,7 @@ class _Asked:
         return whole_number(solutions[0]["count"]) if solutions else None
 
     def named_graphs(self, limit: int) -> list[str]:
-        """Their names; of a graph that has none, none is asked for."""
+        """The names of some named graphs; no query is sent to a graph that has none."""
         if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
             return []
         if "named graphs" in self.missing:
@@ -91,7 +91,7 @@ class _Asked:
         return [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(limit))]
 
     def counts(self, what: str, query: Query, prefixes: PrefixMap) -> list[dict[str, Any]]:
-        """Terms with their labels, and how often each is there."""
+        """Terms with their labels and counts."""
         solutions = self._select(what, query)
         try:
             named = self.labels([solution["term"] for solution in solutions])
@@ -123,7 +123,7 @@ class _Asked:
         return found
 
     def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
-        """Note what an endpoint could not do; what is held here must be able to do it."""
+        """Note what an endpoint could not do; for a graph on this machine it is an error."""
         if not self.graph.is_remote:
             raise error
         self.missing[what] = f"not {done}: the endpoint gave up ({error.message})"

@@ -1,12 +1,12 @@
-"""What terms are called, what they are, and which terms have a given name."""
+"""The labels, classes and descriptions of terms, and the terms that have a label."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.errors import EndpointReplyError
-from kgsparql.exploration.batched_select import BatchedSolutions, batched_select, entities_of, order_key
-from kgsparql.exploration.found import Found, Label, Text
+from kgsparql.exploration.batched_select import entities_of, order_key, select_about
+from kgsparql.exploration.results import Found, Label, Text
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, naming_of
 from kgsparql.rdf.query import Query
@@ -17,7 +17,7 @@ __all__ = ["by_label", "labels", "language_ranges", "language_rank", "texts", "t
 
 
 def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, int]:
-    """How well a literal's language tag suits, smaller is better; the order is the same on every graph.
+    """How well a language tag suits, smaller is better; the order is the same on every graph.
 
     For each preferred language the tag itself, then its regions and scripts; then ``mul`` (any language), no tag,
     English, and last whatever there is. Tags are compared without regard to case.
@@ -47,13 +47,13 @@ def labels(
 ) -> dict[Term, Label]:
     """A label for every term; one query per chunk, and one more for terms that have none in these languages.
 
-    Those are the languages given, ``mul``, no tag, and English. Of the 300 that Wikidata has, others are asked for only
-    where there is none of these. The best language comes first, then the best label predicate, then the first text in
-    lexical order. A predicate may be labelled on another node, as Wikidata's are. In a graph with predicates of its
-    own, one that is called ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label. Without any, an IRI is
-    called by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
+    Those are the languages given, ``mul``, no tag, and English; others are asked for only where there is none of these.
+    The best language wins, then the best label predicate, then the first text in lexical order. The label of a
+    predicate may be on another node, as in Wikidata. In a graph with predicates of its own, one that is called
+    ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label predicate. Without any label, an IRI is called
+    by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
 
-    :param naming: by which predicates; those of the graph, if ``None``.
+    :param naming: label predicates; those of the graph, if ``None``.
     """
     naming = naming_of(graph) if naming is None else naming
     predicates = naming.labels
@@ -61,9 +61,9 @@ def labels(
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
     own = [query.bind(range=language_ranges(languages)) for query in _label_queries(naming)]
-    best = dict(_best_labels(_of_all(graph, own, iris), languages, predicates))
+    best = dict(_best_labels(select_about(graph, own, iris).seen, languages, predicates))
     rest = [term for term in iris if term not in best]
-    found = _of_all(graph, [*_label_queries(naming), Query.load("labels_by_name")], rest)
+    found = select_about(graph, [*_label_queries(naming), Query.load("labels_by_name")], rest).seen
     best |= _best_labels([s for s in found if s["predicate"] in predicates], languages, predicates)
     best |= _best_labels(_names(s for s in found if s["entity"] not in best), languages, ())
     for term in wanted:
@@ -77,37 +77,18 @@ def labels(
 
 
 def _label_queries(naming: Naming) -> list[Query]:
-    """The queries for labels, on a term itself and on another node; still to be bound to terms."""
+    """The queries for labels on a term itself, and on another node; not bound to terms yet."""
     linked = Query.load("labels_linked").bind(predicate=naming.labels, link=naming.links)
     return [Query.load("labels").bind(predicate=naming.labels), linked]
 
 
-def _of_all(graph: KnowledgeGraph, queries: Sequence[Query], iris: Sequence[IRI]) -> list[Solution]:
-    """What these queries find together, of terms that have too many solutions those that were seen."""
-
-    def query_of(chunk: Sequence[Term], bound: int) -> Query:
-        return Query.union([query.bind(entity=chunk).limit(bound + 1) for query in queries])
-
-    return batched_select(graph, query_of, iris, key_of=lambda solution: solution["entity"]).seen
-
-
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
-    """The language ranges of what a reader is given first; labels without a tag are beside them."""
+    """The language ranges that are asked for first; labels without a tag come with them."""
     return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
 
 
-def _about(graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]) -> BatchedSolutions[Term]:
-    """What a query with an ``entity`` parameter says of these entities."""
-    return batched_select(
-        graph,
-        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        entities,
-        key_of=lambda solution: solution["entity"],
-    )
-
-
 def _names(solutions: Iterable[Solution]) -> list[Solution]:
-    """What predicates of the graph's own call terms; titles only of those that have nothing else."""
+    """The solutions with labels by a graph's own predicates; titles only where a term has nothing else."""
     found = list(solutions)
     named = {s["entity"] for s in found if not _is_title(s)}
     return [s for s in found if s["entity"] not in named or not _is_title(s)]
@@ -145,24 +126,20 @@ def by_label(
 ) -> tuple[IRI, ...]:
     """The IRIs that have exactly this label, in lexical order.
 
-    Those that have it in one of the languages, in English, as ``mul`` or without a language tag, which an index
-    answers; only if there is none, those that a predicate of the graph's own calls so (see :func:`labels`), and only
-    then those that have it in any language, for which every label is read (0.25 s for
-    320,000). Of more than 10,000 namesakes some may be absent: a result of more than that may not be all.
+    First those that have it in one of the languages, in English, as ``mul`` or without a language tag, which an index
+    answers. If there are none, those that have it by a predicate of the graph's own (see :func:`labels`); if there are
+    none, those that have it in any language, for which every label is read (0.25 s for 320,000). Of more than 10,000,
+    some may be missing.
 
     :param predicates: those of the graph, if ``None``, and those of alternative labels.
     :raises InputError: for a language tag that is not one.
-    :raises EndpointReplyError: if nothing is found where an endpoint cut what it found.
+    :raises EndpointReplyError: if nothing is found, but an endpoint cut its result.
     """
     predicates = naming_of(graph).names if predicates is None else predicates
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
-
-    def query_of(chunk: Sequence[Term], bound: int) -> Query:
-        return query.bind(label=chunk).limit(bound + 1)
-
-    asked = batched_select(graph, query_of, literals, key_of=lambda solution: solution["label"])
+    asked = select_about(graph, [query], literals, parameter="label")
     found = _named(asked.seen)
     cut = [some for some in asked.over.values() if not some]
     for wider in () if found else (
@@ -186,15 +163,13 @@ def _named(solutions: Iterable[Solution]) -> set[IRI]:
 
 
 def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IRI, ...]]:
-    """The classes each entity is an instance of, in lexical order; none for an entity without a type.
+    """The classes that each entity is an instance of, in lexical order.
 
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    query = Query.load("types")
-    asked = _about(graph, query, starts)
     found: dict[IRI, set[IRI]] = {entity: set() for entity in starts}
-    for solution in asked.seen:
+    for solution in select_about(graph, [Query.load("types")], starts).seen:
         entity, type_ = solution["entity"], solution["type"]
         if isinstance(entity, IRI) and isinstance(type_, IRI):
             found[entity].add(type_)
@@ -208,9 +183,9 @@ def texts(
     languages: Sequence[str] = ("en",),
     predicates: Sequence[IRI] = DESCRIPTIONS,
 ) -> Found[Text]:
-    """The descriptions of each entity, in the best language each predicate has; in the order of the predicates.
+    """The descriptions of each entity, in the order of the predicates; of each predicate those in the best language.
 
-    One that has any in the languages, in English, as ``mul`` or without a tag is asked for no others.
+    Other languages than these, English, ``mul`` and no tag are asked for only where an entity has none of these.
 
     :raises InputError: for a blank node or a literal.
     """
@@ -233,8 +208,8 @@ def texts(
 def _literals(
     graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]
 ) -> tuple[dict[tuple[Term, Term], list[Literal]], tuple[Cut, ...]]:
-    """The texts that the labels query finds, by entity and predicate."""
-    asked = _about(graph, query, entities)
+    """The texts that the query finds, by entity and predicate; and a cut for each entity with too many."""
+    asked = select_about(graph, [query], entities)
     groups: dict[tuple[Term, Term], list[Literal]] = {}
     for solution in asked.seen:
         literal = solution["label"]

@@ -1,4 +1,4 @@
-"""A graph as a person looks things up in it: by name, and around or between what was found."""
+"""Lookups in a graph by a person: entities by name, what is around them, and paths between them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kgsparql.rdf.terms import IRI, PrefixMap, Term, iri, local_name, normalised
 __all__ = ["GraphLookups", "entity_named"]
 
 _CLASSES = 500
-"""The commonest classes, among which one without a label is looked for."""
+"""The commonest classes, among which a class without a label is looked for."""
 _CLASSES_S = 30.0
-"""For an endpoint to count them."""
+"""Seconds for an endpoint to count them."""
 
 
 class GraphLookups:
-    """A graph with the languages and prefixes of who looks things up in it.
+    """Lookups in a graph, with the languages and prefixes of the user.
 
     :param languages: language tags of labels, the preferred first.
     :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
@@ -73,7 +73,7 @@ class GraphLookups:
         return found[0]
 
     def _classes_called(self, name: str, unknown: NotFoundError) -> list[IRI]:
-        """The commonest classes whose IRIs end in a name, of which there is at least one."""
+        """Those of the commonest classes whose IRIs end in a name; at least one."""
         query, graph = Query.load("info_classes").limit(_CLASSES), self.graph
         hint = f"name it by its IRI; kgsparql info -k {shlex.quote(graph.name)} lists the commonest classes"
         try:
@@ -86,7 +86,7 @@ class GraphLookups:
             about = f"{unknown.message}, and its classes cannot be listed: {error.message}"
             raise NotFoundError(about, hint="name it by its IRI") from error
         classes = [term for solution in by_count if isinstance(term := solution["term"], IRI)]
-        found = [term for term in classes if _joined(local_name(term)) == _joined(name)]
+        found = [term for term in classes if _without_spaces(local_name(term)) == _without_spaces(name)]
         if not found:
             raise NotFoundError(f"no class is called {printable(name, 80)!r}", hint=hint) from unknown
         return found
@@ -114,8 +114,8 @@ class GraphLookups:
         return {t: label.text for t, label in labels(self.graph, list(terms), languages=self.languages).items()}
 
 
-def _joined(name: str) -> str:
-    """A name as it is compared with the end of an IRI, whose words may be written as one."""
+def _without_spaces(name: str) -> str:
+    """A name without spaces, to be compared with the end of an IRI, where words are written as one."""
     return normalised(name).replace(" ", "")
 
 

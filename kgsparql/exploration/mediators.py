@@ -1,4 +1,4 @@
-"""What lies behind blank nodes, which no later query can name: fetched together with the way to them."""
+"""Paths through blank nodes and Wikibase statements. No later query can name a blank node: both hops come at once."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement, statement_value
 
-__all__ = ["Side", "hop_of", "mediated_paths", "statement_sides", "untold_sides"]
+__all__ = ["StatementSide", "hop_of", "mediated_paths", "missing_sides", "statement_sides"]
 
 Group = tuple[IRI, Step]
 
-Side: TypeAlias = OneOf["subject", "value"]
-"""Of a statement: whom it is about, or what it says."""
+StatementSide: TypeAlias = OneOf["subject", "value"]
+"""One end of a statement: the entity it is about, or its value."""
 
 
 def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
-    """The hop from one term of a solution to another."""
+    """The hop from one term to another."""
     subject, object_ = (near, far) if direction == "forward" else (far, near)
     return Hop(Triple(subject, predicate, object_), direction)  # type: ignore[arg-type]
 
@@ -32,11 +32,11 @@ def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
 def mediated_paths(
     graph: KnowledgeGraph, groups: Iterable[Group], *, direction: Directions, skip: Iterable[IRI], nested: bool = True
 ) -> tuple[dict[Group, list[Path]], list[Cut]]:
-    """The paths of two hops that lead from these groups through a blank node.
+    """The paths of two hops that start with these groups and lead through a blank node.
 
     :param groups: pairs of an entity and a step, each with a blank node among its neighbours.
     :param direction: of the second hop.
-    :param nested: whether a path that ends at a blank node again is a cut.
+    :param nested: whether a path that ends at a blank node is a cut.
     :return: the paths of each group; and a cut for each group that has too many.
     """
     skipped = skipped_in(graph, skip)
@@ -46,7 +46,7 @@ def mediated_paths(
     cuts: list[Cut] = []
     for first in directions("both"):
         arms = [skipping(Query.load(f"mediated_{first}_{second}"), "onward", skipped) for second in onward]
-        asked = batched_select(
+        batched = batched_select(
             graph,
             lambda chunk, bound, arms=arms: union_of(  # type: ignore[misc]
                 [arm.bind_rows(("entity", "predicate"), chunk).limit(bound + 1) for arm in arms]
@@ -54,10 +54,10 @@ def mediated_paths(
             [(entity, step.predicate) for entity, step in wanted if step.direction == first],
             key_of=lambda solution: (solution["entity"], solution["predicate"]),
         )
-        for (entity, predicate), some in asked.over.items():
+        for (entity, predicate), some in batched.over.items():
             cuts.append(Cut("hops through blank nodes", len(some), None, f"{entity} {Step(predicate, first)}"))
-            asked.solutions.extend(some)
-        for solution in asked.solutions:
+            batched.solutions.extend(some)
+        for solution in batched.solutions:
             group, path = _path(solution)
             if may_follow(*path.hops):
                 found[group].append(path)
@@ -67,12 +67,12 @@ def mediated_paths(
     return found, cuts
 
 
-def untold_sides(paths: Iterable[Path]) -> dict[tuple[IRI, Side], IRI | None]:
-    """What these paths do not say of the statements of a Wikibase that they go through: whom one is about, its value.
+def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
+    """The sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
 
-    :return: for each side of a statement that a path lacks the predicate that joins them, where the path tells it.
+    :return: for each such side the predicate that joins it to the statement, where the path tells which.
     """
-    wanted: dict[tuple[IRI, Side], IRI | None] = {}
+    wanted: dict[tuple[IRI, StatementSide], IRI | None] = {}
     for path in paths:
         for before, after in pairwise(path.hops):
             node = before.end
@@ -88,14 +88,14 @@ def untold_sides(paths: Iterable[Path]) -> dict[tuple[IRI, Side], IRI | None]:
 
 
 def statement_sides(
-    graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, Side], IRI | None]
-) -> dict[tuple[IRI, Side], Triple]:
-    """The triples that join statements of a Wikibase to whom they are about and to their values; one query for each.
+    graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, StatementSide], IRI | None]
+) -> dict[tuple[IRI, StatementSide], Triple]:
+    """The triples that join Wikibase statements to their subjects and values; one query for each kind of side.
 
-    :param wanted: as :func:`untold_sides` gives them.
-    :return: the triple of each; none for one that says there is no value.
+    :param wanted: as :func:`missing_sides` returns them.
+    :return: the triple of each; none for a statement that there is no value.
     """
-    found: dict[tuple[IRI, Side], Triple] = {}
+    found: dict[tuple[IRI, StatementSide], Triple] = {}
     nodes = [node for node, side in wanted if side == "subject"]
     for start in range(0, len(nodes), graph.chunk_size):
         chunk = nodes[start : start + graph.chunk_size]

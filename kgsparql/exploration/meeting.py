@@ -8,34 +8,34 @@ from typing import TypeAlias
 
 from kgsparql.exploration.batched_select import selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of
-from kgsparql.exploration.search import Rules, Side
+from kgsparql.exploration.search import SearchRules, SearchSide
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.rdf.paths import Directions, Hop
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
-__all__ = ["Joint", "joinable", "joints", "meetings", "one_hop", "way_of"]
+__all__ = ["Bridge", "bridges", "can_bridge", "meetings", "one_hop", "way_of"]
 
-Joint: TypeAlias = tuple[Term, tuple[Hop, ...]]
-"""A term of the near side, and the hops from it to a term of the far side: none when that is the same term."""
+Bridge: TypeAlias = tuple[Term, tuple[Hop, ...]]
+"""A term of the near side, and the hops from it to a term of the far side; no hop if it is the same term."""
 
 MAX_PAIRS = 1_000_000
 """Pairs of terms of one query between two frontiers: an engine looks each pair up (measured: 55 ms)."""
 
 FEW_PAIRS = 50_000
-"""Pairs of terms that an engine is made to look up one by one (17 ms); with more it may join as it likes."""
+"""Pairs of terms that an engine is made to look up one by one (17 ms); more are joined in its own way."""
 
 MAX_QUERIES = 4
 """Queries between two frontiers that are larger than a chunk; beyond, one side is expanded instead."""
 
 
-def meetings(near: Side, far: Side) -> list[Joint]:
-    """The terms that both sides reached over the fewest hops, and not more than both have gone.
+def meetings(near: SearchSide, far: SearchSide) -> list[Bridge]:
+    """The terms at which both sides meet over the fewest hops, not more than both have gone.
 
-    A blank node on the near side is compared by what lies behind it: on an endpoint it has another name there.
+    A blank node of the near side is compared by the terms behind it, as an endpoint names it differently each time.
     """
     reach = near.depth + far.depth
-    found: dict[int, dict[Joint, None]] = {}
+    found: dict[int, dict[Bridge, None]] = {}
     for at, level in enumerate(near.levels):
         for term in level:
             to_go = far.distance(term)
@@ -48,7 +48,7 @@ def meetings(near: Side, far: Side) -> list[Joint]:
     return list(found[min(found)]) if found else []
 
 
-def joinable(near: Side, far: Side, rules: Rules, chunk_size: int, *, hops: int) -> bool:
+def can_bridge(near: SearchSide, far: SearchSide, rules: SearchRules, chunk_size: int, *, hops: int) -> bool:
     """Whether the hops between two frontiers can be asked for: IRIs only, not too many, and one hop through a class."""
     if hops > (1 if rules.classes else 2):
         return False
@@ -58,14 +58,14 @@ def joinable(near: Side, far: Side, rules: Rules, chunk_size: int, *, hops: int)
     return 0 < pairs <= MAX_PAIRS and queries <= MAX_QUERIES and not blank
 
 
-def joints(
-    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, hops: int, bound: int = BOUND
-) -> tuple[list[Joint], bool]:
-    """The ways from one frontier to the other over one or two hops; and whether that is all of them.
+def bridges(
+    graph: KnowledgeGraph, near: SearchSide, far: SearchSide, rules: SearchRules, *, hops: int, bound: int = BOUND
+) -> tuple[list[Bridge], bool]:
+    """The ways from one frontier to the other over one or two hops; and whether these are all.
 
-    :param bound: how many are enough; only when none of so many will do are more looked at.
+    :param bound: how many are enough; more are fetched only if none of these can be used.
     """
-    found: dict[Joint, None] = {}
+    found: dict[Bridge, None] = {}
     complete = True
     for some, others in product(_chunks(near, graph.chunk_size), _chunks(far, graph.chunk_size)):
         arms = (one_hop if hops == 1 else _two_hops)(near.direction, some, others, rules)
@@ -80,30 +80,30 @@ def joints(
         if len(found) > bound:
             return list(found), False
     if not found and not complete and bound < BOUND:
-        return joints(graph, near, far, rules, hops=hops)
+        return bridges(graph, near, far, rules, hops=hops)
     return list(found), complete
 
 
 def _bounded(graph: KnowledgeGraph, arms: Sequence[Query], bound: int) -> tuple[Solutions, bool]:
-    """The solutions of some queries, at most so many of each and one more; and whether those are all."""
+    """The solutions of some queries, of each at most one more than the bound; and whether these are all."""
     solutions = selected(graph, union_of([arm.limit(bound + 1) for arm in arms]))
     return solutions, not solutions.cut and len(solutions) + solutions.left_out <= bound
 
 
-def _chunks(side: Side, size: int) -> Iterator[list[Term]]:
+def _chunks(side: SearchSide, size: int) -> Iterator[list[Term]]:
     terms = sorted(side.frontier, key=str)
     return (terms[i : i + size] for i in range(0, len(terms), size))
 
 
-def one_hop(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: Rules) -> list[Query]:
-    """The queries for the hops from some terms to others, still without their limit."""
+def one_hop(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: SearchRules) -> list[Query]:
+    """The queries for the hops from some terms to others, without a limit."""
     name = "between_pairs" if len(near) * len(far) <= FEW_PAIRS else "between"
     between = skipping(Query.load(name), "predicate", rules.skip)
     forward, inverse = between.bind(subject=near, object=far), between.bind(subject=far, object=near)
     return {"forward": [forward], "inverse": [inverse], "both": [forward, inverse]}[direction]
 
 
-def _two_hops(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: Rules) -> list[Query]:
+def _two_hops(direction: Directions, near: Sequence[Term], far: Sequence[Term], rules: SearchRules) -> list[Query]:
     chain, common_object, common_subject = (
         skipping(skipping(Query.load(name), "predicate", rules.skip), "onward", rules.skip)
         for name in ("chain", "common_object", "common_subject")

@@ -1,23 +1,93 @@
-"""What is one hop from some entities, or a few hops: neighbours in groups, and every triple near them."""
+"""The neighbours of some entities, in groups by step; and every triple within a few hops of them.
+
+The neighbours of an ordinary entity come whole from one query. Those of a hub are counted first; then some of each
+group are fetched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TypeAlias, cast
 
-from kgsparql.exploration.batched_select import batched_select, entities_of, order_key, skipped_in
-from kgsparql.exploration.counting import step_key
-from kgsparql.exploration.found import Found, NeighbourGroup
-from kgsparql.exploration.groups import Group, Selection, Steps, entity_of, groups_of, hub_groups
+from kgsparql.exploration.batched_select import (
+    batched_select,
+    entities_of,
+    far_end,
+    order_key,
+    skipped_in,
+    skipping,
+    union_of,
+)
+from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.mediators import hop_of, mediated_paths
+from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
-from kgsparql.rdf.paths import Directions, Hop, Path
+from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution
+from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions
+from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 __all__ = ["neighbourhood", "neighbours"]
+
+WHOLE = 2_000
+"""Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them."""
+
+Group: TypeAlias = tuple[IRI, Step]
+Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
+"""Steps to take from every entity, or from each entity its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Which neighbours are asked for.
+
+    :param ways: the directions in which there are steps to take.
+    :param steps: of each entity; ``None`` for all that are not skipped.
+    :param skip: predicates that are left out where no steps are given.
+    """
+
+    ways: tuple[Direction, ...]
+    steps: Mapping[IRI, Sequence[Step]] | None
+    skip: frozenset[IRI]
+
+    @classmethod
+    def of(
+        cls, entities: Sequence[IRI], steps: Steps | None, *, direction: Directions, skip: frozenset[IRI]
+    ) -> _Selection:
+        """From what :func:`neighbours` is given."""
+        if steps is None:
+            return cls(directions(direction), None, skip)
+        if isinstance(steps, Mapping):
+            own = {entity: tuple(dict.fromkeys(steps.get(entity, ()))) for entity in entities}
+        else:
+            own = dict.fromkeys(entities, tuple(dict.fromkeys(steps)))
+        used = {step.direction for some in own.values() for step in some}
+        return cls(tuple(way for way in directions("both") if way in used), own, skip)
+
+    @property
+    def pairs_per_entity(self) -> int:
+        """The most rows of a ``VALUES`` block that one entity needs."""
+        return 1 if self.steps is None else max(map(len, self.steps.values()))
+
+    def allows(self, group: Group) -> bool:
+        """Whether a group is asked for."""
+        entity, step = group
+        return step in self.steps[entity] if self.steps is not None else step.predicate not in self.skip
+
+    def query(self, chunk: Sequence[IRI], bound: int) -> Query:
+        """The query for all neighbours of some entities, at most so many, and one more, in each direction."""
+        arms = [self._arm(way, chunk) for way in self.ways]
+        return union_of([arm.limit(bound + 1) for arm in arms])
+
+    def _arm(self, way: Direction, chunk: Sequence[IRI]) -> Query:
+        if self.steps is None:
+            return skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip).bind(entity=chunk)
+        pairs = [(entity, s.predicate) for entity in chunk for s in self.steps[entity] if s.direction == way]
+        return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
 def neighbours(
@@ -32,28 +102,28 @@ def neighbours(
     """The neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
     A few queries for all entities. Neighbours are in the order of their text, but of the large groups of a hub (an
-    entity of more than 10,000 neighbours) the engine gives any. One that is a blank node comes with what lies behind.
+    entity of more than 10,000 neighbours) any may come. With a blank node come the paths through it.
 
     :param direction: of the hops when no ``steps`` are given, and of the second hop through a blank node.
     :param steps: only these, for all entities or (a mapping) for each its own; ``skip`` then does not apply to them.
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    chosen = Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
+    chosen = _Selection.of(starts, steps, direction=direction, skip=skipped_in(graph, skip))
     if not chosen.ways:
         return Found()
-    asked = batched_select(
+    batched = batched_select(
         graph,
         chosen.query,
         starts,
-        key_of=entity_of,
-        bound=lambda number: min(BOUND, 2_000 + 200 * number),  # fetching 10,000 from a hub would be in vain
+        key_of=_entity_of,
+        bound=lambda number: min(BOUND, 2_000 + 200 * number),  # 10,000 from a hub would not be used
         chunk_size=max(1, graph.chunk_size // chosen.pairs_per_entity),
     )
-    groups = groups_of(asked.solutions)
+    groups = _groups_of(batched.solutions)
     cuts: list[Cut] = []
-    if asked.over:
-        hubs, cuts = hub_groups(graph, asked.over, chosen, limit)
+    if batched.over:
+        hubs, cuts = _hub_groups(graph, batched.over, chosen, limit)
         groups |= hubs
     groups, more = _with_mediators(graph, groups, direction=direction, skip=chosen.skip)
     groups = {key: _first(group, limit) for key, group in groups.items()}
@@ -73,7 +143,7 @@ def neighbourhood(
     skip: Iterable[IRI] = UNWALKED,
     limit: int = 50,
 ) -> Found[Hop]:
-    """Every hop within a distance of the entities, level by level, at most ``limit`` for an entity and a step.
+    """Every hop within a distance of the entities, the nearest first, at most ``limit`` for an entity and a step.
 
     Each triple comes once, walked from the side it was first met on. A hop to a blank node and the one behind it
     count as one.
@@ -102,6 +172,83 @@ def neighbourhood(
     return Found(tuple(found.values()), tuple(dict.fromkeys(cuts)))
 
 
+def _entity_of(solution: Solution) -> IRI:
+    """The entity that a solution is about."""
+    return cast("IRI", solution["entity"])
+
+
+def _groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
+    """The groups that complete solutions make, ordered and counted here."""
+    return {
+        (entity, step): NeighbourGroup(entity, step, tuple(sorted(ends, key=order_key)), len(ends))
+        for (entity, step), ends in _members(solutions).items()
+    }
+
+
+def _hub_groups(
+    graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: _Selection, limit: int
+) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
+    """The groups of entities that may have too many neighbours to fetch: counted first, then some of each fetched.
+
+    :param hubs: those entities, each with the solutions that were seen.
+    """
+    direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
+    counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
+    counts = {(count.entity, count.step): count for count in counted.items}
+    counts = {group: count for group, count in counts.items() if chosen.allows(group)}
+    totals = dict.fromkeys(hubs, 0)
+    for (entity, _), count in counts.items():
+        totals[entity] += count.count if count.exact else BOUND + 1
+    whole = [entity for entity, total in totals.items() if total <= BOUND]
+    batched = batched_select(graph, chosen.query, whole, key_of=_entity_of, chunk_size=1)
+    groups = _groups_of(batched.solutions)
+    larger = {group: count for group, count in counts.items() if group[0] not in whole or group[0] in batched.over}
+    seen = _members(solution for entity, some in hubs.items() if entity not in whole for solution in some)
+    for group, ends in _some_of_each(graph, larger, seen, limit).items():
+        groups[group] = NeighbourGroup(*group, tuple(ends), larger[group].count, larger[group].exact)
+    lost = (group for group in larger if group not in groups)  # an endpoint cut its result
+    cuts = (Cut("neighbours", 0, larger[g].count if larger[g].exact else None, f"{g[0]} {g[1]}") for g in lost)
+    return groups, [*counted.cuts, *cuts]
+
+
+def _some_of_each(
+    graph: KnowledgeGraph, counts: Mapping[Group, PredicateCount], seen: Mapping[Group, Sequence[Term]], limit: int
+) -> dict[Group, list[Term]]:
+    """The first neighbours of each small group, in order, as long as few are fetched in all; any of other groups."""
+    members: dict[Group, list[Term]] = {}
+    arms = []
+    fetched = 0
+    for group, count in sorted(counts.items(), key=lambda item: (item[1].count, step_key(item[0][1]))):
+        fetched += count.count
+        small = fetched <= WHOLE and count.exact
+        if not small and len(seen.get(group, ())) >= limit:
+            members[group] = list(seen[group][:limit])
+        else:
+            arm = Query.load(f"group_{group[1].direction}")
+            arm = arm.bind_rows(("entity", "predicate"), [(group[0], group[1].predicate)])
+            arms.append(arm.limit(count.count if small else limit))
+    halving = Halving()
+    todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
+    while todo:
+        some = todo.popleft()
+        found = graph.select(Query.union(some))
+        if len(some) == 1 or halving.should_give_up(found) or not found.cut:
+            members |= _members(found)
+        else:  # an endpoint cut it
+            if isinstance(graph, CutShort):
+                graph.will_ask_again(found)
+            todo.extendleft((some[len(some) // 2 :], some[: len(some) // 2]))
+    return {group: sorted(ends, key=order_key)[:limit] for group, ends in members.items()}
+
+
+def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
+    members: dict[Group, list[Term]] = {}
+    for solution in solutions:
+        way, far = far_end(solution)
+        members.setdefault((_entity_of(solution), Step(cast("IRI", solution["predicate"]), way)), []).append(far)
+    return members
+
+
 def _hops(group: NeighbourGroup) -> list[Hop]:
     return [hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours]
 
@@ -114,7 +261,7 @@ def _cut(group: NeighbourGroup, limit: int) -> Cut:
 def _with_mediators(
     graph: KnowledgeGraph, groups: dict[Group, NeighbourGroup], *, direction: Directions, skip: frozenset[IRI]
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    """The groups, those with blank nodes with the paths through them; blank nodes in the order of these paths."""
+    """The groups, with the paths through their blank nodes; blank nodes are in the order of these paths."""
     mediators = [key for key, group in groups.items() if any(is_mediator(t) for t in group.neighbours)]
     if not mediators:
         return groups, []
@@ -125,7 +272,7 @@ def _with_mediators(
         behind: dict[Term, list[object]] = {}
         for path in paths:
             behind.setdefault(path.hops[0].end, []).append(_behind_key(path))
-        # Names of blank nodes change with every load, so they say nothing about order.
+        # Names of blank nodes change with every load, so they cannot be what the order follows.
         ordered = sorted(groups[key].neighbours, key=lambda term: (order_key(term), behind.get(term, [])))
         mediated[key] = replace(groups[key], neighbours=tuple(ordered), mediated=tuple(paths))
     return groups | mediated, cuts
@@ -138,7 +285,7 @@ def _behind_key(path: Path) -> tuple[object, ...]:
 def _first(group: NeighbourGroup, limit: int) -> NeighbourGroup:
     """The first neighbours, and the paths through those of them that are blank nodes.
 
-    On an endpoint blank nodes have other names in every reply: then the paths through the first so many.
+    An endpoint names blank nodes differently in each reply: then the paths through the first ``limit`` of them.
     """
     shown: set[Term] = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from kgsparql.exploration.batched_select import entities_of, order_key
 from kgsparql.exploration.counting import predicates
-from kgsparql.exploration.found import Found, NeighbourGroup, PredicateCount
 from kgsparql.exploration.neighbourhood import neighbours
+from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, members_of
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
@@ -19,7 +19,7 @@ from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 __all__ = ["PredicatePath", "predicate_paths"]
 
 Ends: TypeAlias = dict[Term, set[Term]]
-"""The ends of a property path, each with the terms just before it: two of them say as much as all."""
+"""The ends of a property path, each with the terms just before it; two of these are enough."""
 
 Level: TypeAlias = dict[PropertyPath, Ends]
 
@@ -33,7 +33,7 @@ Keep: TypeAlias = Callable[[Sequence["PredicatePath"]], Collection[PropertyPath]
 class PredicatePath:
     """A property path that leads somewhere.
 
-    :param ends: some of the terms it leads to, in the order of their text; none where they were not looked at.
+    :param ends: some of the terms it leads to, in the order of their text; none where they were not fetched.
     """
 
     path: PropertyPath
@@ -52,11 +52,11 @@ def predicate_paths(
 ) -> Found[PredicatePath]:
     """The distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
 
-    Step by step, a few queries for each level however many paths there are. A step that inverts the one before it is
-    taken where it leads to another term than the one just left. Of the longest paths the ends are not looked at.
+    A few queries for each length, however many paths there are. A step that inverts the one before it is taken only
+    where it leads to another term than the one just left. The ends of the longest paths are not fetched.
 
-    :param frontier: how many ends of a path are walked on from; a path that has more is a cut.
-    :param keep: which paths of a level are walked on from, of those found; all without it. None ends the search.
+    :param frontier: how many ends of a path are expanded; a path that has more is a cut.
+    :param keep: from the paths of one length, those that are expanded; all, if ``None``. No path ends the search.
     :raises InputError: for a start that is not an IRI.
     """
     skipped = frozenset(skip)
@@ -73,7 +73,7 @@ def predicate_paths(
             counted = predicates(graph, entities, direction=direction, skip=skipped)
             cuts.update(dict.fromkeys(counted.cuts))
             last = _last_steps(level, counted.items, _far_ends(graph, level, counted.items))
-            found += _listed({**{path: {} for path in last}, **behind})
+            found += _predicate_paths({**{path: {} for path in last}, **behind})
             break
         near = neighbours(graph, entities, direction=direction, skip=skipped, limit=frontier)
         cuts.update(dict.fromkeys(near.cuts))
@@ -83,7 +83,7 @@ def predicate_paths(
             if len(ends) > frontier:
                 cuts[Cut("ends", frontier, len(ends), f"{start} {path}")] = None
                 level[path] = {end: ends[end] for end in sorted(ends, key=order_key)[:frontier]}
-        found += (own := _listed(level))
+        found += (own := _predicate_paths(level))
         if keep is not None and own and hops < max_hops:
             wanted = frozenset(keep(own))
             level = {path: ends for path, ends in level.items() if path in wanted}
@@ -91,7 +91,7 @@ def predicate_paths(
     return Found(tuple(found), tuple(cuts))
 
 
-def _listed(level: Mapping[PropertyPath, Ends]) -> list[PredicatePath]:
+def _predicate_paths(level: Mapping[PropertyPath, Ends]) -> list[PredicatePath]:
     return [PredicatePath(path, tuple(sorted(level[path], key=order_key))) for path in sorted(level, key=_path_key)]
 
 
@@ -104,7 +104,7 @@ def _goes_back(path: PropertyPath, step: Step) -> bool:
 
 
 def _last_steps(level: Level, counts: Iterable[PredicateCount], far_ends: FarEnds) -> set[PropertyPath]:
-    """Paths one step longer, whose ends nobody needs: back along one hop there is always the term just left."""
+    """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
     return {
         PropertyPath((*path, count.step))
         for path, before, count in _longer(level, counts)
@@ -114,7 +114,7 @@ def _last_steps(level: Level, counts: Iterable[PredicateCount], far_ends: FarEnd
 
 
 def _longer(level: Level, counts: Iterable[PredicateCount]) -> Iterator[tuple[PropertyPath, set[Term], PredicateCount]]:
-    """Each path with what may follow at one of its ends, and what is just before that end."""
+    """Each path with the terms just before one of its ends, and a step from that end with its count."""
     at: dict[Term, list[PredicateCount]] = {}
     for count in counts:
         at.setdefault(count.entity, []).append(count)
@@ -125,9 +125,9 @@ def _longer(level: Level, counts: Iterable[PredicateCount]) -> Iterator[tuple[Pr
 
 
 def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCount]) -> FarEnds:
-    """Where steps back lead, as far as a count does not say whether that is more than the term just left.
+    """Where steps back lead, if their count does not tell whether that is more than the term just left.
 
-    One triple in several graphs that are asked as one counts several times.
+    In a federation, a triple that several members hold counts several times.
     """
     most = len(members_of(graph))
     doubtful: dict[IRI, list[Step]] = {}

@@ -1,4 +1,4 @@
-"""One side of a search for shortest paths: the terms at each distance from an end, and the hops that lead there."""
+"""One side of a search for shortest paths: the terms at each distance from its end, and the hops that lead there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
-from kgsparql.exploration.batched_select import batched_select, far_end, skipping, union_of
+from kgsparql.exploration.batched_select import far_end, select_about, skipping
 from kgsparql.exploration.mediators import hop_of, mediated_paths
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution
@@ -15,14 +15,14 @@ from kgsparql.rdf.paths import Directions, Hop, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
-__all__ = ["Rules", "Side", "link_arms"]
+__all__ = ["SearchRules", "SearchSide", "link_arms"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SearchRules:
     """What paths may use.
 
-    :param skip: predicates that are not walked.
+    :param skip: predicates that paths do not use.
     :param hub_limit: a term with more hops than this is not expanded.
     :param classes: whether paths may lead through classes, as those between two classes may.
     """
@@ -32,17 +32,17 @@ class Rules:
     classes: bool = False
 
 
-def link_arms(direction: Directions, rules: Rules) -> list[Query]:
-    """The queries for the hops that a path may take from some entities, still to be bound.
+def link_arms(direction: Directions, rules: SearchRules) -> list[Query]:
+    """The queries for the hops that a path may take from some entities, not bound to these yet.
 
-    Where paths may lead through classes these also find literals, which :meth:`Side.take` leaves out.
+    Where paths may lead through classes these also find literals, which :meth:`SearchSide.take` leaves out.
     """
     name = "neighbours" if rules.classes else "links"
     return [skipping(Query.load(f"{name}_{way}"), "predicate", rules.skip) for way in directions(direction)]
 
 
 @dataclass(slots=True)
-class Side:
+class SearchSide:
     """The terms reached from one end.
 
     :param direction: in which this side walks, away from its end.
@@ -50,7 +50,7 @@ class Side:
     :param distances: of each term in them.
     :param arriving: for each term but the end, the hops by which it was first reached.
     :param behind: for each blank node, the hops that leave it: they came together with the hop to it.
-    :param closed: the end itself has too many hops; only the other side can go on.
+    :param closed: the end itself has too many hops, so that only the other side can be expanded.
     """
 
     end: IRI
@@ -80,22 +80,17 @@ class Side:
         """How far a term is from the end; ``None`` if it was not reached."""
         return self.distances.get(term)
 
-    def expand(self, graph: KnowledgeGraph, rules: Rules) -> None:
-        """Go one hop further from every term of the frontier."""
+    def expand(self, graph: KnowledgeGraph, rules: SearchRules) -> None:
+        """Add the terms one hop further from the frontier."""
         arms = link_arms(self.direction, rules)
-        asked = batched_select(
-            graph,
-            lambda chunk, bound: union_of([arm.bind(entity=chunk).limit(bound + 1) for arm in arms]),
-            sorted((term for term in self.frontier if isinstance(term, IRI)), key=str),
-            key_of=lambda solution: solution["entity"],
-            bound=max(BOUND, rules.hub_limit),
-        )
-        self.take(graph, rules, asked.solutions, hubs=asked.over)
+        entities = sorted((term for term in self.frontier if isinstance(term, IRI)), key=str)
+        found = select_about(graph, arms, entities, bound=max(BOUND, rules.hub_limit))
+        self.take(graph, rules, found.solutions, hubs=found.over)
 
     def take(
-        self, graph: KnowledgeGraph, rules: Rules, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()
+        self, graph: KnowledgeGraph, rules: SearchRules, solutions: Iterable[Solution], *, hubs: Iterable[Term] = ()
     ) -> None:
-        """Add a level from the solutions of :func:`link_arms` for the frontier; the hops of hubs are left out."""
+        """Add a level from solutions of :func:`link_arms` for the frontier; the hops of hubs are left out."""
         found = [solution for solution in solutions if not isinstance(far_end(solution)[1], Literal)]
         degrees = Counter(solution["entity"] for solution in found)
         closed = {*hubs, *(term for term, degree in degrees.items() if degree > rules.hub_limit)}
@@ -137,8 +132,8 @@ class Side:
             term = next(iter(self.arriving[term])).start
         return term
 
-    def _with_mediators(self, graph: KnowledgeGraph, rules: Rules, hops: list[Hop]) -> list[Hop]:
-        """The hops, those to a blank node asked for again together with what lies behind it."""
+    def _with_mediators(self, graph: KnowledgeGraph, rules: SearchRules, hops: list[Hop]) -> list[Hop]:
+        """The hops; those to a blank node are asked for again, together with the hops that leave it."""
         plain = [hop for hop in hops if not isinstance(hop.end, BlankNode)]
         groups = dict.fromkeys((cast("IRI", hop.start), hop.step) for hop in hops if isinstance(hop.end, BlankNode))
         if not groups:
@@ -161,11 +156,5 @@ class Side:
 
 def _classes(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
     """Which of these terms are classes."""
-    query = Query.load("classes")
-    asked = batched_select(
-        graph,
-        lambda chunk, bound: query.bind(entity=chunk).limit(bound + 1),
-        sorted({term for term in terms if isinstance(term, IRI)}, key=str),
-        key_of=lambda solution: solution["entity"],
-    )
-    return {solution["entity"] for solution in asked.solutions}
+    entities = sorted({term for term in terms if isinstance(term, IRI)}, key=str)
+    return {solution["entity"] for solution in select_about(graph, [Query.load("classes")], entities).solutions}

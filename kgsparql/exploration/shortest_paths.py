@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from kgsparql.exploration.batched_select import entities_of, far_end, order_key, selected, skipped_in, union_of
 from kgsparql.exploration.counting import predicates
-from kgsparql.exploration.found import Found
-from kgsparql.exploration.meeting import Joint, joinable, joints, meetings, one_hop, way_of
-from kgsparql.exploration.search import Rules, Side, link_arms
+from kgsparql.exploration.meeting import Bridge, bridges, can_bridge, meetings, one_hop, way_of
+from kgsparql.exploration.results import Found
+from kgsparql.exploration.search import SearchRules, SearchSide, link_arms
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path
@@ -23,7 +23,7 @@ from kgsparql.rdf.vocabulary import UNWALKED
 __all__ = ["shortest_paths"]
 
 FEW = 1_000
-"""Hops of an end, in a direction, that the first query fetches; an end with more is asked about in joins."""
+"""Hops of an end, in a direction, that the first query fetches; for an end with more, joins are sent."""
 
 MAX_DEGREE = 10_000
 """Degrees are compared up to here; a term with more counts as this many."""
@@ -57,11 +57,12 @@ def shortest_paths(
         of more than 1,000, and more than four times as many, any.
     :raises InputError: for a start or an end that is not an IRI.
     """
-    near, far = (Side(entities_of([term])[0], way) for term, way in ((start, direction), (end, _OPPOSITE[direction])))
+    near = SearchSide(entities_of([start])[0], direction)
+    far = SearchSide(entities_of([end])[0], _OPPOSITE[direction])
     if near.end == far.end:
         return Found((Path(start),))
     enough = max(limit, min(BOUND, max(FEW, 4 * limit)))
-    rules = Rules(skipped_in(graph, skip), hub_limit)
+    rules = SearchRules(skipped_in(graph, skip), hub_limit)
     met, complete, cuts = _meet(graph, near, far, rules, max_hops=max_hops, enough=enough)
     cuts = [*near.cuts, *far.cuts, *cuts]
     if not met:
@@ -75,9 +76,9 @@ def shortest_paths(
 
 
 def _meet(
-    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, *, max_hops: int, enough: int
-) -> tuple[list[Joint], bool, list[Cut]]:
-    """The joints of all shortest paths, and whether that is all: both sides grow until they touch, or none can."""
+    graph: KnowledgeGraph, near: SearchSide, far: SearchSide, rules: SearchRules, *, max_hops: int, enough: int
+) -> tuple[list[Bridge], bool, list[Cut]]:
+    """The bridges of all shortest paths, and whether these are all: both sides grow until they meet, or cannot grow."""
     if max_hops < 1:
         return [], True, []
     direct, complete, rules = _first_query(graph, near, far, rules, enough)
@@ -92,8 +93,8 @@ def _meet(
         ahead = ruled_out + 1 - near.depth - far.depth
         if ruled_out >= max_hops or not near.frontier or not far.frontier:
             break
-        if joinable(near, far, rules, graph.chunk_size, hops=ahead):
-            met, complete = joints(graph, near, far, rules, hops=ahead, bound=enough)
+        if can_bridge(near, far, rules, graph.chunk_size, hops=ahead):
+            met, complete = bridges(graph, near, far, rules, hops=ahead, bound=enough)
             if met:
                 return met, complete, []
             ruled_out += 1
@@ -106,8 +107,8 @@ def _meet(
 
 
 def _first_query(
-    graph: KnowledgeGraph, near: Side, far: Side, rules: Rules, enough: int
-) -> tuple[list[Joint], bool, Rules]:
+    graph: KnowledgeGraph, near: SearchSide, far: SearchSide, rules: SearchRules, enough: int
+) -> tuple[list[Bridge], bool, SearchRules]:
     """Ask for the hops between the ends, for what is beside each, and whether they are classes, at once.
 
     An end with many hops is left as it is: what is two hops from it is found without fetching them.
@@ -134,7 +135,7 @@ def _first_query(
     return [], True, rules
 
 
-def _onward(met: Iterable[Joint], near: Side, far: Side) -> _Onward:
+def _onward(met: Iterable[Bridge], near: SearchSide, far: SearchSide) -> _Onward:
     """The hops of all paths by the term they leave, walked from the start on."""
     onward: _Onward = {}
     back: list[Term] = []

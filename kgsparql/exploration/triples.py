@@ -1,4 +1,4 @@
-"""Looking triples up again."""
+"""The query that finds out which triples a graph holds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _TEXT = ("subject", "predicate", "text")
 
 
 def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
-    """The query that finds those of some triples that a graph holds; or with ``named_graphs`` where it holds them.
+    """The query that finds those of some triples that a graph holds; with ``named_graphs``, in which named graphs.
 
-    What it finds is to be compared with what is looked for: a literal is asked for by its text, so that one of another
-    language or datatype is found too. Asked for as it is, Virtuoso does not find what it has itself returned: literals
-    with a language, among several; decimals without a fraction, which it takes for integers; and coordinates, which it
-    refuses. No triple may have a blank node.
+    Literals are looked up by their text, so compare the solutions with the triples: literals of another language or
+    datatype are found, too. Looked up as they are, Virtuoso misses literals that it has itself returned: some with a
+    language, decimals without a fraction (it takes them for integers) and coordinates (which it refuses). No triple
+    may have a blank node.
 
     >>> from kgsparql.rdf.terms import IRI
     >>> term = IRI("http://e.org/a")

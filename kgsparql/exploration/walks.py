@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from kgsparql.exploration.batched_select import entities_of, order_key, selected, union_of
-from kgsparql.exploration.found import Found
 from kgsparql.exploration.mediators import hop_of
+from kgsparql.exploration.results import Found
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution
 from kgsparql.rdf import path_queries
@@ -34,7 +34,7 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
-    solutions, complete = _asked(graph, arms, lambda _: ("n0", "end"))
+    solutions, complete = _solutions(graph, arms, lambda _: ("n0", "end"))
     ends: list[set[Term]] = [set() for _ in walks]
     for solution in solutions:
         ends[_number(solution)].add(solution["end"])
@@ -54,7 +54,7 @@ def walks(
     *,
     limit: int = 1_000,
 ) -> Found[Path]:
-    """The ways along a property path to these ends, or to every end, in lexical order.
+    """The paths along a property path to these ends, or to every end, in lexical order.
 
     :raises InputError: for a start that is not an IRI.
     """
@@ -95,7 +95,7 @@ def walk_ways(
         walk = walks[_number(solution)]
         return (*(f"n{i}" for i in range(len(walk.path) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
 
-    solutions, complete = _asked(graph, arms, names_of)
+    solutions, complete = _solutions(graph, arms, names_of)
     ways: list[list[Way]] = [[] for _ in walks]
     for solution in solutions:
         number = _number(solution)
@@ -115,10 +115,10 @@ def _chunks(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] |
     return [None] if ends is None else [ends[i : i + size] for i in range(0, len(ends), size)]
 
 
-def _asked(
+def _solutions(
     graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
 ) -> tuple[list[Solution], bool]:
-    """The solutions of some walks, and whether that is all.
+    """The solutions of the queries for some walks, and whether these are all.
 
     :param names_of: the variables that a solution must have.
     """

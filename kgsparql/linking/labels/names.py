@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgsparql.exploration.batched_select import batched_select
+from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, text_literal
+from kgsparql.rdf.terms import IRI, Literal, text_literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
 __all__ = ["MAX_SPELLINGS", "Name", "Spellings", "entities_named", "language_tags", "names_in", "names_of"]
@@ -60,7 +60,7 @@ def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]
     :param tags: as :func:`language_tags`.
     """
     query = Query.load("search_names").bind(predicate=naming_of(graph).names, language=map(Literal, tags))
-    return _names_found(graph, query, "entity", entities)
+    return names_in(select_about(graph, [query], entities).seen)
 
 
 def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], tags: Sequence[str]) -> list[Name]:
@@ -69,7 +69,8 @@ def entities_named(graph: KnowledgeGraph, query: Query, texts: Sequence[str], ta
     :param query: binds the texts to ``?label``.
     :raises InputError: for a language tag that is not one.
     """
-    return _names_found(graph, query, "label", [text_literal(text, tag) for text in texts for tag in tags])
+    literals = [text_literal(text, tag) for text in texts for tag in tags]
+    return names_in(select_about(graph, [query], literals, parameter="label").seen)
 
 
 def names_in(solutions: Iterable[Solution]) -> list[Name]:
@@ -81,16 +82,6 @@ def names_in(solutions: Iterable[Solution]) -> list[Name]:
             role: Role = "alternative" if solution.get("predicate") in ALTERNATIVE_LABELS else "label"
             found[Name(entity.value, label.value, role, (label.language or "").lower())] = None
     return list(found)
-
-
-def _names_found(graph: KnowledgeGraph, query: Query, parameter: str, terms: Sequence[Term]) -> list[Name]:
-    """The names that a query finds for some terms, which are bound to its parameter in as many requests as it takes."""
-
-    def query_of(chunk: Sequence[Term], bound: int) -> Query:
-        return query.bind(**{parameter: chunk}).limit(bound + 1)
-
-    asked = batched_select(graph, query_of, terms, key_of=lambda solution: solution[parameter])
-    return names_in(asked.seen)
 
 
 class Spellings:

@@ -1,4 +1,4 @@
-"""What exploration returns: items, and what limits left out."""
+"""The results of exploration: items, and the limits that left others out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[T]):
-    """Items, and the limits that left others out: no cut, nothing left out."""
+    """Items, and the limits that left others out; without a cut, nothing was left out."""
 
     items: tuple[T, ...] = ()
     cuts: tuple[Cut, ...] = ()
@@ -24,9 +24,9 @@ class Found(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PredicateCount:
-    """How many neighbours an entity has along one step.
+    """The number of neighbours that an entity has along one step.
 
-    :param exact: ``False`` when there may be more; :meth:`__str__` then shows ``10,000+``.
+    :param exact: ``False`` if there may be more; :meth:`__str__` then shows ``10,000+``.
 
     >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
     >>> str(PredicateCount(a, Step(p), 10000, exact=False))
@@ -46,7 +46,7 @@ class PredicateCount:
 class NeighbourGroup:
     """The neighbours of an entity along one step, at most as many as were asked for.
 
-    :param count: how many there are; at least so many when ``exact`` is ``False``.
+    :param count: of all neighbours; at least so many if ``exact`` is ``False``.
     :param mediated: paths of two hops through those neighbours that are blank nodes.
     """
 
@@ -60,9 +60,9 @@ class NeighbourGroup:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What to call a term.
+    """A label of a term.
 
-    :param derived: the graph has no label for it; this is made from the IRI's local name.
+    :param derived: it is made from the IRI's local name, as the graph has no label.
     """
 
     text: str
