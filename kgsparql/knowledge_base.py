@@ -169,7 +169,7 @@ class KnowledgeBase(GraphLookups):
         """
         from kgsparql.exploration.graph_info import graph_info
 
-        indexed = self.indexes.described()
+        indexed = self.indexes.description()
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
         return {**found, "label_index": indexed}
 

@@ -134,8 +134,8 @@ class SessionFactory:
                 )
             if not with_labels:
                 return noise, None, ()
-            linker = self._labels.prepare(graph, usage.cancel)
-            return noise, linker, self._labels.missing
+            linker = self._labels.linker_for(graph, usage.cancel)
+            return noise, linker, self._labels.missing_notes
         finally:
             self._preparing.release()
 

@@ -1,4 +1,4 @@
-"""What finds entities by name in a graph: its label indexes, and the passages and vectors that are kept with these."""
+"""The label indexes of a graph, and what is kept beside them: passages of documents, and vectors of texts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,32 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kgsparql.errors import InputError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.linking.labels.federated import MemberIndexes, federated_index
+from kgsparql.linking.labels.index import (
+    build_label_index,
+    index_directory,
+    is_looked_up,
+    label_index,
+    open_label_index,
+)
+from kgsparql.linking.labels.kept import KeptLabels
+from kgsparql.linking.labels.partial import build_slice, kept_labels, last_directory, last_known, read_slice
+from kgsparql.linking.labels.rows import Progress, label_row
+from kgsparql.linking.labels.search import LabelIndex
+from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.indexing import IndexedTexts, build_passages
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages
+from kgsparql.linking.ranking import Ranker, ranker_for
+from kgsparql.models.embedding import INSTALL_HINT, Embedder, open_embedder
+from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
-
-if TYPE_CHECKING:
-    from kgsparql.linking.labels.federated import MemberIndexes
-    from kgsparql.linking.labels.kept import KeptLabels
-    from kgsparql.linking.labels.search import LabelIndex
-    from kgsparql.linking.linker import Linker
-    from kgsparql.linking.ranking import Ranker
-    from kgsparql.models.embedding import Embedder
 
 __all__ = ["LabelIndexes"]
 
@@ -34,12 +41,12 @@ LABELS_PER_SECOND = 500
 
 
 class LabelIndexes:
-    """Makes, opens and keeps the label index of a graph, or one of each graph where there are several.
+    """Makes, opens and keeps the label index of a graph, or one for each of several graphs.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
-    :param snapshot: whose indexes are used, so that a replay finds what its recording found.
-    :ivar remembers: labels that answers show are kept for later questions, where not all of the graph are indexed.
+    :param snapshot: its indexes are used, so that a replay finds what its recording found.
+    :ivar remembers: where not all labels of the graph are indexed, those that answers show are kept for later ones.
     """
 
     def __init__(
@@ -49,7 +56,7 @@ class LabelIndexes:
         languages: tuple[str, ...],
         embedder: str | Embedder | None,
         note: Callable[[str], None],
-        progress: Callable[[str, int, int | None], None] | None = None,
+        progress: Progress | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
         self.graph = graph
@@ -63,9 +70,7 @@ class LabelIndexes:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """What turns texts into vectors, if anything does."""
-        from kgsparql.models.embedding import INSTALL_HINT, open_embedder
-
+        """Turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
         found = open_embedder(self._embedder, recording=None if self._snapshot is None else self._snapshot.recording)
@@ -75,17 +80,13 @@ class LabelIndexes:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """What compares texts with questions; it remembers texts, from one question and one process to the next."""
-        from kgsparql.linking.ranking import ranker_for
-
-        return ranker_for(self._remembering)
+        """Compares texts with questions; remembers the vectors of texts, also for the next process."""
+        return ranker_for(self._cached_embedder)
 
     @cached_property
-    def _remembering(self) -> Embedder | None:
-        """The embedder, asked once for each text; one that is not our own is asked as often as it likes to be."""
-        from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
-
-        if self.embedder is None or not isinstance(self._embedder, str):  # anybody else's name may say too little
+    def _cached_embedder(self) -> Embedder | None:
+        """The embedder with a cache; without one if the caller gave the embedder, whose name may not be unique."""
+        if self.embedder is None or not isinstance(self._embedder, str):
             return self.embedder
         cache = cache_directory() if self._snapshot is None else self._snapshot.cache
         return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
@@ -98,34 +99,30 @@ class LabelIndexes:
     @property
     def linker(self) -> Linker:
         """Finds entities in a question; made, with the index, when it is first needed."""
-        linker = self.prepare(self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph)
+        linker = self.linker_for(self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph)
         self._members.tell()
         return linker
 
-    def prepare(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> Linker:
-        """Make, or open, the index that is needed now, and again where a graph failed the last time.
+    def linker_for(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> Linker:
+        """The linker, with the index; where a graph failed the last time, its index is tried again.
 
-        What is missing is not told: an answer says it.
+        What is missing is only in :attr:`missing_notes`, for the answer.
 
-        :param graph: the graph, or an endpoint within the time of a question, which then ends this too.
+        :param graph: the graph, or its view within the time limit of a question, which limits this too.
         """
         if self._linker is None or not self._members.is_final:
-            from kgsparql.linking.linker import Linker
-
             index = self.index_of(graph, cancel)
-            self._linker = Linker(index, self._remembering if index.embedder else None, languages=self._languages)
+            self._linker = Linker(index, self._cached_embedder if index.embedder else None, languages=self._languages)
         return self._linker
 
     def index_of(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> LabelIndex:
-        """The index of a graph, or of all that are in it."""
+        """The index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
             return self._members.joined(graph, lambda member: self.index_of(member, cancel))
-        from kgsparql.linking.labels.index import label_index
-
         embedder, directory = self.embedder, self._directory_of(graph)
         index = label_index(
             graph, directory, embedder=embedder, progress=self.progress, cancel=cancel,
-            kept=self._kept_of(graph) if graph.is_remote else None, candidates=self._remembering,
+            kept=self._kept_labels_of(graph) if graph.is_remote else None, candidates=self._cached_embedder,
         )  # fmt: skip
         if index.note:
             self._note(index.note)
@@ -141,48 +138,40 @@ class LabelIndexes:
 
     @cached_property
     def _members(self) -> MemberIndexes:
-        from kgsparql.linking.labels.federated import MemberIndexes
-
         return MemberIndexes(self._last_known, self._note)
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """Of several graphs, what the reader of an answer is told of those whose names could not be had."""
+    def missing_notes(self) -> tuple[str, ...]:
+        """What the reader of an answer is told about members of the graph whose names could not be read."""
         return tuple(self._members.missing.values())
 
     def _last_known(self, graph: OpenedGraph) -> LabelIndex | None:
-        """What is kept of the labels of an endpoint that cannot be asked."""
-        from kgsparql.linking.labels.partial import last_directory, last_known
-
+        """The labels that are kept of an endpoint that cannot be asked; ``None`` without any."""
         if not graph.is_remote:
             return None
         directory = None if self._snapshot is None else last_directory(graph, self._snapshot.cache)
         if directory is None and (self._snapshot is None or not self._snapshot.is_replay):
             directory = last_directory(graph, cache_directory())
-            directory = None if directory is None else self._adopted(directory)
-        return last_known(graph, directory, self._kept_of(graph), self.embedder)
+            directory = None if directory is None else self._place(directory)
+        return last_known(graph, directory, self._kept_labels_of(graph), self.embedder)
 
-    def _kept_of(self, graph: OpenedGraph) -> KeptLabels:
-        """Labels of an endpoint that is not indexed as a whole: a slice of it, and those of earlier answers."""
-        from kgsparql.linking.labels.partial import kept_labels
-
+    def _kept_labels_of(self, graph: OpenedGraph) -> KeptLabels:
+        """The labels kept of an endpoint that is not indexed as a whole: a slice, and those of earlier answers."""
         kept = kept_labels(graph, cache_directory())
-        return type(kept)(self._adopted(kept.path.parent) / kept.path.name)
+        return KeptLabels(self._place(kept.path.parent) / kept.path.name)
 
     def remember(self, found: Mapping[Term, Label]) -> None:
-        """Keep the labels that a question has shown, where not all are indexed; a snapshot stays what it is."""
+        """Keep the labels that an answer has shown, where not all are indexed; a snapshot is not changed."""
         index = None if self._linker is None else self._linker.index
         if index is None or not index.is_partial or self._snapshot is not None or not self.remembers:
             return
-        from kgsparql.linking.labels.rows import label_row
-
-        made = (
+        rows = (
             label_row(term.value, label.text, language=(label.language or "").lower(), degree=1)
             for term, label in found.items()
             if isinstance(term, IRI) and not label.derived
         )
         try:
-            self._kept_of(self.graph).remember(row for row in made if row is not None)
+            self._kept_labels_of(self.graph).remember(row for row in rows if row is not None)
         except StoreError as error:
             self._note(f"labels of this answer are not kept: {error.message}")
 
@@ -192,32 +181,25 @@ class LabelIndexes:
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: OpenedGraph) -> Path:
-        from kgsparql.linking.labels.index import index_directory
+        return self._place(index_directory(graph, cache_directory()))
 
-        return self._adopted(index_directory(graph, cache_directory()))
-
-    def _adopted(self, directory: Path) -> Path:
-        """The place of what is in the cache: there, or in the snapshot."""
+    def _place(self, directory: Path) -> Path:
+        """The directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
         return directory if self._snapshot is None else self._snapshot.adopted(directory, cache_directory())
 
-    def described(self) -> str:
-        """What there is of an index, in a few words; none is made for it."""
-        from kgsparql.linking.labels.index import is_looked_up, open_label_index
-
+    def description(self) -> str:
+        """What is indexed, in a few words; makes no index."""
         index = open_label_index(self.graph, self.directory)
-        made = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
+        text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         if is_looked_up(self.graph, self.directory):
-            pages = self._kept_of(self.graph).pages()
-            made = "looked up for each question" + "".join(f", {p.entities:,} of <{c}>" for c, p in pages.items())
+            pages = self._kept_labels_of(self.graph).pages()
+            text = "looked up for each question" + "".join(f", {p.entities:,} of <{c}>" for c, p in pages.items())
         if len(self.passages):
-            made += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
-        return made
+            text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
+        return text
 
     def build(self, cancel: threading.Event | None = None) -> LabelIndex:
-        """Build the whole index, with a vector for each label if there is an embedder."""
-        from kgsparql.linking.labels.federated import federated_index
-        from kgsparql.linking.labels.index import build_label_index
-
+        """Build the whole index, with vectors if there is an embedder."""
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
             graph.name: build_label_index(
@@ -228,19 +210,17 @@ class LabelIndexes:
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
 
     def build_slice(self, classes: Iterable[IRI], *, limit: int, cancel: threading.Event | None = None) -> LabelIndex:
-        """Index the labels of the instances of some classes of an endpoint, whose labels are too many to be read.
+        """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them.
 
-        :param classes: not gone through before it is known that the graph is an endpoint.
+        :param classes: only iterated over if the graph is an endpoint.
         :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
-        from kgsparql.linking.labels.partial import build_slice, read_slice
-
         if not isinstance(self.graph, EndpointGraph):
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
-        kept, terms = self._kept_of(self.graph), list(classes)
+        kept, terms = self._kept_labels_of(self.graph), list(classes)
         read_slice(
             self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress, cancel=cancel
         )
@@ -259,5 +239,5 @@ class LabelIndexes:
 
     @cached_property
     def passages(self) -> Passages:
-        """The passages of documents that were indexed with the graph; nothing is read before they are asked for."""
+        """The passages of the documents that were indexed with the graph."""
         return Passages(lambda: self.directory, self.graph.name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.label_matching import LinkCandidate
-from kgsparql.linking.labels.rows import Kind, LabelRow
+from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.mention_detection import MentionDetector
@@ -33,25 +33,15 @@ class Linker:
 
     :param index: the labels.
     :param embedder: finds labels that mean the same in other words; used if the index has its vectors of all labels.
-    :param threshold: the least score of a link.
     :param languages: labels in any language match; these, in order, are preferred among equals.
-    :param kinds: what may be linked; where nothing is, classes and predicates that are named exactly are.
     """
 
     def __init__(
-        self,
-        index: LabelIndex,
-        embedder: Embedder | None = None,
-        *,
-        threshold: float = THRESHOLD,
-        languages: tuple[str, ...] = ("en",),
-        kinds: tuple[Kind, ...] = ("entity",),
+        self, index: LabelIndex, embedder: Embedder | None = None, *, languages: tuple[str, ...] = ("en",)
     ) -> None:
         self.index = index
         self.embedder = embedder if index.search.has_vectors else None
-        self.threshold = threshold
         self.languages = tuple(tag.lower() for tag in languages)
-        self.kinds = kinds
 
     def with_graph(self, graph: KnowledgeGraph) -> Linker:
         """The same linker for one question, which looks labels up in that question's view of the graph."""
@@ -66,6 +56,8 @@ class Linker:
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
 
+        Where no entity is named, classes and predicates that are named exactly.
+
         :param mentions: names in the question that somebody else found, and whether each names a type; linked in their
             order. Without them, or where none can be linked, the words of the question are linked.
         """
@@ -77,7 +69,7 @@ class Linker:
             links: dict[IRI, LinkedEntity] = {}
             for text in wanted[:MAX_LINKS]:
                 for link in self._links_in_text(text)[:1]:
-                    rest = [c for c in (link, *link.candidates) if c.score >= self.threshold and c.term not in links]
+                    rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
                     if rest:
                         mention = _mention_of(text, question, is_type=link.mention.is_type)
                         others = tuple(c for c in link.candidates if c.term != rest[0].term)
@@ -90,8 +82,8 @@ class Linker:
         """The links of the question's words: exact labels, similar ones, ones near in meaning; else by a last name."""
         detector = MentionDetector(question, self.index.search, self.languages)
         found = self._candidates(detector)
-        others = [c for c in found if c.row.kind not in self.kinds and c.matched == "exact" and c.row.degree]
-        wanted, labelled = _without_derived([c for c in found if c.row.kind in self.kinds], others)
+        others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
+        wanted, labelled = _without_derived([c for c in found if c.row.kind == "entity"], others)
         if self._links_without_overlap(detector, wanted):
             return self._links_without_overlap(detector, sorted(wanted + labelled, key=lambda c: c.order))
         return self._links_without_overlap(detector, others) or self._link_by_last_name(detector, wanted)
@@ -179,7 +171,7 @@ class Linker:
                 for row, cosine in hits
             ]
         near = [entity for entity in found if entity.score >= threshold]
-        near = [e for e in near if e.kind in self.kinds] or [e for e in near if e.kind == "class"]
+        near = [e for e in near if e.kind == "entity"] or [e for e in near if e.kind == "class"]
         best: dict[IRI, LinkedEntity] = {}
         for entity in sorted(near, key=lambda e: (-e.score, e.label, e.term.value)):
             best.setdefault(entity.term, entity)
@@ -206,7 +198,7 @@ class Linker:
         taken: set[int] = set()
         entities: set[str] = set()
         for candidate in found:
-            if candidate.score < self.threshold or candidate.fit.places & taken or candidate.row.iri in entities:
+            if candidate.score < THRESHOLD or candidate.fit.places & taken or candidate.row.iri in entities:
                 continue
             taken |= candidate.fit.places
             entities.add(candidate.row.iri)

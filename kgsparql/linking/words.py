@@ -67,6 +67,8 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
+_RUN = re.compile("[0-9A-Za-z$+<=>^`|~\\x80-\U0010ffff]+")
+"""A run of characters between ASCII characters that are in no word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,16 @@ def tokens(text: str) -> list[TextToken]:
     [('東', False), ('京', True), ('は', False)]
     """
     found: list[TextToken] = []
-    end_of_last = -1
-    for start, end in _spans(text):
-        word = normalised(text[start:end])
-        if word:
-            found.append(TextToken(word, start, end, joined=start == end_of_last))
-            end_of_last = end
+    for run in _RUN.finditer(text):
+        at = run.start()
+        if run[0].isascii():  # ten times as fast
+            found.append(TextToken(run[0].lower(), at, run.end()))
+            continue
+        for start, end in _spans(run[0]):
+            word = normalised(run[0][start:end])
+            if word:
+                is_joined = bool(found) and found[-1].end == at + start
+                found.append(TextToken(word, at + start, at + end, is_joined))
     return found
 
 

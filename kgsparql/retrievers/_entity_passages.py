@@ -14,8 +14,8 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import NeighbourGroup, Text
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
-from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, cut
-from kgsparql.linking.passages.gazetteer import MentionMatcher
+from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, passage_spans
+from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
@@ -124,7 +124,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:
         keys[normalised(labels[term])].append(term.value)
-    matcher = MentionMatcher(keys, languages=session.languages)
+    matcher = Gazetteer(keys, languages=session.languages)
     for text in texts:
         if isinstance(text.entity, IRI):
             part = _best_part(text.literal.value, session)
@@ -142,7 +142,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
 
 def _best_part(text: str, session: Session) -> str:
     """The part of a text that fits the question best, with marks where text is left out; a short text as it is."""
-    parts = list(cut(text, tokens=PASSAGE_TOKENS))
+    parts = list(passage_spans(text, tokens=PASSAGE_TOKENS))
     if len(parts) < 2:
         return text.strip()
     scores = session.ranker.rank(session.masked_question, [text[start:end] for start, end in parts])

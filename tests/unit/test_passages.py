@@ -14,12 +14,19 @@ import pytest
 import kgsparql
 from kgsparql.errors import CancelledError, InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, Document, Skipped, cut, files_of, read_document
-from kgsparql.linking.passages.gazetteer import MentionMatcher, _tokens
+from kgsparql.linking.passages.documents import (
+    BYTES_PER_TOKEN,
+    Document,
+    Skipped,
+    files_of,
+    passage_spans,
+    read_document,
+)
+from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.indexing import build_passages
 from kgsparql.linking.passages.passages import Passages
-from kgsparql.linking.words import tokens
-from kgsparql.rdf.terms import IRI
+from kgsparql.linking.words import _spans, tokens
+from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.storage.file_lock import writer_lock
 from tests.conftest import FIXTURES
 
@@ -60,7 +67,7 @@ def pdf(*pages: str) -> bytes:
 
 def test_passages_end_with_paragraphs_and_sentences_and_overlap_by_whole_sentences() -> None:
     text = (FIXTURES / "texts" / "curie.md").read_text(encoding="utf-8")
-    found = [text[start:end] for start, end in cut(text, tokens=60, overlap=15)]
+    found = [text[start:end] for start, end in passage_spans(text, tokens=60, overlap=15)]
     assert all(passage.rstrip("\"”'")[-1] in ".!?" for passage in found)
     assert found[3].endswith("Neither of the two took out a patent on how to extract it.")
     assert found[4].startswith(
@@ -74,7 +81,7 @@ def test_every_character_is_in_a_passage_and_none_is_too_long() -> None:
     for _ in range(500):
         text = "".join(draw.choice("ab c. \n東京é😀。") for _ in range(draw.randrange(200)))
         tokens = draw.randrange(2, 12)
-        found = list(cut(text, tokens=tokens, overlap=draw.randrange(tokens)))
+        found = list(passage_spans(text, tokens=tokens, overlap=draw.randrange(tokens)))
         inside = {i for start, end in found for i in range(start, end)}
         assert all(i in inside or char.isspace() for i, char in enumerate(text))
         assert all(text[a:b].strip() == text[a:b] for a, b in found)
@@ -83,8 +90,8 @@ def test_every_character_is_in_a_passage_and_none_is_too_long() -> None:
 
 
 def test_nothing_but_white_space_is_no_passage() -> None:
-    assert list(cut(" \n\n \t", tokens=5)) == []
-    assert list(cut("", tokens=5, overlap=2)) == []
+    assert list(passage_spans(" \n\n \t", tokens=5)) == []
+    assert list(passage_spans("", tokens=5, overlap=2)) == []
 
 
 # -- Reading -------------------------------------------------------------------------------------------------------
@@ -182,18 +189,18 @@ def test_what_is_no_directory_of_documents_is_an_error(tmp_path: Path, what: str
 # -- Mentions ------------------------------------------------------------------------------------------------------
 
 
-def said(matcher: MentionMatcher, text: str) -> list[tuple[str, str]]:
+def said(matcher: Gazetteer, text: str) -> list[tuple[str, str]]:
     return [(text[m.start : m.end], m.term.value.rsplit("/", 1)[-1]) for m in matcher.mentions(text)]
 
 
 @pytest.fixture(scope="module")
-def matcher() -> MentionMatcher:
+def matcher() -> Gazetteer:
     labels = {
         "new york": ["ny"], "york": ["york"], "new york city": ["nyc"], "university of new york": ["uny"],
         "café de flore": ["flore"], "cafe de flore": ["flore"], "mercury": ["planet", "element"], "it": ["film"],
         "東京": ["tokyo"], "東京大学": ["todai"], "x": ["x"], "the who": ["who"], "t4": ["t4"],
     }  # fmt: skip
-    return MentionMatcher({key: [f"http://e.org/{name}" for name in names] for key, names in labels.items()})
+    return Gazetteer({key: [f"http://e.org/{name}" for name in names] for key, names in labels.items()})
 
 
 @pytest.mark.parametrize(
@@ -216,7 +223,7 @@ def matcher() -> MentionMatcher:
     ],
 )
 def test_mentions_are_the_longest_labels_between_word_borders(
-    matcher: MentionMatcher, text: str, found: list[tuple[str, str]]
+    matcher: Gazetteer, text: str, found: list[tuple[str, str]]
 ) -> None:
     assert said(matcher, text) == found
 
@@ -228,7 +235,7 @@ def test_mentions_are_those_that_comparing_every_run_of_words_finds() -> None:
     for _ in range(300):
         labels = {" ".join(draw.choices(words, k=draw.randrange(1, 4))) for _ in range(6)}
         text = [draw.choice(words) for _ in range(20)]
-        matcher = MentionMatcher({label: [f"http://e.org/{label.replace(' ', '_')}"] for label in labels})
+        matcher = Gazetteer({label: [f"http://e.org/{label.replace(' ', '_')}"] for label in labels})
         expected, at = [], 0
         while at < len(text):
             runs = [n for n in range(4, 0, -1) if " ".join(text[at : at + n]) in labels and at + n <= len(text)]
@@ -243,7 +250,10 @@ def test_the_words_of_a_text_are_those_of_a_label() -> None:
     draw = random.Random(2)  # noqa: S311 - a sample
     for _ in range(2_000):
         text = "".join(draw.choices("aZ09 .,-_'$+<^`|~é\u0301東京ก\u0e31한😀–’½ﬁ²\u200b\n", k=draw.randrange(30)))
-        assert _tokens(text) == tokens(text), repr(text)
+        spans = [(word, *span) for span in _spans(text) if (word := normalised(text[slice(*span)]))]
+        assert [(t.text, t.start, t.end) for t in tokens(text)] == spans, repr(text)
+        ends = [-1, *(token.end for token in tokens(text))]
+        assert all(t.joined == (t.start == end) for t, end in zip(tokens(text), ends, strict=False))
 
 
 # -- Indexing ------------------------------------------------------------------------------------------------------

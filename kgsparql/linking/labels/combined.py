@@ -27,20 +27,20 @@ class CombinedLabels(ABC):
     parts: tuple[LabelSearch, ...]
 
     @property
-    @abstractmethod
     def has_vectors(self) -> bool:
-        """As :meth:`LabelSearch.has_vectors`."""
+        """Whether any part has vectors."""
+        return any(part.has_vectors for part in self.parts)
 
-    @abstractmethod
     def with_graph(self, graph: KnowledgeGraph) -> Self:
         """As :meth:`LabelSearch.with_graph`."""
+        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
 
     @abstractmethod
-    def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
+    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
         """The rows in their order, without those that repeat another."""
 
     @abstractmethod
-    def _nearest(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
+    def _nearest_of_all(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
         """The hits of all parts for one vector, as one list."""
 
     def offline(self) -> Self:
@@ -68,24 +68,24 @@ class CombinedLabels(ABC):
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """As :meth:`LabelSearch.exact`."""
         found = chain.from_iterable(part.exact(keys) for part in self.parts)
-        return sorted(self._once(found), key=lambda row: (row.key, row))
+        return sorted(self._without_repeats(found), key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.with_words`."""
-        return self._in_turn([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
+        return self._interleaved([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.like`."""
-        return self._in_turn([part.like(key, limit=limit) for part in self.parts])[:limit]
+        return self._interleaved([part.like(key, limit=limit) for part in self.parts])[:limit]
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[RowCosine]]:
         """As :meth:`LabelSearch.nearest`, of the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
-        return [self._nearest([hits[i] for hits in found], limit) for i in range(len(vectors))]
+        return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
 
-    def _in_turn(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
+    def _interleaved(self, lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
         """The rows of several ranked lists, the best of each before the second of any."""
-        return self._once(row for rows in zip_longest(*lists) for row in rows if row is not None)
+        return self._without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
 
 
 @dataclass(frozen=True)
@@ -97,27 +97,18 @@ class LayeredLabels(CombinedLabels):
 
     note: str = ""
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether any part can compare by meaning."""
-        return any(part.has_vectors for part in self.parts)
-
-    def with_graph(self, graph: KnowledgeGraph) -> LayeredLabels:
-        """As :meth:`LabelSearch.with_graph`."""
-        return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
-
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
         """As :meth:`LabelSearch.notes`."""
         notes = super().notes(linked)
         return notes if linked or not self.note else (*notes, self.note)
 
-    def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
+    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
         found: dict[tuple[str, str, str], LabelRow] = {}
         for row in rows:
             found.setdefault(_identity(row), row)
         return list(found.values())
 
-    def _nearest(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:  # noqa: ARG002 - all of each count
+    def _nearest_of_all(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:  # noqa: ARG002 - all of each count
         kept: list[RowCosine] = []
         for hits in found:
             known = {_identity(row) for row, _ in kept}

@@ -118,21 +118,21 @@ class FederatedLabels(CombinedLabels):
 
     @property
     def has_vectors(self) -> bool:
-        """Whether every label has a vector."""
+        """Whether all parts have vectors."""
         return all(part.has_vectors for part in self.parts)
 
     def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
         """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
         members = {member.name: member for member in members_of(graph)}
-        asked = (part.with_graph(members[name]) if name in members else part for name, part in self._named)
-        return FederatedLabels(tuple(asked), self.names)
+        parts = (part.with_graph(members[name]) if name in members else part for name, part in self._parts_by_name)
+        return FederatedLabels(tuple(parts), self.names)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
         """As :meth:`LabelSearch.for_text`.
 
         :raises KgsparqlError: the error of the first graph, if all fail.
         """
-        found = [self._part_for_text(name, part, text, languages) for name, part in self._named]
+        found = [self._part_for_text(name, part, text, languages) for name, part in self._parts_by_name]
         if len(self.failed) == len(self.parts):
             raise self.failed[self.names[0]]
         return replace(self, parts=tuple(found))
@@ -146,7 +146,7 @@ class FederatedLabels(CombinedLabels):
         return part.offline().for_text(text, languages)
 
     @property
-    def _named(self) -> Iterable[tuple[str, LabelSearch]]:
+    def _parts_by_name(self) -> Iterable[tuple[str, LabelSearch]]:
         return zip(self.names, self.parts, strict=True)
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
@@ -154,27 +154,22 @@ class FederatedLabels(CombinedLabels):
         failures = (error.message_about(name) for name, error in self.failed.items())
         return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in failures))
 
-    def _once(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
-        met = list(rows)
-        kinds: dict[str, str] = {}
-        named: set[str] = set()
-        for row in met:
-            if row.kind != "entity":
-                kinds.setdefault(row.iri, row.kind)
-            if row.role != "derived":
-                named.add(row.iri)
+    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
+        all_rows = list(rows)
+        kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
+        named = {row.iri for row in all_rows if row.role != "derived"}
         merged: dict[tuple[str, str, str, str], LabelRow] = {}
-        for row in met:
+        for row in all_rows:
             if row.role == "derived" and row.iri in named:
                 continue
-            place = (row.iri, row.text, row.key, row.language)
-            known = merged.get(place)
-            role = row.role if known is None else min(row.role, known.role, key=_ROLES.index)
-            degree = row.degree + (known.degree if known is not None else 0)
-            merged[place] = row._replace(role=role, degree=degree, kind=kinds.get(row.iri, row.kind))  # type: ignore[arg-type]
+            identity = (row.iri, row.text, row.key, row.language)
+            known = merged.get(identity, row._replace(degree=0))
+            role = min(row.role, known.role, key=_ROLES.index)
+            kind = kinds.get(row.iri, row.kind)
+            merged[identity] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
         return list(merged.values())
 
-    def _nearest(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
+    def _nearest_of_all(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
         best: dict[LabelRow, float] = {}
         for row, cosine in sorted(chain.from_iterable(found), key=lambda hit: (-hit[1], hit[0])):
             best.setdefault(row, cosine)

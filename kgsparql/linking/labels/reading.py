@@ -6,13 +6,13 @@ import gc
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
+from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.linking.labels.rows import (
     MAX_DEGREE,
     DescriptionRow,
@@ -145,30 +145,25 @@ class _Reader:
         """A query that counts triples; where a triple may be in several named graphs, the slower one with DISTINCT."""
         return Query.load(f"{name}_distinct" if self.graph.may_repeat_triples else name)
 
-    def _started(self, query: Query) -> Future[Solutions]:
-        """The solutions, asked for on a thread that neither a Ctrl-C nor the end of Python waits for, as for a pool."""
-        future: Future[Solutions] = Future()
+    def _started(self, query: Query) -> ThreadedCall[Solutions]:
+        """The query, running on a thread that neither a Ctrl-C nor the end of Python waits for."""
+        return ThreadedCall(lambda: self.graph.select(query), name="kgsparql labels")
 
-        def run() -> None:
-            try:
-                future.set_result(self.graph.select(query))
-            except BaseException as error:  # noqa: BLE001 - raised by _result
-                future.set_exception(error)
-
-        threading.Thread(target=run, name="kgsparql labels", daemon=True).start()
-        return future
-
-    def _result(self, future: Future[Solutions]) -> Solutions:
+    def _result(self, call: ThreadedCall[Solutions]) -> Solutions:
         """All solutions, or an error: a label that is missing once would not be found for good."""
-        is_done = False
-        while not is_done:
-            is_done = bool(wait([future], timeout=0.1).done)
-            if self.cancel is not None and self.cancel.is_set():
-                raise CancelledError("stopped while reading labels")
-        solutions = future.result()
+        try:
+            solutions = call.result(self._poll_s)
+        finally:
+            self._poll_s()
         if self.graph.is_remote and (solutions.cut or solutions.failed):
             raise too_many(self.graph, f"the endpoint gives only {len(solutions):,} at once")
         return solutions
+
+    def _poll_s(self) -> float:
+        """Seconds until it is asked again whether to stop."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while reading labels")
+        return 0.1
 
     def _select(self, query: Query) -> Solutions:
         solutions = self._result(self._started(query))

@@ -1,4 +1,4 @@
-"""Documents beside a graph: read, cut into passages, indexed with the entities they mention.
+"""Documents beside a graph: read, cut into passages, and indexed with the entities they mention.
 
-Open first: ``passages.py``.
+May use: ``linking.labels``, ``linking.words`` and what is below. Open first: ``passages.py``; then ``indexing.py``.
 """

@@ -1,4 +1,4 @@
-"""Documents: plain text, Markdown and PDF, read page by page and cut into passages."""
+"""Documents: plain text, Markdown and PDF files, read page by page and cut into passages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
     "Page",
     "Skipped",
     "TextMention",
-    "cut",
     "files_of",
+    "passage_spans",
     "read_document",
 ]
 
 BYTES_PER_TOKEN = 4
-"""Of UTF-8: what a token of a model is, roughly."""
+"""Bytes of UTF-8 in a token of a model, roughly."""
 
 PDF_HINT = "pip install 'kgsparql[pdf]' reads PDF files"
 
@@ -43,7 +43,7 @@ _GAP = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextMention:
-    """A name of an entity in a document, by its characters as :class:`Excerpt` counts them."""
+    """A name of an entity in a document; ``start`` and ``end`` count characters as in :class:`Excerpt`."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class Excerpt:
     """Where in a document a passage stands.
 
     :param document: its path below the directory that was indexed, with ``/`` on every system.
-    :param start: in characters of the document, or of the page where it has pages, as is ``end``.
+    :param start: in characters of the document, or, if it has pages, of the page; as is ``end``.
     :param page: from 1; ``None`` for a document without pages.
     :param mentions: the entities it names, in their order.
 
@@ -75,7 +75,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, or the whole of a document that has none.
+    """A page, or the whole text of a document without pages.
 
     :param number: from 1; ``None`` for a document without pages.
     """
@@ -111,7 +111,7 @@ class Skipped:
 def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
     """The files in a directory, and below it, that can be read as documents, and the others; sorted by name.
 
-    What begins with a dot is left alone, and no link to a directory is followed.
+    Names that begin with a dot are left out, and no link to a directory is followed.
 
     :raises InputError: if there is no such directory, or nothing in it.
     """
@@ -137,9 +137,9 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
 
 
 def read_document(path: Path, directory: Path) -> Document | Skipped:
-    """A document, or why it cannot be read: never an error, so that one bad file does not keep the others out.
+    """A document, or why it cannot be read: no error is raised, so that one bad file does not keep the others out.
 
-    Text is UTF-8, or UTF-16 that says so in its first bytes.
+    Text is UTF-8, or UTF-16 with a byte order mark.
     """
     name = path.relative_to(directory).as_posix()
     try:
@@ -155,6 +155,7 @@ def read_document(path: Path, directory: Path) -> Document | Skipped:
 
 
 def _text_page(data: bytes) -> list[Page] | str:
+    """The text of a file as one page, or why it is no text."""
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
@@ -166,6 +167,7 @@ def _text_page(data: bytes) -> list[Page] | str:
 
 
 def _pdf_pages(data: bytes) -> list[Page] | str:
+    """The pages of a PDF file, or why it cannot be read."""
     if find_spec("pypdf") is None:
         return PDF_HINT
     from pypdf import PdfReader
@@ -181,28 +183,28 @@ def _pdf_pages(data: bytes) -> list[Page] | str:
         return printable(str(error), 120)
     except Exception as error:  # noqa: BLE001 - a damaged file raises whatever it leads the parser into
         return f"not a PDF that can be read: {printable(str(error) or type(error).__name__, 120)}"
-    # A font without a table of characters may give half of a pair, which is no text.
+    # A font without a character table may give half of a surrogate pair, which is no text.
     return [Page(i, text.encode("utf-8", "replace").decode()) for i, text in enumerate(texts, 1)]
 
 
-def cut(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
-    """Where the passages of a text begin and end: each of at most so many tokens, and none that is only white space.
+def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
+    """Start and end of each passage of a text: of at most so many tokens, and none that is only white space.
 
-    A passage ends with a paragraph, else with a sentence, else with a word, where that leaves more than half of it. The
-    next one begins with the last sentences before that, as far as the overlap holds them.
+    A passage ends with a paragraph, else with a sentence, else with a word, if that is in its second half. The next one
+    begins with the last sentences of the one before, as far as the overlap holds them.
 
     :param tokens: of :data:`BYTES_PER_TOKEN` bytes each, as for ``overlap``.
 
     >>> text = "One thing. Another thing. A third thing altogether."
-    >>> [text[a:b] for a, b in cut(text, tokens=7)]
+    >>> [text[a:b] for a, b in passage_spans(text, tokens=7)]
     ['One thing. Another thing.', 'A third thing altogether.']
-    >>> [text[a:b] for a, b in cut(text, tokens=10, overlap=4)]
+    >>> [text[a:b] for a, b in passage_spans(text, tokens=10, overlap=4)]
     ['One thing. Another thing.', 'Another thing. A third thing altogether.']
     """
     at = last = 0
     while at < len(text):
-        limit = at + _fitting(text[at : at + tokens * BYTES_PER_TOKEN], tokens)
-        end, is_clean = (len(text), True) if limit >= len(text) else _end(text, at, limit)
+        limit = at + _characters_of(text[at : at + tokens * BYTES_PER_TOKEN], tokens)
+        end, is_clean = (len(text), True) if limit >= len(text) else _last_end(text, at, limit)
         start, stop = _stripped(text, at, end)
         is_new = start < stop and stop > last
         if is_new:
@@ -211,17 +213,17 @@ def cut(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]
         if end >= len(text):
             return
         earliest = max(start + 1, end - overlap * BYTES_PER_TOKEN)
-        at = _begin(text, earliest, end, by_sentence=is_clean) if overlap and is_new else end
+        at = _first_start(text, earliest, end, by_sentence=is_clean) if overlap and is_new else end
 
 
-def _fitting(text: str, tokens: int) -> int:
-    """How many characters so many tokens hold, at least one."""
+def _characters_of(text: str, tokens: int) -> int:
+    """How many characters of a text so many tokens hold, at least one."""
     if text.isascii():
         return max(1, len(text))
     return max(1, len(text.encode("utf-8", "replace")[: tokens * BYTES_PER_TOKEN].decode("utf-8", "ignore")))
 
 
-def _end(text: str, start: int, limit: int) -> tuple[int, bool]:
+def _last_end(text: str, start: int, limit: int) -> tuple[int, bool]:
     """The last good place to end a passage, in its second half, and whether a sentence ends there."""
     half = start + (limit - start) // 2
     for pattern in (_PARAGRAPH_END, _SENTENCE_END, _GAP):
@@ -232,8 +234,8 @@ def _end(text: str, start: int, limit: int) -> tuple[int, bool]:
     return limit, False
 
 
-def _begin(text: str, earliest: int, end: int, *, by_sentence: bool) -> int:
-    """The first good place to begin between two places, after a sentence or, within one, a word; else the later one."""
+def _first_start(text: str, earliest: int, end: int, *, by_sentence: bool) -> int:
+    """The first good place to begin a passage: after a sentence or, within one, after a word; else at ``end``."""
     for pattern in (_PARAGRAPH_END, _SENTENCE_END) if by_sentence else (_PARAGRAPH_END, _SENTENCE_END, _GAP):
         for found in pattern.finditer(text, max(0, earliest - 2), end):
             if earliest <= found.end() < end:
@@ -242,5 +244,6 @@ def _begin(text: str, earliest: int, end: int, *, by_sentence: bool) -> int:
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Start and end without the white space at both ends."""
     kept = text[start:end]
     return start + len(kept) - len(kept.lstrip()), end - len(kept) + len(kept.rstrip())

@@ -1,4 +1,4 @@
-"""Passages made of documents: cut, searched for the labels of a graph, and written beside these."""
+"""Indexing documents: cut into passages, searched for labels of the graph, and written beside these."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 from kgsparql.errors import CancelledError, InputError, LimitError, StoreError
 from kgsparql.linking.labels.rows import Progress
-from kgsparql.linking.passages.documents import Document, Excerpt, Skipped, cut, files_of, read_document
-from kgsparql.linking.passages.gazetteer import MentionMatcher
+from kgsparql.linking.passages.documents import Document, Excerpt, Skipped, files_of, passage_spans, read_document
+from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import FOLDER, PASSAGE_TOKENS, RECIPE
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
@@ -23,7 +23,7 @@ from kgsparql.storage.lance_tables import Tables, lancedb, translated
 __all__ = ["IndexedTexts", "build_passages", "checked_tokens"]
 
 OVERLAP = 4
-"""One part in so many of a passage is in the next one too."""
+"""A quarter of a passage may be in the next one, too."""
 
 _AT_ONCE = 5_000
 _TOKENS = (20, 2_000)
@@ -31,7 +31,7 @@ _TOKENS = (20, 2_000)
 
 @dataclass(frozen=True, slots=True)
 class IndexedTexts:
-    """What an index of documents was made of.
+    """How many documents, passages and mentions an index has.
 
     :param skipped: files that are not in it, each with the reason.
     :param changed: whether anything had to be done.
@@ -56,13 +56,13 @@ def build_passages(
 ) -> IndexedTexts:
     """Cut the documents of a directory into passages, and find the entities they mention.
 
-    They take the place of those that were indexed before, all at once: a run that is stopped leaves the old ones. The
-    same documents are not indexed again.
+    They replace those that were indexed before, all at once: a run that is stopped leaves the old ones. Documents that
+    have not changed are not indexed again.
 
     :param directory: of the graph's label index, which must have been built.
     :param texts: the directory of ``.txt``, ``.md`` and ``.pdf`` files.
     :param source: the name of the graph.
-    :param passage_tokens: of a passage, at most.
+    :param passage_tokens: the most tokens of a passage.
     :param languages: whose stop words name no entity, beside those of English.
     :raises InputError: if there is no such directory, or nothing in it that can be read.
     :raises LimitError: for passages that are too short or too long.
@@ -82,8 +82,8 @@ def build_passages(
             skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
             return IndexedTexts(known["documents"], known["rows"], known["mention_rows"], skipped, changed=False)
         builder = _Builder(tables, passage_tokens, progress, cancel)
-        matcher = MentionMatcher(_labels(Tables(directory), labels), languages=languages)
-        manifest = builder.build(files, texts, matcher)
+        gazetteer = Gazetteer(_iris_by_label(Tables(directory), labels), languages=languages)
+        manifest = builder.build(files, texts, gazetteer)
         if not manifest["documents"]:
             tables.drop([name for name in tables.names() if known is None or name not in known.values()])
             why = "; ".join(map(str, [*builder.skipped, *others][:3]))
@@ -94,7 +94,7 @@ def build_passages(
 
 
 def checked_tokens(passage_tokens: int) -> int:
-    """A length of passages that can be used.
+    """A number of tokens that a passage may have.
 
     :raises LimitError: for passages that are too short or too long.
     """
@@ -116,8 +116,8 @@ def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels:
     return digest.hexdigest()
 
 
-def _labels(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The normalised labels of entities, and what has each; of classes too, where most labels are of classes."""
+def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The normalised labels of entities with their IRIs; of classes too, where most labels are of classes."""
     table = tables.open(manifest["labels"])
     if table is None:
         raise StoreError(f"{tables.directory}: the table of labels is damaged or gone", hint="delete that directory")
@@ -134,7 +134,7 @@ def _labels(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]
 
 @dataclass(slots=True)
 class _Builder:
-    """Writes passages and mentions as they are found, many at a time."""
+    """Writes passages and mentions while documents are read."""
 
     tables: Tables
     passage_tokens: int
@@ -142,9 +142,11 @@ class _Builder:
     cancel: threading.Event | None
     skipped: list[Skipped] = field(default_factory=list)
 
-    def build(self, files: Sequence[Path], directory: Path, matcher: MentionMatcher) -> dict[str, Any]:
-        """Write both tables; gives the manifest's part about them."""
-        tag = uuid.uuid4().hex[:12]  # no two builds share a name, so that what is being read is never overwritten
+    def build(self, files: Sequence[Path], directory: Path, gazetteer: Gazetteer) -> dict[str, Any]:
+        """Write both tables; gives what the manifest says about them."""
+        tag = uuid.uuid4().hex[
+            :12
+        ]  # no two builds share a name, so that a table that is being read is never overwritten
         passages = _Table(self.tables, f"passages_{tag}", _passage_schema)
         mentions = _Table(self.tables, f"mentions_{tag}", _mention_schema)
         documents = 0
@@ -159,7 +161,7 @@ class _Builder:
                         "start": excerpt.start, "end": excerpt.end, "text": text,
                     }
                 )  # fmt: skip
-                for mention in matcher.mentions(text):
+                for mention in gazetteer.mentions(text):
                     start, end = excerpt.start + mention.start, excerpt.start + mention.end
                     mentions.add({"iri": mention.term.value, "passage": number, "start": start, "end": end})
         passages.finish(("number",), text="text")
@@ -185,7 +187,7 @@ class _Builder:
     def _passages(self, document: Document) -> Iterator[tuple[Excerpt, str]]:
         for page in document.pages:
             overlap = self.passage_tokens // OVERLAP
-            for start, end in cut(page.text, tokens=self.passage_tokens, overlap=overlap):
+            for start, end in passage_spans(page.text, tokens=self.passage_tokens, overlap=overlap):
                 yield Excerpt(document.name, start, end, page.number), page.text[start:end]
 
     def _stop_if_cancelled(self) -> None:
@@ -195,7 +197,7 @@ class _Builder:
 
 @dataclass(slots=True)
 class _Table:
-    """A table that grows by many rows at a time: each write is a new version of it."""
+    """A table being written, many rows at a time, because each write makes a new version of it."""
 
     tables: Tables
     name: str
@@ -211,7 +213,7 @@ class _Table:
             self._write()
 
     def finish(self, columns: Sequence[str], *, text: str = "") -> None:
-        """Write what is pending, and index what will be looked for."""
+        """Write what is pending, and index some columns by value, and one by its words."""
         if self.pending or self.table is None:
             self._write()
         if not self.count:

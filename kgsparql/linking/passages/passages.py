@@ -1,4 +1,4 @@
-"""Passages of documents and the entities they mention, kept in LanceDB tables beside the labels of a graph."""
+"""Passages of documents and the entities they mention, in LanceDB tables beside the label index of a graph."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from kgsparql.storage.lance_tables import MANIFEST, Tables, lancedb, one_of, tra
 __all__ = ["FOLDER", "PASSAGE_TOKENS", "RECIPE", "Passage", "Passages"]
 
 PASSAGE_TOKENS = 200
-"""Tokens of a passage: some three to six sentences."""
+"""Tokens of a passage: three to six sentences."""
 
 FOLDER = "passages"
-"""The directory of the tables, in that of the label index."""
+"""The directory of the tables, below that of the label index."""
 
 RECIPE = "passages-1"
 """Changes whenever the passages, the mentions or the tables would be made differently."""
@@ -36,7 +36,7 @@ _MANY = 1_000_000
 class Passage:
     """A passage, where it stands, and what it mentions.
 
-    :param number: its place among all passages: by document, then as they follow each other.
+    :param number: its place among all passages: by document, then in order.
     """
 
     number: int
@@ -47,8 +47,8 @@ class Passage:
 class Passages:
     """The passages of a graph's documents; none, if none were indexed. Nothing is read before it is needed.
 
-    :param locate: gives the directory of the graph's label index; called when the passages are first asked for.
-        ``None`` for a graph without one.
+    :param locate: gives the directory of the graph's label index; called when it is first needed. ``None`` for no
+        passages.
     :param source: the name of the graph.
 
     >>> len(Passages())
@@ -64,27 +64,25 @@ class Passages:
         return None if self._locate is None else self._locate()
 
     @cached_property
-    def _manifest(self) -> dict[str, Any] | None:
-        manifest = None if self._directory is None else Tables(self._directory / FOLDER).manifest()
-        if manifest is None:
-            return None
-        return manifest if manifest.get("recipe") == RECIPE else None
-
-    @cached_property
     def _tables(self) -> Tables:
         return Tables((self._directory or Path()) / FOLDER)
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any] | None:
+        manifest = None if self._directory is None else self._tables.manifest()
+        return manifest if manifest is not None and manifest.get("recipe") == RECIPE else None
 
     def __len__(self) -> int:
         return 0 if self._manifest is None else int(self._manifest["rows"])
 
     @property
     def documents(self) -> int:
-        """How many documents they are from."""
+        """How many documents were indexed."""
         return 0 if self._manifest is None else int(self._manifest["documents"])
 
     @cached_property
     def note(self) -> str:
-        """What a person should know: that documents were indexed for another state of this graph."""
+        """A note if there are no passages now, but documents were indexed for another state of this graph."""
         if self._manifest is not None or self._directory is None or not self._source:
             return ""
         for path in sorted(self._directory.parent.glob(f"*/{FOLDER}/{MANIFEST}")):
@@ -100,14 +98,14 @@ class Passages:
         return ""
 
     def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
-        """The numbers of the passages that mention any of these entities, in order, and which of them."""
+        """The passages that mention any of these entities: their numbers, in order, and which entities."""
         if self._manifest is None:
             return {}
         found: defaultdict[int, set[IRI]] = defaultdict(set)
         named = {term.value: term for term in terms}
         wanted = sorted(named)
         for at in range(0, len(wanted), _AT_ONCE):
-            query = self._open("mentions").search().where(one_of("iri", wanted[at : at + _AT_ONCE]))
+            query = self._table("mentions").search().where(one_of("iri", wanted[at : at + _AT_ONCE]))
             with translated(self._tables.directory):
                 rows = query.select(["iri", "passage"]).limit(_MANY).to_arrow()
             for iri, passage in zip(rows["iri"].to_pylist(), rows["passage"].to_pylist(), strict=True):
@@ -115,27 +113,27 @@ class Passages:
         return {number: frozenset(found[number]) for number in sorted(found)}
 
     def like(self, text: str, *, limit: int = 1_000) -> list[int]:
-        """The numbers of the passages that share words with a text, those with the rarest first."""
+        """The numbers of the passages that share words with a text, those with the rarest words first."""
         stops = stop_words(("en",))
         wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
         if self._manifest is None or not wanted:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
-        query = self._open("passages").search(match, query_type="fts").limit(limit).select(["number", "_score"])
+        query = self._table("passages").search(match, query_type="fts").limit(limit).select(["number", "_score"])
         with translated(self._tables.directory):
             rows = query.to_arrow().to_pylist()
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
-        """The passages of these numbers, with all they mention, in the order of the numbers."""
+        """The passages with these numbers, with all their mentions, in the order of the numbers."""
         if self._manifest is None or not numbers:
             return []
         wanted = sorted(set(numbers))
         mentions: defaultdict[int, list[TextMention]] = defaultdict(list)
         where = ", ".join(str(int(number)) for number in wanted)
-        for row in self._rows(self._open("mentions").search().where(f"passage IN ({where})")):
+        for row in self._rows(self._table("mentions").search().where(f"passage IN ({where})")):
             mentions[row["passage"]].append(TextMention(row["start"], row["end"], IRI(row["iri"])))
-        rows = self._rows(self._open("passages").search().where(f"number IN ({where})"))
+        rows = self._rows(self._table("passages").search().where(f"number IN ({where})"))
         return [
             Passage(
                 number=row["number"],
@@ -148,7 +146,7 @@ class Passages:
             for row in sorted(rows, key=lambda row: row["number"])
         ]  # fmt: skip
 
-    def _open(self, what: str) -> Any:
+    def _table(self, what: str) -> Any:
         table = self._tables.open((self._manifest or {})[what])
         if table is None:
             raise StoreError(
