@@ -1,4 +1,4 @@
-"""What a model writes around its answer: reasoning and fences; and the one JSON value in what is left."""
+"""A reply without the reasoning and fences around its answer, and the one JSON value in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.models.reply_parsing._scanner import scan
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MAX_CHARACTERS", "body_of", "empty_reply", "json_value", "plain_text", "unusable"]
+__all__ = ["MAX_CHARACTERS", "body_of", "empty_reply", "filled_body_of", "json_value", "plain_text", "unusable"]
 
 MAX_CHARACTERS = 200_000
-"""A longer reply is refused unread."""
+"""A longer reply is refused."""
 
 _HINT = "ask again, or ask another model"
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection)"
@@ -24,19 +24,19 @@ _BLANK_EDGES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def empty_reply() -> ModelReplyError:
-    """The error for a reply in which there is nothing."""
+    """The error for an empty reply."""
     return ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
 
 
 def unusable(text: str, wanted: str) -> ModelReplyError:
-    """The error for a reply that does not hold what was asked for."""
+    """The error for a reply that is not what was wanted."""
     return ModelReplyError(f"the model's reply is not {wanted}: {printable(text, 200)}", hint=_HINT)
 
 
 def body_of(text: str | None) -> str:
-    """The reply without the reasoning before its answer, and without reasoning that was cut off; may be empty.
+    """The reply without the reasoning before its answer, and without reasoning that breaks off; may be empty.
 
-    In a reply that begins as JSON, a tag is text.
+    In a reply that begins as JSON, tags are text.
 
     :raises ModelReplyError: if the reply is longer than ``MAX_CHARACTERS``; ``code`` is ``E_LIMIT``.
     """
@@ -54,8 +54,19 @@ def body_of(text: str | None) -> str:
     return text[: thinks.start()] if thinks else text
 
 
+def filled_body_of(text: str) -> str:
+    """As :func:`body_of`.
+
+    :raises ModelReplyError: also if nothing is left; ``code`` is ``E_LLM_EMPTY``.
+    """
+    body = body_of(text)
+    if not body.strip():
+        raise empty_reply()
+    return body
+
+
 def plain_text(text: str) -> str:
-    r"""The reply without reasoning, fences, and blank lines before and after; for answers in prose. May be empty.
+    r"""The reply without reasoning, fences, and blank lines at its ends; may be empty.
 
     :raises ModelReplyError: if the reply is too long.
 
@@ -70,19 +81,16 @@ def plain_text(text: str) -> str:
 def json_value(text: str) -> Any:
     """The one JSON object or array in a reply.
 
-    Fences, prose around it, trailing commas, Python's quotes and words, and unquoted keys are no obstacle. Of several,
-    the last counts: a model that corrects itself; one with objects in it before an array of numbers or words, since
-    brackets cite. Of one that breaks off, the complete members are kept; what stands at the very end may have been
-    longer and is not. Of a key that is repeated, the last value counts.
+    It may have fences or prose around it, trailing commas, Python's quotes and words, and unquoted keys. Of several the
+    last counts, since models correct themselves; but values with objects come before arrays of numbers or words, which
+    may be citations. Of a value that breaks off, the complete members are kept; of a repeated key, the last value.
 
     :raises ModelReplyError: if nothing can be used; ``code`` is ``E_LLM_EMPTY``, ``E_LLM_FORMAT`` or ``E_LIMIT``.
 
     >>> json_value('Here you are: {"choices": [{"n": 3, "score": 0.8}, {"n": 1')
     {'choices': [{'n': 3, 'score': 0.8}]}
     """
-    body = body_of(text)
-    if not body.strip():
-        raise empty_reply()
+    body = filled_body_of(text)
     found = scan(body).best
     if found is None:
         raise unusable(body, "JSON")

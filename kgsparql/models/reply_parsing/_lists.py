@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._readings import Names, split_score, without_marks
+from kgsparql.models.reply_parsing._names_and_scores import Names, split_score, without_marks
 
-__all__ = ["ListedChoice", "item_of_text", "items_of_text", "says_none"]
+__all__ = ["ListedChoice", "choice_of_text", "choices_of_text", "says_none"]
 
 _MAX_LINE = 1000  # longer lines are prose, unless they are lists with commas
 _BULLET = re.compile(r"^\s*(?:>|[-*•+–‣]\s|#{1,6}\s)?\s*(?:\[[ xX]\]\s)?")
-# A number and what makes it the number of an item; "3.5", "10:30" and "1998 FIFA World Cup" are none.
+# A number and what makes it the number of an choice; "3.5", "10:30" and "1998 FIFA World Cup" are none.
 _MARKER = re.compile(
     r"^(?:[(\[#]|no\.?\s|number\s)?\s*(?P<number>-?\d{1,9})(?P<mark>\s*\*{0,2}(?:[)\]]|[.:](?!\d)|:(?=[01]?[.,]\d)"
     r"|\s[-–—](?=\s)|[|=]|(?=\(|\[)|$))[*.:]{0,3}\s*",
@@ -35,10 +35,10 @@ _NONE = {
 class ListedChoice:
     """One choice as the model wrote it.
 
-    :param number: of the candidate; ``None`` if there was none, or none that can be read.
-    :param name: what stood beside the number, or instead of it.
-    :param score: as written; ``None`` if there was none.
-    :param is_marker: whether the number began a line, where a model may as well count its own lines.
+    :param number: of the candidate; ``None`` for none that can be read.
+    :param name: beside the number, or instead of it.
+    :param score: as written; ``None`` for none.
+    :param is_marker: whether the number begins a line, where it may also count the lines of the reply.
     """
 
     number: int | None
@@ -48,12 +48,12 @@ class ListedChoice:
 
 
 def says_none(text: str) -> bool:
-    """Whether a reply in words says that nothing on the list is right, and no more."""
+    """Whether a text says only that nothing on the list is right."""
     return " ".join(without_marks(text).casefold().split()).strip(" .!\"'") in _NONE
 
 
-def item_of_text(text: str, names: Names) -> ListedChoice | None:
-    """One choice in a few words: ``3``, ``3. capital of (0.8)``, ``capital of: 40%``; ``None`` if it is not one."""
+def choice_of_text(text: str, names: Names) -> ListedChoice | None:
+    """The choice in a few words: ``3``, ``3. capital of (0.8)``, ``capital of: 40%``; ``None`` for anything else."""
     if len(text) > _MAX_LINE:
         return None
     bare = _BULLET.sub("", text, count=1).strip().strip("*_`").strip()
@@ -69,46 +69,46 @@ def item_of_text(text: str, names: Names) -> ListedChoice | None:
     name = without_marks(name)
     if marker is None:
         return ListedChoice(None, name, score) if names.numbers(name) else None
-    item = ListedChoice(int(marker.group("number")), name, score, is_marker=True)
-    return item if _is_choice(item, marker.group("mark"), rest, names) else None
+    choice = ListedChoice(int(marker.group("number")), name, score, is_marker=True)
+    return choice if _is_choice(choice, marker.group("mark"), rest, names) else None
 
 
-def _is_choice(item: ListedChoice, mark: str, rest: str, names: Names) -> bool:
-    """Whether a line that begins with a number chooses something, and is not a sentence in a numbered list."""
+def _is_choice(choice: ListedChoice, mark: str, rest: str, names: Names) -> bool:
+    """Whether a line that begins with a number is a choice, not a sentence in a numbered list."""
     if not mark.strip(" *") and rest:
-        return not item.name  # "3 (0.8)", but not "3 (three) of them"
-    if item.score is not None or not item.name or names.numbers(item.name):
+        return not choice.name  # "3 (0.8)" is a choice, "3 (three) of them" is not
+    if choice.score is not None or not choice.name or names.numbers(choice.name):
         return True
     if names:
-        return item.number is not None and item.number > 0 and names.mentions(item.name, item.number)
-    return len(item.name.split()) <= 12 and not item.name.endswith((".", "!", "?"))
+        return choice.number is not None and choice.number > 0 and names.mentions(choice.name, choice.number)
+    return len(choice.name.split()) <= 12 and not choice.name.endswith((".", "!", "?"))
 
 
-def items_of_text(text: str, names: Names) -> list[ListedChoice | None]:
-    """The choices in a text that is not JSON, ``None`` for each that cannot be read; prose has none."""
-    items: list[ListedChoice | None] = []
+def choices_of_text(text: str, names: Names) -> list[ListedChoice | None]:
+    """The choices in a text that is not JSON, ``None`` for each that cannot be read; none in prose."""
+    choices: list[ListedChoice | None] = []
     for line in text.splitlines():
         bare = line.strip()
         if not bare or says_none(bare):
             continue
         if bare.count("|") >= 2 and len(bare) <= _MAX_LINE:
-            row = _row([without_marks(cell) for cell in bare.strip("|").split("|")], names)
-            if row is not None or (items and not _TABLE_RULE.match(bare)):  # before the first row is the head
-                items.append(row)
+            row = _choice_of_row([without_marks(cell) for cell in bare.strip("|").split("|")], names)
+            if row is not None or (choices and not _TABLE_RULE.match(bare)):  # the head comes before the first row
+                choices.append(row)
         else:
-            items.extend(_line(bare, names))
-    return items
+            choices.extend(_choices_of_line(bare, names))
+    return choices
 
 
-def _line(line: str, names: Names) -> list[ListedChoice | None]:
-    if (item := item_of_text(line, names)) is not None:
-        return [item]
+def _choices_of_line(line: str, names: Names) -> list[ListedChoice | None]:
+    if (choice := choice_of_text(line, names)) is not None:
+        return [choice]
     if names and len(line) <= _MAX_LINE:
-        braced = [item_of_text(f"{inner} {score}".strip(), names) for inner, score in _BRACED.findall(line)]
-        if any(item is not None for item in braced):
+        braced = [choice_of_text(f"{inner} {score}".strip(), names) for inner, score in _BRACED.findall(line)]
+        if any(choice is not None for choice in braced):
             return list(braced)
     lead_in = _LEAD_IN.match(line)
-    listed = _listed(lead_in.group(2) if lead_in else _BULLET.sub("", line, count=1), names)
+    listed = _choices_of_list(lead_in.group(2) if lead_in else _BULLET.sub("", line, count=1), names)
     if listed or not names or len(line) > _MAX_LINE:
         return listed
     if quoted := [name for _, name in _QUOTED.findall(line) if names.numbers(name)]:
@@ -118,20 +118,20 @@ def _line(line: str, names: Names) -> list[ListedChoice | None]:
     return [ListedChoice(None, part) for part in parts] if all(names.numbers(part) for part in parts) else []
 
 
-def _listed(text: str, names: Names) -> list[ListedChoice | None]:
-    """The choices of one line of numbers or names with commas between them; nothing if it is a sentence."""
+def _choices_of_list(text: str, names: Names) -> list[ListedChoice | None]:
+    """The choices of a line of numbers or names between commas; none if it is a sentence."""
     parts = [part for part in _SEPARATOR.split(text.strip().rstrip(".")) if part.strip()]
-    items = [item_of_text(part, names) for part in parts]
-    read = [item for item in items if item is not None]
-    if not read or not all(item.number is None or not item.name for item in read):
+    choices = [choice_of_text(part, names) for part in parts]
+    read = [choice for choice in choices if choice is not None]
+    if not read or not all(choice.number is None or not choice.name for choice in read):
         return []
-    unread = [part for part, item in zip(parts, items, strict=True) if item is None]
+    unread = [part for part, choice in zip(parts, choices, strict=True) if choice is None]
     is_list = all(len(part.split()) <= 4 and not re.search(r"[A-Za-z]\W+\d|\d\s+[A-Za-z]", part) for part in unread)
-    return items if is_list else []
+    return choices if is_list else []
 
 
-def _row(cells: list[str], names: Names) -> ListedChoice | None:
-    """A row of a table: its first whole number, its last other cell that is a score, and its first other cell."""
+def _choice_of_row(cells: list[str], names: Names) -> ListedChoice | None:
+    """The choice of a table row: its first whole number, its last cell that is a score, its first other cell."""
     number = next((cell for cell in cells if _INTEGER.match(cell)), None)
     others = [cell for cell in cells if cell and cell is not number]
     score = next((cell for cell in reversed(others) if split_score(cell)[1] == cell), None)

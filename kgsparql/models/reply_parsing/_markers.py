@@ -1,4 +1,4 @@
-"""Citations in what a model wrote: found, spelled in one way, and those that cite nothing removed."""
+"""Citations in a text of a model: found, written in one way, and removed where their marker is not known."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 __all__ = ["CitedText", "cited_text", "like_markers", "listed_markers", "without_open_citation"]
 
-_KINDS = "PNT"  # the letters of our own markers: what looks like one of them cites without square brackets, too
-_LAST = 200  # characters at the end of a text among which a citation may have been cut off
-_RANGE = 50  # markers that a range may stand for: P1–P9
+_KINDS = "PNT"  # the letters of our own markers, which cite also without square brackets
+_LAST = 200  # characters at the end of a text in which a citation may break off
+_RANGE = 50  # markers in a range such as P1–P9, at most
 
 _END = r"(?![A-Za-z0-9])"
 _TO = rf"(?:\s?[-–—]\s?(?:[A-Za-z]\s?)?[0-9]{{1,6}}{_END})?"
@@ -39,10 +39,10 @@ _EDGES = " ,;:./&|+、，"
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text as it may be shown, and what it cites.
+    """A text as it is shown, and the markers it cites.
 
-    :param text: every citation in it as ``[P1, N2]``, without the markers that are not known.
-    :param known: the markers it cites; ``unknown``: those it made up. Each once.
+    :param text: with every citation as ``[P1, N2]``, without unknown markers.
+    :param known: markers that exist, each once; ``unknown``: markers that do not.
     """
 
     text: str
@@ -51,11 +51,11 @@ class CitedText:
 
 
 def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
-    """What a text cites: every marker in brackets, and P1, N1, T1 … wherever they stand.
+    """A text and what it cites: every marker in brackets, and P1, N1, T1 … anywhere.
 
-    :param known: the markers there are.
-    :param quoted: what looks like a marker in the texts the model was shown (:func:`like_markers`): that cites nothing
-        unless it stands in square brackets.
+    :param known: the markers that exist.
+    :param quoted: words like markers in the texts that the model was shown (:func:`like_markers`); they cite only in
+        square brackets.
 
     >>> cited_text("He did [p01 and P99], as N2 says.", ["P1", "N2"])
     CitedText(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
@@ -102,7 +102,7 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
 
 
 def listed_markers(text: str) -> list[str]:
-    """The markers in an entry of a list of them, without its other words.
+    """The markers in an entry of a list of markers, without its other words.
 
     >>> listed_markers("[p1]; N 2"), listed_markers("2."), listed_markers("P1: he worked there"), listed_markers("none")
     (['P1', 'N2'], ['2'], ['P1'], [])
@@ -113,12 +113,12 @@ def listed_markers(text: str) -> list[str]:
 
 
 def like_markers(texts: Iterable[str]) -> frozenset[str]:
-    """What looks like a marker in some texts: the protein P53, the hormone T4."""
+    """The words of some texts that look like markers: the protein P53, the hormone T4."""
     return frozenset(marker for text in texts for marker in _LIKE.findall(text))
 
 
 def without_open_citation(text: str) -> str:
-    """The text without a citation at its end that breaks off.
+    """The text without a citation that breaks off at its end.
 
     >>> without_open_citation("It is Paris [P1, N"), without_open_citation("It is Paris [P1]")
     ('It is Paris', 'It is Paris [P1]')
@@ -127,7 +127,7 @@ def without_open_citation(text: str) -> str:
 
 
 def _markers(run: str) -> list[str]:
-    """The markers of a run of them in their one spelling, ranges written out, each once."""
+    """The markers of a run, in one spelling, with ranges written out; each once."""
     found: list[str] = []
     for letter, first, other, last in _TOKEN.findall(run):
         numbers = [int(first)]

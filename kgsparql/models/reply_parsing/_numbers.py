@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import body_of, empty_reply, plain_text
-from kgsparql.models.reply_parsing._lists import ListedChoice, item_of_text, items_of_text, says_none
-from kgsparql.models.reply_parsing._readings import Names, score_of
-from kgsparql.models.reply_parsing._scanner import JsonSpan, scan
+from kgsparql.models.reply_parsing._cleaning import filled_body_of, plain_text
+from kgsparql.models.reply_parsing._lists import ListedChoice, choice_of_text, choices_of_text, says_none
+from kgsparql.models.reply_parsing._names_and_scores import Names, score_of
+from kgsparql.models.reply_parsing._scanner import JsonSpan, by_lower_name, scan
 
 __all__ = ["Numbers", "numbers", "whole_number"]
 
@@ -26,10 +26,10 @@ _CLAUSE_END = ' \t\r.,;`*"'
 class Numbers:
     """What was chosen from a list.
 
-    :param numbers: those that are on the list, each once, in the order of the reply.
-    :param scores: of those numbers that were given one that can be read; between 0 and 1.
-    :param dropped: how much was not: choices not on the list, repeated, of a name that several candidates have, or
-        unreadable, scores that are none, the end of a reply that breaks off, JSON before the one that counts; 1 for a
+    :param numbers: of the candidates, each once, in the order of the reply.
+    :param scores: by number, between 0 and 1; only those that can be read.
+    :param dropped: how many parts of the reply were not used: choices that are not on the list, repeated, ambiguous or
+        unreadable, unreadable scores, the end of a reply that breaks off, JSON before the one that counts; 1 for a
         reply that chooses nothing and does not say so.
     """
 
@@ -39,10 +39,9 @@ class Numbers:
 
 
 def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
-    r"""Read choices from a list that is numbered from 1 to ``count``.
+    r"""The choices in a reply, from a list that is numbered from 1 to ``count``.
 
-    :param names: what the candidates are called, in their order; understood where a model writes no number, if one
-        candidate alone has exactly this name.
+    :param names: of the candidates, in their order; a name stands for a number if exactly one candidate has it.
     :raises ModelReplyError: if there is no reply (``E_LLM_EMPTY``), or it is too long (``E_LIMIT``).
 
     >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
@@ -52,70 +51,68 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     >>> numbers("In 1998 there were 3 of them.", count=4)
     Numbers(numbers=(), scores={}, dropped=1)
     """
-    body = body_of(text)
-    if not body.strip():
-        raise empty_reply()
+    body = filled_body_of(text)
     by_name = Names(names)
     read = scan(body)
     best = read.best
     if best is not None and _is_choice(best, body):
         before = sum(1 for one in read.found if one is not best and one.rank == best.rank)
-        return _settled(_items(best.value, by_name), count, by_name, dropped=before + (not best.whole))
+        return _valid_choices(_choices_of_json(best.value, by_name), count, by_name, dropped=before + (not best.whole))
     if not read.damaged and all(one.whole for one in read.found):
         plain = plain_text(body)
-        if items := items_of_text(plain, by_name):
-            return _settled(items, count, by_name)
+        if choices := choices_of_text(plain, by_name):
+            return _valid_choices(choices, count, by_name)
         if says_none(plain):
             return Numbers((), {}, 0)
     return Numbers((), {}, 1)
 
 
 def _is_choice(found: JsonSpan, body: str) -> bool:
-    """Whether this JSON is certainly the answer: objects, or an array on lines of its own; others may cite."""
+    """Whether this JSON is certainly the answer: objects, or an array on lines of its own; others may be citations."""
     start = body[: found.start].rpartition("\n")[2].rstrip(_CLAUSE_END)
     end = body[found.end :].partition("\n")[0].strip(_CLAUSE_END)
     return found.rank == 2 or (not end and (not start or start.endswith(":")))
 
 
-def _items(value: Any, names: Names) -> list[ListedChoice | None]:
+def _choices_of_json(value: Any, names: Names) -> list[ListedChoice | None]:
     if isinstance(value, dict):
-        chosen = _of_object(value, names)
+        chosen = _choices_of_object(value, names)
         if chosen is not None:
             return chosen
-        return _items(_inner(value), names)
+        return _choices_of_json(_wrapped_value(value), names)
     if isinstance(value, list):
-        return [_of_member(member, names) for member in value]
+        return [_choice_of_member(member, names) for member in value]
     if isinstance(value, str):
-        return items_of_text(value, names) or ([] if says_none(value) else [None])
-    return [_of_member(value, names)]
+        return choices_of_text(value, names) or ([] if says_none(value) else [None])
+    return [_choice_of_member(value, names)]
 
 
-def _inner(value: dict[str, Any]) -> Any:
-    """What a wrapper is around: its ``choices``, or its only object or array."""
+def _wrapped_value(value: dict[str, Any]) -> Any:
+    """The content of a wrapper: its ``choices``, or its only object or array."""
     if "choices" in value:
         return value["choices"]
     filled = [member for member in value.values() if isinstance(member, list | dict)]
     return filled[0] if len(filled) == 1 else None
 
 
-def _of_object(value: dict[str, Any], names: Names) -> list[ListedChoice | None] | None:
+def _choices_of_object(value: dict[str, Any], names: Names) -> list[ListedChoice | None] | None:
     """A single choice, or a map from numbers or names to scores; ``None`` if it is a wrapper."""
-    number, name = _under(value, _NUMBER_KEYS), _under(value, _NAME_KEYS)
-    score = _under(value, _SCORE_KEYS)
+    number, name = _member(value, _NUMBER_KEYS), _member(value, _NAME_KEYS)
+    score = _member(value, _SCORE_KEYS)
     if number is not None and not isinstance(number, list | dict):
         if (read := whole_number(number)) is not None:
             return [ListedChoice(read, name if isinstance(name, str) else "", score)]
-        return [item_of_text(number, names) if isinstance(number, str) else None]
+        return [choice_of_text(number, names) if isinstance(number, str) else None]
     if isinstance(name, str):
-        item = item_of_text(name, names)
-        return [item and ListedChoice(item.number, item.name, item.score if score is None else score)]
+        choice = choice_of_text(name, names)
+        return [choice and ListedChoice(choice.number, choice.name, choice.score if score is None else score)]
     if not any(whole_number(key) is not None or names.numbers(key) for key in value):
         return None
-    return [_of_entry(key, member, names) for key, member in value.items()]
+    return [_choice_of_entry(key, member, names) for key, member in value.items()]
 
 
-def _of_entry(key: str, score: Any, names: Names) -> ListedChoice | None:
-    """A number or name and its score; ``{"3": false}`` is no choice, and neither is a remark."""
+def _choice_of_entry(key: str, score: Any, names: Names) -> ListedChoice | None:
+    """The choice of a number or name with its score; ``{"3": false}`` and a remark are none."""
     if isinstance(score, bool | list | dict):
         return None
     named = names.numbers(key)
@@ -123,14 +120,14 @@ def _of_entry(key: str, score: Any, names: Names) -> ListedChoice | None:
     return ListedChoice(number, key if named else "", score) if named or number is not None else None
 
 
-def _of_member(member: Any, names: Names) -> ListedChoice | None:
-    """One member of a list."""
+def _choice_of_member(member: Any, names: Names) -> ListedChoice | None:
+    """The choice that a member of a list is."""
     if isinstance(member, dict):
-        chosen = _of_object(member, names)
+        chosen = _choices_of_object(member, names)
         return chosen[0] if chosen is not None and len(chosen) == 1 else None
     if (number := whole_number(member)) is not None:
         return ListedChoice(number, member if isinstance(member, str) and names.numbers(member) else "")
-    return item_of_text(member, names) if isinstance(member, str) else None
+    return choice_of_text(member, names) if isinstance(member, str) else None
 
 
 def whole_number(value: Any) -> int | None:
@@ -150,40 +147,40 @@ def whole_number(value: Any) -> int | None:
     return None
 
 
-def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
-    lower = {key.casefold(): member for key, member in value.items()}
+def _member(value: dict[str, Any], keys: Iterable[str]) -> Any:
+    lower = by_lower_name(value)
     return next((lower[key] for key in keys if lower.get(key) is not None), None)
 
 
-def _settled(items: Sequence[ListedChoice | None], count: int, names: Names, dropped: int = 0) -> Numbers:
+def _valid_choices(choices: Sequence[ListedChoice | None], count: int, names: Names, dropped: int = 0) -> Numbers:
     """The choices that are on the list and unambiguous, each once."""
-    read = [item for item in items if item is not None]
-    dropped += len(items) - len(read)
+    read = [choice for choice in choices if choice is not None]
+    dropped += len(choices) - len(read)
     by_name = _are_ranks(read, names)
     chosen: dict[int, float | None] = {}
-    for item in read:
-        number = _decided(item, count, names, by_name=by_name)
+    for choice in read:
+        number = _number_of(choice, count, names, by_name=by_name)
         if number is None or number in chosen:
             dropped += 1
             continue
-        chosen[number] = score_of(item.score)
-        dropped += item.score is not None and chosen[number] is None
+        chosen[number] = score_of(choice.score)
+        dropped += choice.score is not None and chosen[number] is None
     scores = {number: score for number, score in chosen.items() if score is not None}
     return Numbers(tuple(chosen), scores, dropped)
 
 
-def _are_ranks(items: Sequence[ListedChoice], names: Names) -> bool:
-    """Whether the numbers only count the lines: 1, 2, 3 …, each before a name of some other candidate."""
-    if len(items) < 2 or [item.number for item in items] != list(range(1, len(items) + 1)):
+def _are_ranks(choices: Sequence[ListedChoice], names: Names) -> bool:
+    """Whether the numbers only count the lines: 1, 2, 3 …, some of them before the name of another candidate."""
+    if len(choices) < 2 or [choice.number for choice in choices] != list(range(1, len(choices) + 1)):
         return False
-    found = [names.numbers(item.name) for item in items if item.is_marker]
-    return len(found) == len(items) and all(found) and any(i not in own for i, own in enumerate(found, 1))
+    found = [names.numbers(choice.name) for choice in choices if choice.is_marker]
+    return len(found) == len(choices) and all(found) and any(i not in own for i, own in enumerate(found, 1))
 
 
-def _decided(item: ListedChoice, count: int, names: Names, *, by_name: bool) -> int | None:
-    named = names.numbers(item.name) if item.name else ()
-    if item.number is None or by_name:
+def _number_of(choice: ListedChoice, count: int, names: Names, *, by_name: bool) -> int | None:
+    named = names.numbers(choice.name) if choice.name else ()
+    if choice.number is None or by_name:
         return named[0] if len(named) == 1 and named[0] <= count else None
-    if not 1 <= item.number <= count or (named and item.number not in named):
-        return None  # not on the list, or the name of another one beside it
-    return item.number
+    if not 1 <= choice.number <= count or (named and choice.number not in named):
+        return None  # not on the list, or beside the name of another candidate
+    return choice.number

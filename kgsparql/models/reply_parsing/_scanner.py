@@ -1,4 +1,4 @@
-"""JSON in a text: found by its brackets, mended where that is certain, closed where it breaks off."""
+"""JSON in a text: found by its brackets, repaired where that is certain, closed where it breaks off."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["JsonSpan", "Scan", "scan"]
+__all__ = ["JsonSpan", "Scan", "by_lower_name", "scan"]
 
 _MAX_DEPTH = 100
 _OPENING = re.compile(r"[\[{]")
@@ -18,8 +18,8 @@ _JSON = re.compile(
     r"""|\[\s*+(?:["'“\[{\]]|-?[\d.]++(?:[eE][-+]?\d++)?\s*+(?:[,\]]|\Z)|-?(?:[Tt]rue|[Ff]alse|null|None|NaN|Inf)|\Z)"""
 )
 
-# A quote ends a string only where JSON could go on after it: a model forgets to escape those inside. Possessive
-# throughout (++, *+), so that no text makes the reading more than linear.
+# A quote ends a string only where JSON could go on after it: models forget to escape quotes inside. All quantifiers are
+# possessive (++, *+), so that the time stays linear whatever the text.
 _END = r"\s*+(?:[,:}\]]|\Z)"
 _STRING = rf'"(?:[^"\\]++|\\.|"(?!{_END}))*+(?:"|\\?\Z)'
 _TOKEN = re.compile(rf"[\[\]{{}},]|{_STRING}", re.DOTALL)
@@ -37,8 +37,8 @@ _WORDS |= {word: word for word in ("true", "false", "null", "NaN", "Infinity")}
 class JsonSpan:
     """An object or array in a text.
 
-    :param start: where its bracket is; ``end`` is after its last.
-    :param whole: whether it was closed; otherwise the text ended first, and ``value`` has its complete members.
+    :param start: the index of its first bracket; ``end`` is the index after its last.
+    :param whole: whether it is closed; otherwise the text ends first, and ``value`` has its complete members.
     """
 
     value: dict[str, Any] | list[Any]
@@ -48,7 +48,7 @@ class JsonSpan:
 
     @property
     def rank(self) -> int:
-        """Objects and arrays of objects (2) before other arrays (1), which may cite, and those before empty ones."""
+        """2 for objects and arrays of objects, 1 for other arrays, which may be citations, 0 for empty ones."""
         if isinstance(self.value, dict):
             return 2 if self.value else 0
         return 2 if any(isinstance(member, dict) for member in self.value) else int(bool(self.value))
@@ -58,19 +58,17 @@ class JsonSpan:
 class Scan:
     """All outermost objects and arrays of a text.
 
-    :param text: what was scanned.
     :param found: in the order of the text; the last one may be cut.
-    :param damaged: whether there was also one that cannot be used.
+    :param damaged: whether there is also one that cannot be used.
     """
 
-    text: str
     found: tuple[JsonSpan, ...]
     damaged: bool
 
     @property
     def best(self) -> JsonSpan | None:
-        """The one that counts: the last of those with the highest rank, a whole one before one that is cut."""
-        return max(self.found, key=lambda found: (found.rank, found.whole, found.start), default=None)
+        """The answer among them: of the highest rank, whole rather than cut, and the last of those."""
+        return max(self.found, key=lambda span: (span.rank, span.whole, span.start), default=None)
 
 
 def scan(text: str) -> Scan:
@@ -86,18 +84,19 @@ def scan(text: str) -> Scan:
             at += 1
             continue
         at, whole, readings = _extent(text, start)
-        value = next((value for reading in readings if (value := _parsed(reading)) is not None), None)
+        value = next((value for reading in readings if (value := _json_value(reading)) is not None), None)
         if value or (value is not None and whole):
             found.append(JsonSpan(value, start, at, whole))
-        else:  # what is inside something broken is no answer of its own
+        else:  # what is inside a broken object is not read by itself
             damaged |= not whole or _DAMAGED.match(text, start) is not None
-    return Scan(text, tuple(found), damaged)
+    return Scan(tuple(found), damaged)
 
 
 def _extent(text: str, start: int) -> tuple[int, bool, list[str]]:
-    """Where a bracket ends, whether it is closed there, and what to read; nothing if its brackets do not match.
+    """Where a bracket ends, whether it is closed there, and texts to parse; none if its brackets do not match.
 
-    What is not closed is read as if it were, after the last string, else where a member was certainly complete.
+    For what is not closed there are two texts, with the brackets closed: after the last string, and after the last
+    member that is certainly complete.
     """
     stack: list[str] = []
     member = string = (0, 0)  # where each ended, and in how many brackets
@@ -120,19 +119,19 @@ def _extent(text: str, start: int) -> tuple[int, bool, list[str]]:
     return len(text), False, [text[start:at] + "".join(reversed(stack[:depth])) for at, depth in ends]
 
 
-def _parsed(text: str) -> Any:
-    """The value of a text as JSON, or as what a model takes for it; ``None`` if it is neither."""
-    for reading in (text, _LOOSE.sub(_strict, text)):
+def _json_value(text: str) -> Any:
+    """The value of a text as JSON, or as the JSON-like text of a model; ``None`` if it is neither."""
+    for reading in (text, _LOOSE.sub(_strict_token, text)):
         with suppress(ValueError):
             value = json.loads(reading, strict=False)
-            if "\\ud" in reading.lower():  # half a character is none
+            if "\\ud" in reading.lower():  # lone surrogates are replaced
                 whole = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
                 value = json.loads(whole.decode("utf-16-le", "replace"))
             return value
     return None
 
 
-def _strict(token: re.Match[str]) -> str:
+def _strict_token(token: re.Match[str]) -> str:
     """A token as JSON has it: strings in double quotes, Python's words, keys without quotes, no comma at the end."""
     text = token.group()
     if text == ",":
@@ -141,3 +140,8 @@ def _strict(token: re.Match[str]) -> str:
         return _WORDS.get(text, f'"{text}"')
     inside = text[1:-1].replace("\\'", "'")
     return '"' + _ESCAPE.sub(lambda char: char[0] if len(char[0]) > 1 else "\\" + char[0], inside) + '"'
+
+
+def by_lower_name(value: dict[str, Any]) -> dict[str, Any]:
+    """The members of a JSON object by their names in lower case."""
+    return {name.casefold(): member for name, member in value.items()}

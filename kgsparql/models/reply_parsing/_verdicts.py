@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from kgsparql.models.reply_parsing._cleaning import body_of, plain_text
-from kgsparql.models.reply_parsing._scanner import scan
+from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 
 __all__ = ["quantity", "truth", "truth_of"]
 
@@ -37,7 +37,7 @@ _ANSWER = re.compile(r"\banswer\b\W{0,3}(?:is|=|:)[\s*_:$]{0,6}", re.IGNORECASE)
 
 
 def truth(text: str) -> bool | None:
-    """Yes or no, as JSON or as the first such word; ``None`` if the reply says neither.
+    """Yes or no, in JSON or as the first such word; ``None`` for neither.
 
     :raises ModelReplyError: if the reply is too long (``E_LIMIT``).
 
@@ -47,7 +47,7 @@ def truth(text: str) -> bool | None:
     body = body_of(text)
     best = scan(body).best
     if best is not None and isinstance(best.value, dict) and best.value:
-        lower = {key.casefold(): member for key, member in best.value.items()}
+        lower = by_lower_name(best.value)
         member = next((lower[key] for key in _TRUTH_KEYS if key in lower), None)
         return truth_of(member if len(lower) > 1 or member is not None else next(iter(lower.values())))
     return truth_of(plain_text(body))
@@ -68,7 +68,7 @@ def truth_of(value: Any) -> bool | None:
 
 
 def quantity(text: str) -> float | None:
-    """The number a reply answers with, without its unit: the one in JSON, after "answer is", or the only one.
+    """The number that a reply answers with, without its unit: in JSON, after "answer is", or the only one.
 
     Thousands may be separated by commas, points, or spaces; ``40%`` is 40, ``3 million`` is 3,000,000. ``None`` if
     there is no number, or several and none that is said to be the answer.
@@ -81,19 +81,19 @@ def quantity(text: str) -> float | None:
     body = body_of(text)
     best = scan(body).best
     if best is not None and isinstance(best.value, dict):
-        lower = {key.casefold(): member for key, member in best.value.items()}
+        lower = by_lower_name(best.value)
         member = next((lower[key] for key in ("answer", "value", "number", "result") if key in lower), None)
         if isinstance(member, int | float) and not isinstance(member, bool):
             return _finite(member)
-        return _in_text(member) if isinstance(member, str) else None
-    return _in_text(plain_text(body))
+        return _quantity_of_text(member) if isinstance(member, str) else None
+    return _quantity_of_text(plain_text(body))
 
 
-def _in_text(text: str) -> float | None:
+def _quantity_of_text(text: str) -> float | None:
     text = _CITATION.sub(" ", text) if not _CITATION.fullmatch(text.strip()) else text
     answer = _ANSWER.search(text)
-    if answer is not None and (said := _QUANTITY.match(text, answer.end())):
-        return _as_float(said)
+    if answer is not None and (match := _QUANTITY.match(text, answer.end())):
+        return _as_float(match)
     found = {_as_float(match) for match in _QUANTITY.finditer(text)}
     return found.pop() if len(found) == 1 else None
 

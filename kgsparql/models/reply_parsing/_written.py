@@ -1,4 +1,4 @@
-"""Answers with what they rest on: claims, steps of inference, and the evidence they cite."""
+"""Answers as models write them, with claims, steps of inference, and the markers of their evidence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import body_of, empty_reply, plain_text, unusable
+from kgsparql.models.reply_parsing._cleaning import empty_reply, filled_body_of, plain_text, unusable
 from kgsparql.models.reply_parsing._markers import listed_markers, without_open_citation
 from kgsparql.models.reply_parsing._numbers import whole_number
-from kgsparql.models.reply_parsing._scanner import scan
+from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
 __all__ = ["WrittenAnswer", "WrittenClaim", "WrittenStep", "written_answer"]
@@ -49,17 +49,17 @@ class WrittenClaim:
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """An answer as a model wrote it; nothing of it has been checked, and what its text cites has not been looked for.
+    """An answer as a model wrote it; nothing is checked, and citations inside its text are not yet found.
 
     :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
     :param entities: the numbers of the entities that are the answer.
-    :param names_entities: whether the reply lists them; a list of none says that none of them is the answer.
     :param steps: of the inference.
-    :param claims: what the answer claims, and with which evidence.
-    :param markers: what is listed as used, such as ``P1``, each once.
+    :param claims: with their evidence.
+    :param markers: listed as used, such as ``P1``; each once.
     :param sufficient: whether the evidence suffices; ``None`` if the reply does not say.
     :param dropped: how many entities, steps, claims and markers could not be read; the end of a reply that breaks off
         counts as one.
+    :param names_entities: whether the reply has a list of entities; an empty list says that none is the answer.
     """
 
     answer: str
@@ -73,7 +73,7 @@ class WrittenAnswer:
 
 
 def written_answer(text: str) -> WrittenAnswer:
-    """Read an answer from JSON, from prose with headings "Output 1", "Output 2" …, or from prose.
+    """The answer in a reply: JSON, prose with headings "Output 1", "Output 2" …, or prose.
 
     :raises ModelReplyError: if there is no answer in it (``E_LLM_EMPTY``), it is JSON that cannot be used
         (``E_LLM_FORMAT``), or too long (``E_LIMIT``).
@@ -84,9 +84,7 @@ def written_answer(text: str) -> WrittenAnswer:
     >>> written_answer("**Final answer:** It is Paris [P1].").answer
     'It is Paris [P1].'
     """
-    body = body_of(text)
-    if not body.strip():
-        raise empty_reply()
+    body = filled_body_of(text)
     if "{" not in body and not body.lstrip("` \n").startswith("["):
         body = without_open_citation(body)
     read = scan(body)
@@ -96,22 +94,22 @@ def written_answer(text: str) -> WrittenAnswer:
     if isinstance(value, list) and best is not None and plain == body[best.start : best.end]:  # nothing but a list
         value = value[0] if value and isinstance(value[0], dict) else {"answer": value}
     if isinstance(value, dict) and best is not None:
-        lower = {key.casefold(): member for key, member in value.items()}
+        lower = by_lower_name(value)
         if any(key in lower for key in _ANSWER_KEYS) or truth_of(lower.get("sufficient")) is False:
-            return _of_object(lower, cut=not best.whole)
-    if read.damaged or any(not found.whole for found in read.found) or _JSON_START.match(plain):
-        raise unusable(body, "an answer in JSON")  # its text is none
-    return _of_prose(plain)
+            return _answer_of_object(lower, cut=not best.whole)
+    if read.damaged or any(not span.whole for span in read.found) or _JSON_START.match(plain):
+        raise unusable(body, "an answer in JSON")
+    return _answer_of_prose(plain)
 
 
-def _under(value: dict[str, Any], keys: Iterable[str]) -> Any:
+def _first_member(value: dict[str, Any], keys: Iterable[str]) -> Any:
     return next((value[key] for key in keys if key in value), None)
 
 
-def _of_object(value: dict[str, Any], *, cut: bool) -> WrittenAnswer:
+def _answer_of_object(value: dict[str, Any], *, cut: bool) -> WrittenAnswer:
     dropped = _Dropped(int(cut))
     sufficient = truth_of(value.get("sufficient"))
-    answer = _answer_text(_under(value, _ANSWER_KEYS))
+    answer = _answer_text(_first_member(value, _ANSWER_KEYS))
     entities = _entities(value.get("entities"), dropped)
     if not answer and not entities and sufficient is not False:
         raise empty_reply()
@@ -120,7 +118,7 @@ def _of_object(value: dict[str, Any], *, cut: bool) -> WrittenAnswer:
         entities=entities,
         steps=tuple(_steps(value.get("inference"), dropped)),
         claims=tuple(_claims(value.get("claims"), dropped)),
-        markers=tuple(_markers(_under(value, _CITED_KEYS), dropped)),
+        markers=tuple(_markers(_first_member(value, _CITED_KEYS), dropped)),
         sufficient=sufficient,
         dropped=dropped.count,
         names_entities=value.get("entities") is not None,
@@ -137,7 +135,7 @@ def _answer_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, (_answer_text(member) for member in value if not isinstance(member, list))))
     if isinstance(value, dict):
-        return _scalar_text(_under(value, _TEXT_KEYS))
+        return _scalar_text(_first_member(value, _TEXT_KEYS))
     return _scalar_text(value)
 
 
@@ -161,7 +159,7 @@ def _entities(value: Any, dropped: _Dropped) -> tuple[int, ...]:
         part for member in _members(value) for part in (member.split(",") if isinstance(member, str) else [member])
     ]
     for member in members:
-        number = whole_number(_under(member, ("n", "number", "id")) if isinstance(member, dict) else member)
+        number = whole_number(_first_member(member, ("n", "number", "id")) if isinstance(member, dict) else member)
         if number is None or number < 1 or number in found:
             dropped.count += 1
         else:
@@ -171,24 +169,24 @@ def _entities(value: Any, dropped: _Dropped) -> tuple[int, ...]:
 
 def _steps(value: Any, dropped: _Dropped) -> Iterable[WrittenStep]:
     for member in _members(value):
-        lower = {key.casefold(): part for key, part in member.items()} if isinstance(member, dict) else {}
+        lower = by_lower_name(member) if isinstance(member, dict) else {}
         subject, predicate, object_ = (_scalar_text(lower.get(name)) for name in ("subject", "predicate", "object"))
         if not (subject and predicate and object_):
             dropped.count += 1
             continue
-        markers = _markers(_under(lower, _CITED_KEYS), dropped)
+        markers = _markers(_first_member(lower, _CITED_KEYS), dropped)
         dropped.count += max(0, len(markers) - 1)
         yield WrittenStep(markers[0] if markers else "", subject, predicate, object_)
 
 
 def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
     for member in _members(value):
-        lower = {key.casefold(): part for key, part in member.items()} if isinstance(member, dict) else {}
-        text = _scalar_text(_under(lower, _TEXT_KEYS) if lower else member)
+        lower = by_lower_name(member) if isinstance(member, dict) else {}
+        text = _scalar_text(_first_member(lower, _TEXT_KEYS) if lower else member)
         if not text:
             dropped.count += 1
             continue
-        yield WrittenClaim(text, tuple(_markers(_under(lower, _CITED_KEYS), dropped)))
+        yield WrittenClaim(text, tuple(_markers(_first_member(lower, _CITED_KEYS), dropped)))
 
 
 def _markers(value: Any, dropped: _Dropped) -> list[str]:
@@ -202,7 +200,7 @@ def _markers(value: Any, dropped: _Dropped) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _of_prose(plain: str) -> WrittenAnswer:
+def _answer_of_prose(plain: str) -> WrittenAnswer:
     before, *rest = _HEADING.split(plain)
     sections = dict(zip(rest[-2::-2], rest[::-2], strict=True))  # of several with one number, the first
     answer = sections.get("1") or before.strip() or (rest[1] if rest else "")

@@ -1,4 +1,4 @@
-"""The small things in a reply: scores, and names of candidates."""
+"""Scores in a reply, and names of candidates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_NAME = 1000
 
 
 def without_marks(text: str) -> str:
-    """Without the quotes, braces and emphasis around it.
+    """The text without the quotes, braces and emphasis around it.
 
     >>> without_marks("**{capital of}**")
     'capital of'
@@ -38,7 +38,7 @@ def without_marks(text: str) -> str:
 
 
 def score_of(value: Any) -> float | None:
-    """A score between 0 and 1, whatever was written; larger and smaller ones are clipped. ``None`` if it is none.
+    """A score, clipped to 0 … 1; ``None`` for anything else.
 
     >>> [score_of(value) for value in (0.4, "0,4", "40%", "9/10", 1e9, "-1", "NaN", "high", None)]
     [0.4, 0.4, 0.4, 0.9, 1.0, 0.0, None, None, None]
@@ -61,7 +61,7 @@ def _as_float(text: str) -> float | None:
 
 
 def split_score(text: str) -> tuple[str, str | None]:
-    """A text and the score written in it or behind it, as it is written.
+    """A text without its score, and the score in it or behind it, as it is written.
 
     >>> split_score("capital of (Score: 0.4)"), split_score("capital of: 40%"), split_score("World Cup (1998)")
     (('capital of', '0.4'), ('capital of', '40%'), ('World Cup (1998)', None))
@@ -79,7 +79,7 @@ def split_score(text: str) -> tuple[str, str | None]:
 
 
 class Names:
-    """The names of numbered candidates, found by exact match: case, underscores, quotes and braces aside.
+    """The names of numbered candidates; case, underscores, quotes and braces do not matter.
 
     >>> names = Names(["capital of", "capital", "part of", "part_of"])
     >>> names.numbers("wiki.relation.Capital_of"), names.numbers("part of"), names.numbers("capitals")
@@ -97,7 +97,7 @@ class Names:
         return bool(self._numbers)
 
     def numbers(self, text: str) -> tuple[int, ...]:
-        """The candidates of this name, also if a namespace was put before it; the longest name that fits."""
+        """The candidates of this name, which may follow a namespace; of the longest name that fits."""
         if len(text) > _MAX_NAME:
             return ()
         key = _key(text)
@@ -112,7 +112,7 @@ class Names:
         return ()
 
     def mentions(self, text: str, number: int) -> bool:
-        """Whether the text has the name of this candidate in it, as whole words."""
+        """Whether the text contains the name of this candidate, as whole words."""
         key = self._keys[number - 1] if number <= len(self._keys) else ""
         return bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", _key(text[:_MAX_NAME])) is not None
 
