@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kgsparql.cli._typed import TypedGroup
+from kgsparql.cli._snapshot_options import TypedGroup
 from kgsparql.cli.ask import ask
 from kgsparql.cli.cache import cache
 from kgsparql.cli.doctor import doctor

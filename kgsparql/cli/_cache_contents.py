@@ -1,9 +1,9 @@
-"""What the cache directory holds, kind by kind, and how to be rid of it."""
+"""What the cache directory holds, kind by kind, and how it is removed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +25,10 @@ __all__ = ["ALL", "CacheContents", "Cleared", "Kept"]
 ALL = "all"
 """Stands for every kind."""
 WHOLE_FILE = "exchanges"
-"""Stands for every kind of exchange; the one name for a file of them that cannot be read."""
+"""Stands for every kind of exchange, and for a file of exchanges that cannot be read."""
 
 _VECTORS = "vectors"
-"""The kind that vectors of texts are."""
+"""The kind of the vectors of texts."""
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -44,7 +44,7 @@ _EXCHANGES = {
 }
 
 _OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
-"""How stores and indexes are named, and what belongs to one: nothing else in their folders is ever touched."""
+"""Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Kept:
     """How much there is of one kind.
 
     :param what: the kind in words.
-    :param bytes: on the disk; of exchanges, of the requests and replies alone.
+    :param bytes: on the disk; of exchanges, of the requests and replies only.
     :param oldest: when the oldest was made or last written, ISO 8601, UTC; ``newest`` likewise; empty if unknown.
-    :param trouble: why it cannot be used or is not looked at; empty if all is well.
+    :param trouble: why it cannot be used or is not looked at; empty for none.
     """
 
     kind: str
@@ -68,11 +68,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What became of one kind.
+    """What was removed of one kind.
 
-    :param count: how many were removed.
     :param bytes: that were freed on the disk.
-    :param failures: for each store, index or file that could not be removed, why: it may be in use.
+    :param failures: an error for each store, index or file that could not be removed; it may be in use.
     :param note: what a person should know of how it was done.
     """
 
@@ -84,11 +83,11 @@ class Cleared:
 
 
 class CacheContents:
-    """The cache directory, which any number of processes may be using meanwhile.
+    """The cache directory; other processes may use it at the same time.
 
-    No symbolic link in it is followed: one is not looked into, and clearing removes at most the link.
+    Symbolic links in it are not followed; clearing removes at most the link.
 
-    :param directory: that of :func:`kgsparql.resources.cache_directory`, if ``None``; it need not be there.
+    :param directory: by default that of :func:`kgsparql.resources.cache_directory`; it need not exist.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -98,29 +97,29 @@ class CacheContents:
 
     def __init__(self, directory: Path | None = None) -> None:
         self.directory = (cache_directory() if directory is None else directory).absolute()
-        self._file = self.directory / RESPONSE_FILE
+        self._exchanges = self.directory / RESPONSE_FILE
         self._vectors = self.directory / VECTORS
 
     @property
     def bytes(self) -> int:
-        """What all kinds together take on the disk.
+        """The size of all kinds on the disk.
 
         :raises StoreError: if the directory cannot be read.
         """
         folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
-        return folders + bytes_of(self._file) + bytes_of(self._vectors)
+        return folders + bytes_of(self._exchanges) + bytes_of(self._vectors)
 
     def kept(self) -> list[Kept]:
-        """What there is, kind by kind; nothing of a kind of which there is none.
+        """How much there is of each kind; empty kinds are left out.
 
         :raises StoreError: if the directory cannot be read.
         """
         found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
-        return found + self._kept_vectors() + self._exchanges()
+        return found + self._kept_vectors() + self._kept_exchanges()
 
     def kinds(self) -> list[str]:
-        """What may be cleared, by name."""
-        found = [kept.kind for kept in self._exchanges()]
+        """The names of what may be cleared."""
+        found = [kept.kind for kept in self._kept_exchanges()]
         return list(dict.fromkeys([*_FOLDERS, _VECTORS, *_EXCHANGES, *found, ALL]))
 
     def clear(self, kinds: Iterable[str]) -> Iterator[Cleared]:
@@ -144,7 +143,7 @@ class CacheContents:
         return self._clear_vectors() if kind == _VECTORS else self._clear_exchanges(kind)
 
     def _entries(self, folder: str) -> list[Path]:
-        """The stores or indexes in a folder, their locks, and what stopped writers left of them."""
+        """The stores or indexes in a folder, their locks, and what interrupted writers left behind."""
         place = self.directory / folder
         try:
             if place.is_symlink() or not place.is_dir():
@@ -199,54 +198,54 @@ class CacheContents:
             return [Kept(_VECTORS, what, 0, size, trouble=error.message)]
         return [Kept(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
 
-    def _clear_vectors(self) -> Cleared:
-        """Remove the vectors, or, where the file cannot be read, the file."""
-        if trouble := link_trouble(self._vectors):
-            return Cleared(_VECTORS, 0, 0, note=trouble)
-        before, count, note = bytes_of(self._vectors), 0, ""
-        try:
-            with closing(VectorStore(self._vectors)) as store:
-                count = store.clear()
-        except StoreLockedError as error:
-            return Cleared(_VECTORS, 0, 0, (error,))
-        except StoreError as error:
-            try:
-                remove_database(self._vectors)
-            except StoreError as failure:
-                return Cleared(_VECTORS, 0, 0, (failure,))
-            note = f"removed the file, because it could not be used: {error.message}"
-        return Cleared(_VECTORS, count, max(0, before - bytes_of(self._vectors)), note=note)
-
-    def _exchanges(self) -> list[Kept]:
+    def _kept_exchanges(self) -> list[Kept]:
         what = _EXCHANGES[WHOLE_FILE]
-        if trouble := link_trouble(self._file):
+        if trouble := link_trouble(self._exchanges):
             return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
         try:
-            with ResponseCache(self._file) as response_cache:
+            with ResponseCache(self._exchanges) as response_cache:
                 found = response_cache.summary()
         except StoreError as error:
-            return [Kept(WHOLE_FILE, what, 0, bytes_of(self._file), trouble=error.message)]
+            return [Kept(WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
         return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
 
+    def _clear_vectors(self) -> Cleared:
+        def clear() -> int:
+            with closing(VectorStore(self._vectors)) as store:
+                return store.clear()
+
+        return _clear_database(self._vectors, _VECTORS, clear)
+
     def _clear_exchanges(self, kind: str) -> Cleared:
-        """Remove a kind, or, where the file cannot be read, the file: nothing else can be done with it."""
-        if trouble := link_trouble(self._file):
-            return Cleared(kind, 0, 0, note=trouble)
-        before, count, note = bytes_of(self._file), 0, ""
-        try:
-            with ResponseCache(self._file) as response_cache:
-                count = response_cache.clear(None if kind == WHOLE_FILE else kind)
-        except StoreLockedError as error:
+        def clear() -> int:
+            with ResponseCache(self._exchanges) as response_cache:
+                return response_cache.clear(None if kind == WHOLE_FILE else kind)
+
+        return _clear_database(self._exchanges, kind, clear, beside="with every kind of exchange, ")
+
+
+def _clear_database(path: Path, kind: str, clear: Callable[[], int], *, beside: str = "") -> Cleared:
+    """Remove a kind from a file, or the whole file if it cannot be used.
+
+    :param clear: removes the kind and returns how many there were.
+    :param beside: what else is in the file, for the note; then it is removed only if it is corrupt or all is cleared.
+    """
+    if trouble := link_trouble(path):
+        return Cleared(kind, 0, 0, note=trouble)
+    before, count, note = bytes_of(path), 0, ""
+    try:
+        count = clear()
+    except StoreLockedError as error:
+        return Cleared(kind, 0, 0, (error,))
+    except StoreError as error:
+        if beside and kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
             return Cleared(kind, 0, 0, (error,))
-        except StoreError as error:
-            if kind != WHOLE_FILE and error.code != "E_STORE_CORRUPT":
-                return Cleared(kind, 0, 0, (error,))
-            try:
-                remove_database(self._file)
-            except StoreError as failure:
-                return Cleared(kind, 0, 0, (failure,))
-            note = f"removed the file, with every kind of exchange, because it could not be used: {error.message}"
-        return Cleared(kind, count, max(0, before - bytes_of(self._file)), note=note)
+        try:
+            remove_database(path)
+        except StoreError as failure:
+            return Cleared(kind, 0, 0, (failure,))
+        note = f"removed the file, {beside}because it could not be used: {error.message}"
+    return Cleared(kind, count, max(0, before - bytes_of(path)), note=note)
 
 
 def _key(entry: Path) -> str:

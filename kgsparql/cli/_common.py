@@ -1,65 +1,36 @@
-"""What every command shares: options, errors as one line, progress."""
+"""What the commands share: options, errors as one line, the result on stdout or in a file."""
 
 from __future__ import annotations
 
 import errno
 import functools
+import inspect
+import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields, is_dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
 
-from kgsparql.cli._progress import Progress
+from kgsparql.cli._stderr import Progress, say, show_error
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.rdf.paths import Directions
 
-__all__ = [
-    "BaseOption",
-    "ContextOption",
-    "DebugOption",
-    "DirectionOption",
-    "EmbedderOption",
-    "EncodingOption",
-    "InputFormatOption",
-    "LangOption",
-    "OutputOption",
-    "QuietOption",
-    "ReproducibleOption",
-    "SkipBadOption",
-    "TextOrJsonOption",
-    "VerboseOption",
-    "languages",
-    "reported",
-    "say",
-    "sources",
-    "write",
-]
+__all__ = ["ANSWER_FORMATS", "Progress", "command", "say", "show_error", "write", "write_lines"]
 
 P = ParamSpec("P")
 
-InputFormatOption = Annotated[
-    str | None,
-    typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
-]
-BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
-EncodingOption = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")
-]
-ContextOption = Annotated[
-    str | None,
-    typer.Option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."),
-]
-SkipBadOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
-]
+ANSWER_FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
+
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
 ]
@@ -78,29 +49,50 @@ ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave 
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 
 
-def _with_a_place(output: Path | None) -> Path | None:
-    """The output file, if it can be written: said before work, and maybe a paid model's, has nowhere to go."""
-    reported(_check_place)(output)
+def _writable_output(output: Path | None) -> Path | None:
+    """The output file, checked before any work: an error after it might be an error after a paid call."""
+    _with_errors_as_lines(_check_output)(output)
     return output
 
 
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_with_a_place
+        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_writable_output
     ),
 ]
 
 
-def say(message: str, *, quiet: bool = False) -> None:
-    """A line for the person at the terminal, on stderr; nothing for an empty one."""
-    if message and not quiet:
-        typer.echo(message, err=True)
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command of the command line; errors end it with one line, a hint and their exit status.
+
+    Parameters that are dataclasses of options become the options that are their fields. Such groups before the first
+    other parameter come last on the command line, except for the first option of all; other groups stay in their place.
+    """
+    own = inspect.signature(function, eval_str=True).parameters
+    groups: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+    options = {
+        name: list(inspect.signature(group, eval_str=True).parameters.values()) for name, group in groups.items()
+    }
+    leading = list(takewhile(groups.__contains__, own))
+    grouped = [p for name in leading for p in options[name]]
+    others = [p for name in own if name not in leading for p in options.get(name, [own[name]])]
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:
+        values = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**values, **given)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*grouped[:1], *others, *grouped[1:])]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return _with_errors_as_lines(run)
 
 
-def reported(command: Callable[P, None]) -> Callable[P, None]:
-    """The command with kgsparql's errors shown as one line with a hint, and their exit code."""
-
+def _with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
@@ -115,7 +107,7 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
             say("interrupted")
             raise typer.Exit(130) from error
         except BrokenPipeError as error:
-            # The reader of our output has gone (head, less): say nothing, and keep Python from flushing at exit.
+            # The reader of our output (head, less) has closed it: exit quietly, and let Python flush to nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from error
         except typer.Exit:
@@ -130,21 +122,8 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def show_error(error: KgsparqlError, *, about: str = "") -> None:
-    """An error as one line with its code, and a second with the way out.
-
-    :param about: which of many questions it is about.
-    """
-    which = f"{printable(about, 80)!r}: " if about else ""
-    typer.echo(f"error: {which}{printable(error.message, 600)} [{error.code}]", err=True)
-    if error.hint:
-        typer.echo(f"  hint: {printable(error.hint, 600)}", err=True)
-    for candidate in error.detail.get("candidates", ()):
-        typer.echo(f"  {candidate}", err=True)
-
-
 def sources(kg: list[str] | None) -> list[str]:
-    """The sources named by ``-k``, else those of ``KGSPARQL_KG``, one per line.
+    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line.
 
     :raises InputError: if there is none.
     """
@@ -157,7 +136,7 @@ def sources(kg: list[str] | None) -> list[str]:
 
 
 def languages(lang: str) -> tuple[str, ...]:
-    """Language tags from ``en,de``, checked.
+    """Language tags from a text such as ``en,de``.
 
     :raises InputError: for something that is no language tag.
     """
@@ -176,7 +155,7 @@ def languages(lang: str) -> tuple[str, ...]:
 
 
 def write(text: str, output: Path | None) -> None:
-    """The result, on stdout or into a file, in UTF-8 and ending with a line end.
+    """Write the result to stdout or a file, in UTF-8, with a line end at its end.
 
     :raises InputError: if the file cannot be written.
     """
@@ -184,11 +163,13 @@ def write(text: str, output: Path | None) -> None:
     write_bytes(ended.encode("utf-8", "replace"), output)
 
 
-def write_bytes(data: bytes, output: Path | None) -> None:
-    """Bytes as they are, on stdout or into a file.
+def write_json(value: object, output: Path | None) -> None:
+    """Write the result as JSON; errors as of :func:`write`."""
+    write(json.dumps(value, ensure_ascii=False, indent=2), output)
 
-    :raises InputError: if the file cannot be written.
-    """
+
+def write_bytes(data: bytes, output: Path | None) -> None:
+    """Write bytes as they are; errors as of :func:`write`."""
     if output is None:
         with _writing("to stdout"):
             sys.stdout.flush()
@@ -199,7 +180,7 @@ def write_bytes(data: bytes, output: Path | None) -> None:
         output.write_bytes(data)
 
 
-def _check_place(output: Path | None) -> None:
+def _check_output(output: Path | None) -> None:
     if output is None:
         return
     if output.is_dir():
@@ -216,7 +197,11 @@ def _check_place(output: Path | None) -> None:
 
 @contextmanager
 def _writing(where: str) -> Iterator[None]:
-    """A disk that is full and a directory that is not there are what the user can do something about."""
+    """Errors of the system become ours, with what the user can do.
+
+    :raises DiskFullError: if the disk is full.
+    :raises InputError: if the file cannot be written.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -228,32 +213,27 @@ def _writing(where: str) -> Iterator[None]:
         raise InputError(message, hint="choose another file with -o") from error
 
 
-def progress(*, quiet: bool) -> Progress:
-    """A progress display on stderr that only a terminal sees; called as ``(phase, done, total)``."""
-    return Progress(enabled=sys.stderr.isatty() and not quiet)
-
-
 def guessed_format(output: Path | None) -> str | None:
-    """The format that an output file's suffix names, if there is one."""
+    """The format that the suffix of an output file stands for; ``None`` without a suffix."""
     suffix = output.suffix.lstrip(".").lower() if output else ""
-    return {"txt": "text", "markdown": "md"}.get(suffix, suffix) if suffix else None
+    return {"txt": "text", "markdown": "md"}.get(suffix, suffix) or None
 
 
-def two_formats(form: str | None, output: Path | None) -> str:
-    """``text`` or ``json``: as told, else by the suffix of the output file.
+def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:
+    """The format that is named, else that of the output file's suffix, else the first.
 
-    :raises OptionError: for another format.
+    :raises OptionError: for one that is not among ``formats``.
     """
-    shape = form or guessed_format(output) or "text"
-    if shape not in {"text", "json"}:
-        raise OptionError(f"no output format {printable(shape, 40)!r}", hint="one of: text, json")
-    return shape
+    chosen = form or guessed_format(output) or formats[0]
+    if chosen not in formats:
+        raise OptionError(f"no output format {printable(chosen, 40)!r}", hint=f"one of: {', '.join(formats)}")
+    return chosen
 
 
 def checked_direction(direction: str) -> Directions:
-    """The direction, checked.
+    """A direction of walking.
 
-    :raises InputError: if it is none.
+    :raises InputError: for another word.
     """
     if direction not in {"both", "forward", "inverse"}:
         raise InputError(f"no direction {printable(direction, 40)!r}", hint="one of: both, forward, inverse")
@@ -261,10 +241,7 @@ def checked_direction(direction: str) -> Directions:
 
 
 def write_lines(results: Iterable[str], output: Path | None) -> None:
-    """Each result as soon as it is there.
-
-    :raises InputError: if the file cannot be written.
-    """
+    """Write each result as soon as it is there; errors as of :func:`write`."""
     if output is None:
         for text in results:
             write(text, None)

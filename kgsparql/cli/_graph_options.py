@@ -1,4 +1,4 @@
-"""The options with which every command names and reads its graph, written once."""
+"""The options with which the commands name and read a graph."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgsparql.cli._common import (
-    BaseOption,
-    ContextOption,
-    DebugOption,
-    EncodingOption,
-    InputFormatOption,
-    QuietOption,
-    SkipBadOption,
-    progress,
-    say,
-    sources,
-)
+from kgsparql.cli._common import DebugOption, Progress, QuietOption, say, sources
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
@@ -28,6 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphOptions"]
 
+InputFormatOption = Annotated[
+    str | None,
+    typer.Option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
+]
+BaseOption = Annotated[str | None, typer.Option("--base", metavar="IRI", help="Base for relative IRIs in the files.")]
+EncodingOption = Annotated[
+    str | None, typer.Option("--encoding", metavar="NAME", help="Character encoding of the files.")
+]
+ContextOption = Annotated[
+    str | None,
+    typer.Option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names; none is fetched."),
+]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
+]
 KgOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,7 +49,7 @@ NoCacheOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions:
-    """What the user said of the graph; each field is an option of the command line."""
+    """The graph that the user names; each field is an option of the command line."""
 
     kg: KgOption = None
     input_format: InputFormatOption = None
@@ -59,7 +63,7 @@ class GraphOptions:
 
     @property
     def sources(self) -> list[str]:
-        """The sources that were named.
+        """The sources that are named.
 
         :raises InputError: if there is none.
         """
@@ -74,7 +78,7 @@ class GraphOptions:
         }  # fmt: skip
 
     def one_by_one(self) -> list[GraphOptions]:
-        """The options of each graph by itself, where several are named: all files together are one."""
+        """The options of each graph alone; all files together are one graph."""
         from kgsparql.graphs import groups_of, is_graph_by_itself
 
         groups = groups_of(self.sources)
@@ -87,7 +91,7 @@ class GraphOptions:
         ]
 
     def say(self, message: str) -> None:
-        """A line for the person at the terminal, unless ``-q`` says that none is wanted."""
+        """Write a line to stderr, unless ``-q`` is set."""
         say(message, quiet=self.quiet)
 
     @contextmanager
@@ -99,14 +103,14 @@ class GraphOptions:
         snapshot: Snapshot | None = None,
         fresh: bool = False,
     ) -> Iterator[KnowledgeBase]:
-        """The knowledge base, with progress and notes on stderr as long as the ``with`` lasts.
+        """The knowledge base, with progress and notes on stderr while the ``with`` block runs.
 
-        :param snapshot: that everything is recorded into, or replayed from.
-        :param fresh: endpoints are asked again, whatever of their replies is kept.
+        :param snapshot: records all replies, or replays them.
+        :param fresh: endpoints are asked again, also where a reply of theirs is kept.
         """
         from kgsparql.knowledge_base import open as open_knowledge
 
-        with progress(quiet=self.quiet) as shown:
+        with Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
                 snapshot=snapshot, fresh=fresh, **self.reading,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from kgsparql.answering.answer import Answer, more_text
-from kgsparql.cli._ask_options import FORMATS
+from kgsparql.cli._common import ANSWER_FORMATS
 from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
@@ -58,7 +58,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
         return "\n".join(_markdown(answer))
     if form == "text":
         return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
-    raise OptionError(f"no output format {printable(form, 40)!r}", hint=f"one of: {', '.join(FORMATS)}")
+    raise OptionError(f"no output format {printable(form, 40)!r}", hint=f"one of: {', '.join(ANSWER_FORMATS)}")
 
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:

@@ -4,26 +4,63 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from kgsparql.cli._typed import typed
 from kgsparql.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
 
-__all__ = ["SnapshotOptions"]
+__all__ = ["SnapshotOptions", "TypedGroup"]
 
 _PANEL = "Snapshots"
 
 _VARIABLES = {"kg": ("KGSPARQL_KG", "-k", "--kg"), "embedder": ("KGSPARQL_EMBEDDER", "--embedder")}
 """What a command was asked that a variable may have said, and the options for it."""
+
+
+_TYPED: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_typed", default=())
+
+
+class TypedGroup(TyperGroup):
+    """The commands, which remember what they were called with."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As for any group."""
+        _TYPED.set(tuple(args))
+        return super().parse_args(ctx, args)
+
+
+def typed(*, leave_out: Sequence[str] = (), shown: Callable[[str], str] = str) -> list[str]:
+    """The words of this command, the name of the command first.
+
+    :param leave_out: options, with their values: ``--record``.
+    :param shown: what may be shown of a word.
+    """
+    words: list[str] = []
+    is_value = False
+    for word in _TYPED.get():
+        if not is_value and word.partition("=")[0] not in leave_out:
+            words.append(_shown(word, shown))
+        is_value = not is_value and word in leave_out
+    return words
+
+
+def _shown(word: str, shown: Callable[[str], str]) -> str:
+    """A word as it may be shown; of ``--option=value`` and ``-ovalue`` what comes after the option, by itself."""
+    if word.startswith("--"):
+        option, sign, value = word.partition("=")
+    else:
+        option, sign, value = (word[:2], "", word[2:]) if word.startswith("-") else ("", "", word)
+    return f"{option}{sign}{shown(value)}"
 
 
 @dataclass(frozen=True, kw_only=True)

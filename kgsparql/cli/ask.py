@@ -4,138 +4,182 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgsparql.cli import _ask_options as o
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._preset_option import PresetOption, method_with
 from kgsparql.cli._snapshot_options import SnapshotOptions
-from kgsparql.cli._steps import steps
+from kgsparql.cli._stderr import steps
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.budget import Budget
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.models.language_model import LanguageModel
 
 __all__ = ["ask", "options_of"]
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
 
 
-@c.reported
-@with_groups
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """How a question is answered, and how the answer is shown; each field is an option of the command line."""
+
+    entity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-e", "--entity", metavar="IRI", help="An entity of the question, instead of linking; repeatable."
+        ),
+    ] = None
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            "-r", "--retriever", metavar="NAME", help="The method.", show_default="path_ranking, or that of --preset"
+        ),
+    ] = None
+    preset: PresetOption = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    ] = None
+    allow_model_knowledge: Annotated[
+        bool,
+        typer.Option("--allow-model-knowledge", help="Where the graph has no answer, show the model's own, labelled."),
+    ] = False
+    complete: Annotated[
+        bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
+    ] = True
+    qualifiers: Annotated[
+        bool, typer.Option("--qualifiers", help="Walk the statements of Wikidata too: since when, with whom.")
+    ] = False
+    augment: Annotated[
+        bool,
+        typer.Option("--augment", help="Have the model reword the question for the search: a call more. Experimental."),
+    ] = False
+    rerank: Annotated[
+        int | None,
+        typer.Option(
+            "--rerank", metavar="N", help="Choose the N best pieces of all the evidence: a call more. Experimental."
+        ),
+    ] = None
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            metavar="SPEC",
+            envvar="KGSPARQL_EMBEDDER",
+            show_envvar=False,
+            help="auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
+        ),
+    ] = "auto"
+    form: Annotated[
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(c.ANSWER_FORMATS)}.")
+    ] = None
+    output: c.OutputOption = None
+    direction: c.DirectionOption = "both"
+    lang: c.LangOption = "en"
+    seed: Annotated[int, typer.Option("--seed", help="For methods that draw samples.")] = 0
+    reproducible: c.ReproducibleOption = False
+    verbose: c.VerboseOption = 0
+
+    def checked_format(self, question: str, sources: Sequence[str]) -> str:
+        """The format of the output.
+
+        :raises InputError: if the question cannot be one, or does not go together with the sources.
+        :raises OptionError: for a format that there is not.
+        """
+        from kgsparql.answering.question import checked_question
+
+        form = self.form or c.guessed_format(self.output)
+        if question != "-":
+            form = c.chosen_format(form, None, c.ANSWER_FORMATS)
+            checked_question(question)
+            return form
+        if "-" in sources:
+            raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
+        return c.chosen_format("jsonl" if form in {None, "json"} else form, None, c.ANSWER_FORMATS)
+
+    def asking(
+        self, method: str, options: Mapping[str, Any], budget: Budget, model: LanguageModel | None
+    ) -> AskOptions:
+        """How a question is asked with these options."""
+        from kgsparql.answering.ask_options import AskOptions
+
+        return AskOptions(
+            retriever=method, options=options, direction=c.checked_direction(self.direction), seed=self.seed,
+            budget=budget, model=model, emit=steps(self.verbose), allow_model_knowledge=self.allow_model_knowledge,
+            complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
+        )  # fmt: skip
+
+    def rendered(self, answer: Answer, form: str, *, names_graphs: bool, verbose: int = 0) -> str:
+        """The answer as text in this format."""
+        from kgsparql.cli._rendering import render
+
+        if self.reproducible:
+            differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
+            answer = replace(answer, usage={**answer.usage, **differing})
+        return render(answer, form, verbose=verbose, told_graphs=names_graphs)
+
+
+@c.command
 def ask(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
     snapshots: SnapshotOptions,
-    question: o.QuestionArgument,
-    entity: o.EntityOption = None,
-    retriever: o.RetrieverOption = None,
-    preset: PresetOption = None,
-    option: o.OptionOption = None,
-    allow_model_knowledge: o.ModelKnowledgeOption = False,
-    complete: o.CompleteOption = True,
-    qualifiers: o.QualifiersOption = False,
-    augment: o.AugmentOption = False,
-    rerank: o.RerankOption = None,
-    embedder: o.EmbedderOption = "auto",
-    form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"Output: {', '.join(o.FORMATS)}.")
-    ] = None,
-    output: c.OutputOption = None,
-    direction: c.DirectionOption = "both",
-    lang: c.LangOption = "en",
-    seed: o.SeedOption = 0,
-    reproducible: c.ReproducibleOption = False,
-    verbose: c.VerboseOption = 0,
+    question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
+    how: AnswerOptions,
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
 
     Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 5 unreachable, 6 a limit reached, 130 stopped.
     """
-    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
 
     named = graph.sources
-    shape = _checked_shape(question, named, form or c.guessed_format(output))
-    method, options = method_with(preset, retriever, options_of(option))
-    languages = c.languages(lang)
-    shown = partial(_shown, shape=shape, reproducible=reproducible, told_graphs=len(named) > 1)
-    with ExitStack() as stack:
-        snapshot = stack.enter_context(
-            snapshots.opened(
-                graph.say, "ask", question=question, kg=named, retriever=method, options=options,
-                embedder=embedder, entities=entity or [], model=model.model,
-            )
-        )  # fmt: skip
-        asking = AskOptions(
-            retriever=method, options=options, direction=c.checked_direction(direction), seed=seed,
-            budget=limits.budget(), emit=steps(verbose), allow_model_knowledge=allow_model_knowledge,
-            complete=complete, qualifiers=qualifiers, augment=augment, rerank=rerank,
-            model=model.opened(seed=seed, snapshot=snapshot),
-        )  # fmt: skip
+    form = how.checked_format(question, named)
+    method, options = method_with(how.preset, how.retriever, options_of(how.option))
+    languages = c.languages(how.lang)
+    rendered = partial(how.rendered, form=form, names_graphs=len(named) > 1)
+    with snapshots.opened(
+        graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
+        entities=how.entity or [], model=model.model,
+    ) as snapshot:  # fmt: skip
+        asking = how.asking(method, options, limits.budget(), model.opened(seed=how.seed, snapshot=snapshot))
         load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
-        stack.enter_context(asking.model or nullcontext())
-        opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
-        knowledge = stack.enter_context(opened)
-        asking = asking.about(knowledge.resolve(name) for name in entity or ())
-        without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
-        if question == "-":
-            graph.say(without)
-            c.write_lines(_many(knowledge, asking, shape, shown), output)
-            return
-        answer = knowledge.answer(question, asking)
+        opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
+        with asking.model or nullcontext(), opened as knowledge:
+            asking = asking.about(knowledge.resolve(name) for name in how.entity or ())
+            without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
+            if question == "-":
+                graph.say(without)
+                c.write_lines(_answers(knowledge, asking, form, rendered), how.output)
+                return
+            answer = knowledge.answer(question, asking)
     graph.say(without)
-    c.write(shown(answer, verbose=verbose), output)
+    c.write(rendered(answer, verbose=how.verbose), how.output)
     if answer.error is not None:
         c.show_error(answer.error)
     if _exit_code(answer):
         raise typer.Exit(_exit_code(answer))
 
 
-def _checked_shape(question: str, named: list[str], form: str | None) -> str:
-    """The format of the output, where question and options go together.
-
-    :raises InputError: if they do not, or for a question that is none.
-    :raises OptionError: for a format that there is not.
-    """
-    from kgsparql.answering.question import checked_question
-
-    if question == "-" and "-" in named:
-        raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
-    shape = form or ("jsonl" if question == "-" else "text")
-    if question == "-" and shape == "json":
-        shape = "jsonl"
-    if shape not in o.FORMATS:
-        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(o.FORMATS)}")
-    if question != "-":
-        checked_question(question)
-    return shape
-
-
-def _shown(answer: Answer, *, shape: str, reproducible: bool, told_graphs: bool, verbose: int = 0) -> str:
-    if reproducible:
-        differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
-        answer = replace(answer, usage={**answer.usage, **differing})
-    from kgsparql.cli._rendering import render
-
-    return render(answer, shape, verbose=verbose, told_graphs=told_graphs)
-
-
-def _many(knowledge: KnowledgeBase, asking: AskOptions, shape: str, shown: Callable[[Answer], str]) -> Iterator[str]:
-    """One result for each line of stdin, whatever happened to the others; the worst status is raised at the end."""
+def _answers(
+    knowledge: KnowledgeBase, asking: AskOptions, form: str, rendered: Callable[[Answer], str]
+) -> Iterator[str]:
+    """A result for each line of stdin, whatever happened to the others; at the end the worst status is raised."""
     statuses = set()
     for line in sys.stdin.buffer:
         text = line.decode("utf-8", "replace").strip()
@@ -144,12 +188,12 @@ def _many(knowledge: KnowledgeBase, asking: AskOptions, shape: str, shown: Calla
         try:
             answer = knowledge.answer(text, asking)
             statuses.add(_exit_code(answer))
-            yield shown(answer)
+            yield rendered(answer)
         except KgsparqlError as error:
             statuses.add(error.exit_code)
             if error.exit_code == 130:
                 raise
-            if shape == "jsonl":
+            if form == "jsonl":
                 failed = {"question": printable(text), "status": "error", "error": error.to_json()}
                 yield json.dumps(failed, ensure_ascii=False, default=str)
             else:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["cache"]
 
 
-@c.reported
+@c.command
 def cache(
     clear: Annotated[
         list[str] | None,
@@ -41,14 +40,14 @@ def cache(
     from kgsparql.cli._cache_contents import CacheContents
 
     contents = CacheContents()
-    shape = c.two_formats(form, output)
+    chosen = c.chosen_format(form, output)
     if clear:
-        _clear(contents, clear, shape, output, quiet=quiet)
+        _clear(contents, clear, chosen, output, quiet=quiet)
         return
     kept, size = contents.kept(), contents.bytes
-    if shape == "json":
+    if chosen == "json":
         found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
-        c.write(json.dumps(found, ensure_ascii=False, indent=2), output)
+        c.write_json(found, output)
         return
     c.write("\n".join(_lines(contents, kept, size)), output)
     if kept:
@@ -72,17 +71,19 @@ def _when(kind: Kept) -> str:
     return " to ".join(dict.fromkeys(days))
 
 
-def _clear(contents: CacheContents, kinds: Iterable[str], shape: str, output: Path | None, *, quiet: bool) -> None:
+def _clear(contents: CacheContents, kinds: Iterable[str], form: str, output: Path | None, *, quiet: bool) -> None:
     """Remove kinds, and say what was freed.
 
-    :raises StoreError: for what could not be removed; of what is in use only if nothing else was removed.
+    :raises StoreError: for what could not be removed; for what is in use only if nothing was removed.
     """
     done = list(contents.clear(kinds))
     failures = [failure for one in done for failure in one.failures]
-    c.write(_as_json(contents, done) if shape == "json" else "\n".join(map(_freed, done)), output)
+    if form == "json":
+        c.write_json(_as_json(contents, done), output)
+    else:
+        c.write("\n".join(map(_freed, done)), output)
     for one in done:
-        if one.note:
-            c.say(printable(one.note, 600), quiet=quiet)
+        c.say(printable(one.note, 600), quiet=quiet)
     is_worse = [failure for failure in failures if not isinstance(failure, StoreLockedError)]
     raised = (is_worse or failures if is_worse or not any(one.count or one.bytes for one in done) else [])[:1]
     for failure in failures:
@@ -100,8 +101,8 @@ def _freed(one: Cleared) -> str:
     return f"{one.kind}: {one.count:,} removed, {size_text(one.bytes)} freed"
 
 
-def _as_json(contents: CacheContents, done: Sequence[Cleared]) -> str:
-    found = {
+def _as_json(contents: CacheContents, done: Sequence[Cleared]) -> dict[str, Any]:
+    return {
         "directory": str(contents.directory),
         "freed_bytes": sum(one.bytes for one in done),
         "cleared": [
@@ -112,4 +113,3 @@ def _as_json(contents: CacheContents, done: Sequence[Cleared]) -> str:
             for one in done
         ],
     }  # fmt: skip
-    return json.dumps(found, ensure_ascii=False, indent=2)

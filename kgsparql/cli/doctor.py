@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,14 +13,14 @@ from kgsparql.cli._graph_options import KgOption
 from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
-    from kgsparql.cli.diagnosis import Check
+    from kgsparql.cli.diagnosis.checks import Check
 
 __all__ = ["doctor"]
 
 _SHOWN = {"ok": "ok", "absent": "--", "fail": "FAIL"}
 
 
-@c.reported
+@c.command
 def doctor(
     kg: KgOption = None,
     model: Annotated[
@@ -48,29 +47,55 @@ def doctor(
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
-    from kgsparql.cli.diagnosis import Diagnosis
-
-    shape = c.two_formats(form, output)
-    diagnosis = Diagnosis(
-        sources=c.sources(kg) if kg or os.environ.get("KGSPARQL_KG", "").strip() else (),
+    form = c.chosen_format(form, output)
+    checks = _checks(
+        c.sources(kg) if kg or os.environ.get("KGSPARQL_KG", "").strip() else (),
         model=model or os.environ.get("KGSPARQL_MODEL"), base_url=base_url or os.environ.get("OPENAI_BASE_URL"),
         embedder=embedder, timeout_s=timeout, is_quick=quick, note=lambda line: c.say(redacted(line), quiet=quiet),
     )  # fmt: skip
     done: list[Check] = []
-    if shape == "json":
-        done += diagnosis.checks()
-        c.write(json.dumps([check.to_json() for check in done], ensure_ascii=False, indent=2), output)
+    if form == "json":
+        done += checks
+        c.write_json([check.to_json() for check in done], output)
     else:
-        c.write_lines(_lines(diagnosis.checks(), done), output)
+        c.write_lines(_lines(checks, done), output)
     worst = max(check.exit_code for check in done)
     if worst:
         raise typer.Exit(worst)
 
 
+def _checks(
+    sources: Sequence[str],
+    *,
+    model: str | None,
+    base_url: str | None,
+    embedder: str,
+    timeout_s: float,
+    is_quick: bool,
+    note: Callable[[str], None],
+) -> Iterator[Check]:
+    """Each check as soon as it is done; errors of kgsparql's become failed checks.
+
+    :param note: called with a line before each thing that takes seconds.
+    """
+    from kgsparql.cli.diagnosis.graphs import graph_checks, url_of
+    from kgsparql.cli.diagnosis.installation import cache_check, certificates_check, installation_checks
+    from kgsparql.cli.diagnosis.models import embedder_check, model_checks
+
+    server = base_url or ("https:" if model else "")
+    places = (server, embedder, *map(url_of, sources))
+    yield from installation_checks()
+    yield certificates_check(is_needed=any(place.lower().startswith("https:") for place in places))
+    yield cache_check()
+    yield from graph_checks(sources, timeout_s=timeout_s, note=note)
+    yield from model_checks(model, base_url, timeout_s=timeout_s, note=note)
+    yield embedder_check(embedder, timeout_s=timeout_s, is_quick=is_quick, note=note)
+
+
 def _lines(checks: Iterable[Check], done: list[Check]) -> Iterator[str]:
-    """Each check as text as soon as it is there; ``done`` gets it too."""
+    """Each check as text as soon as it is there; it is added to ``done``."""
     for check in checks:
         done.append(check)
-        told = check.to_json()
-        line = f"{_SHOWN[check.state]:<5} {check.check:<19} {told['found']}"
-        yield f"{line}\n{'':<25} → {told['hint']}" if check.hint else line
+        shown = check.to_json()
+        line = f"{_SHOWN[check.state]:<5} {check.check:<19} {shown['found']}"
+        yield f"{line}\n{'':<25} → {shown['hint']}" if check.hint else line

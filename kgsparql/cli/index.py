@@ -9,7 +9,6 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
 
@@ -23,8 +22,7 @@ _TOLD = 20
 """Files that were left out, of which each is named."""
 
 
-@c.reported
-@with_groups
+@c.command
 def index(
     graph: GraphOptions,
     class_: Annotated[

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import words
@@ -24,26 +23,33 @@ if TYPE_CHECKING:
 __all__ = ["find", "paths", "show"]
 
 _FAR = 1 / 4
-"""Below this share of the best score, a label without any of the words is not like what was looked for."""
+"""A label without any of the words is shown only from this share of the best score on."""
 
 LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
 
 
-@c.reported
-@with_groups
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """How a result is shown; each field is an option of the command line."""
+
+    form: c.TextOrJsonOption = None
+    output: c.OutputOption = None
+    lang: c.LangOption = "en"
+
+
+@c.command
 def find(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
     text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
     limit: LimitOption = 10,
     embedder: c.EmbedderOption = "auto",
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    lang: c.LangOption = "en",
+    *,
+    to: OutputOptions,
 ) -> None:
     """Search the labels: one line per entity, the best first."""
-    shape = c.two_formats(form, output)
-    languages = c.languages(lang)
+    form = c.chosen_format(to.form, to.output)
+    languages = c.languages(to.lang)
     with (
         snapshots.opened(graph.say, "find", text=text, kg=graph.sources, embedder=embedder) as snapshot,
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
@@ -51,37 +57,35 @@ def find(
         found = knowledge.find(text, limit=limit)
     if not found:
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
-    asked = set(words(normalised(text)))
-    has_word = {entity.term: bool(asked & set(words(normalised(entity.label)))) for entity in found}
+    wanted = set(words(normalised(text)))
+    has_word = {entity.term: not wanted.isdisjoint(words(normalised(entity.label))) for entity in found}
     found = [entity for entity in found if has_word[entity.term] or entity.score >= _FAR * found[0].score]
     if not any(has_word.values()):
-        graph.say(f"no label has {'this word' if len(asked) == 1 else 'any of these words'}; the nearest:")
-    if shape == "json":
+        graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
+    if form == "json":
         rows = [
             {"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found
         ]
-        c.write(json.dumps(rows, ensure_ascii=False, indent=2), output)
+        c.write_json(rows, to.output)
         return
     lines = [f"{_curie(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
-    c.write("\n".join(lines), output)
+    c.write("\n".join(lines), to.output)
 
 
-@c.reported
-@with_groups
+@c.command
 def show(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
     limit: LimitOption = 10,
     direction: c.DirectionOption = "both",
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    lang: c.LangOption = "en",
+    *,
+    to: OutputOptions,
 ) -> None:
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
-    shape = c.two_formats(form, output)
+    form = c.chosen_format(to.form, to.output)
     way = c.checked_direction(direction)
-    languages = c.languages(lang)
+    languages = c.languages(to.lang)
     with (
         snapshots.opened(graph.say, "show", entity=entity, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
@@ -89,35 +93,31 @@ def show(
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
-    if shape == "json":
+    if form == "json":
         groups = [
             {
-                "predicate": str(group.step.predicate),
-                "predicate_label": labels[group.step.predicate],
-                "direction": group.step.direction,
-                "count": group.count,
-                "exact": group.exact,
+                "predicate": str(group.step.predicate), "predicate_label": labels[group.step.predicate],
+                "direction": group.step.direction, "count": group.count, "exact": group.exact,
                 "neighbours": [{"term": str(t), "label": labels[t]} for t in group.neighbours],
             }
             for group in found.items
-        ]
+        ]  # fmt: skip
         data = {"term": str(term), "label": labels[term], "groups": groups, "cuts": [str(cut) for cut in found.cuts]}
-        c.write(json.dumps(data, ensure_ascii=False, indent=2), output)
+        c.write_json(data, to.output)
         return
     lines = [f"{_curie(knowledge, term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
         name = printable(labels[group.step.predicate], 80)
         arrow = f"—{name}→" if group.step.direction == "forward" else f"←{name}—"
         total = f"{group.count:,}" if group.exact else f"{group.count:,}+"
-        ends = "; ".join(_shown(t, labels) for t in group.neighbours)
+        ends = "; ".join(_label_with_language(t, labels) for t in group.neighbours)
         more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
         lines.append(f"  {arrow} {ends}{more}")
-    c.write("\n".join(lines), output)
+    c.write("\n".join(lines), to.output)
     _say_cuts(found.cuts, graph)
 
 
-@c.reported
-@with_groups
+@c.command
 def paths(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
@@ -126,16 +126,15 @@ def paths(
     limit: LimitOption = 10,
     max_hops: Annotated[int, typer.Option("--max-hops", min=0, max=10, help="The longest path.")] = 5,
     direction: c.DirectionOption = "both",
-    form: c.TextOrJsonOption = None,
-    output: c.OutputOption = None,
-    lang: c.LangOption = "en",
+    *,
+    to: OutputOptions,
 ) -> None:
     """Show the shortest paths between two entities."""
     from kgsparql.evidence.verbalising import path_text
 
-    shape = c.two_formats(form, output)
+    form = c.chosen_format(to.form, to.output)
     way = c.checked_direction(direction)
-    languages = c.languages(lang)
+    languages = c.languages(to.lang)
     with (
         snapshots.opened(graph.say, "paths", start=start, end=end, kg=graph.sources) as snapshot,
         graph.opened(languages=languages, snapshot=snapshot) as knowledge,
@@ -147,16 +146,16 @@ def paths(
             raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
         shown = found.items[:limit]
         labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
-    if shape == "json":
-        c.write(json.dumps([_path_json(path, labels) for path in shown], ensure_ascii=False, indent=2), output)
+    if form == "json":
+        c.write_json([_path_json(path, labels) for path in shown], to.output)
         return
-    c.write("\n".join(path_text(path, labels) for path in shown), output)
+    c.write("\n".join(path_text(path, labels) for path in shown), to.output)
     if len(found.items) > limit:
         graph.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)")
     _say_cuts(found.cuts, graph)
 
 
-def _shown(term: Term, labels: Mapping[Term, str]) -> str:
+def _label_with_language(term: Term, labels: Mapping[Term, str]) -> str:
     language = term.language if isinstance(term, Literal) else None
     return printable(labels[term], 80) + (f"@{language}" if language else "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -13,26 +14,23 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import PrefixMap, printable
 
 if TYPE_CHECKING:
-    from kgsparql.cli._progress import Progress
+    from kgsparql.cli._stderr import Progress
     from kgsparql.graphs import EndpointGraph, OxigraphGraph
     from kgsparql.graphs.snapshots import Snapshot
-    from kgsparql.graphs.user_query import QueryResult
+    from kgsparql.graphs.user_query import CheckedQuery, QueryResult
 
 __all__ = ["query"]
 
 
-@c.reported
-@with_groups
-def query(
-    graph: GraphOptions,
-    snapshots: SnapshotOptions,
-    text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions:
+    """How a query is run, and how its result is written; each field is an option of the command line."""
+
     form: Annotated[
         str | None,
         typer.Option(
@@ -41,28 +39,43 @@ def query(
             metavar="FORMAT",
             help="table, json, csv, tsv, xml; ttl, trig or nt for CONSTRUCT and DESCRIBE.",
         ),
-    ] = None,
-    output: c.OutputOption = None,
+    ] = None
+    output: c.OutputOption = None
     timeout: Annotated[
         float, typer.Option("--max-seconds", "--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
-    ] = 30.0,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
+    ] = 30.0
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0
+
+    def chosen_format(self, query: CheckedQuery) -> str:
+        """The format that is named, else that of the output file's suffix, else the one for people.
+
+        :raises OptionError: if this form of query has no such result.
+        """
+        from kgsparql.graphs.user_query import FORMATS
+
+        formats = FORMATS[query.form]
+        chosen = self.form or c.guessed_format(self.output) or formats[0]
+        if chosen not in formats:
+            raise OptionError(f"no {printable(chosen, 40)} for {query.form}", hint=f"one of: {', '.join(formats)}")
+        return chosen
+
+
+@c.command
+def query(
+    graph: GraphOptions,
+    snapshots: SnapshotOptions,
+    text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
+    how: QueryOptions,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
-    from kgsparql.graphs import groups_of, names_endpoint
-    from kgsparql.graphs.user_query import FORMATS, check, serialise
+    from kgsparql.graphs import names_endpoint
+    from kgsparql.graphs.user_query import check, serialise
 
     named = graph.sources
-    if len(groups_of(named)) > 1:
-        raise InputError(
-            "a query of your own runs on one graph", hint="name it alone with -k; ask, show and paths take several"
-        )
-    if text == "-" and "-" in named:
-        raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
-    text = _read(text)
+    text = _query_text(text, named)
     with (
-        c.progress(quiet=graph.quiet) as shown,
+        c.Progress(quiet=graph.quiet) as shown,
         snapshots.opened(graph.say, "query", sparql=text, kg=named) as snapshot,
     ):
         remote = _endpoint(graph, snapshot) if names_endpoint(named) else None
@@ -70,24 +83,47 @@ def query(
         declared = _declared(graph) if piped is None else piped.prefixes
         prefixes = PrefixMap.default().merged(declared)
         checked = check(text, prefixes=prefixes)
-        shape = _shape(form, output, FORMATS[checked.form], checked.form)
+        form = how.chosen_format(checked)
         with _runner(graph, remote, piped, shown) as run:
-            if verbose:
+            if how.verbose:
                 c.say("· running\n" + "\n".join(f"    {printable(line, 400)}" for line in checked.text.splitlines()))
-            result = run(checked, timeout_s=timeout, max_rows=max_rows)
-    if verbose:
+            result = run(checked, timeout_s=how.timeout, max_rows=how.max_rows)
+    if how.verbose:
         what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
         c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s")
-    data = serialise(result, shape, prefixes=prefixes)
-    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
+    data = serialise(result, form, prefixes=prefixes)
+    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", how.output)
     if snapshots.record is not None and remote is None:
         graph.say(f"nothing was asked of an endpoint: {snapshots.record} keeps only which graph it was")
     if result.cut is not None:
         graph.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")
 
 
+def _query_text(text: str, sources: Sequence[str]) -> str:
+    """The query itself, from a file or stdin where the argument names one.
+
+    :raises InputError: for several graphs, for query and graph both from stdin, or for a file that cannot be read.
+    """
+    from kgsparql.graphs import groups_of
+
+    if len(groups_of(sources)) > 1:
+        raise InputError(
+            "a query of your own runs on one graph", hint="name it alone with -k; ask, show and paths take several"
+        )
+    if text == "-" and "-" in sources:
+        raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
+    if text == "-":
+        return sys.stdin.read()
+    if text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text:
+        try:
+            return Path(text).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read {text}: {error}", hint="name a file with a SPARQL query") from error
+    return text
+
+
 def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
-    """The endpoint that was named, alone and without options of files."""
+    """The endpoint that is named."""
     from kgsparql.graphs import open_graph
 
     recording = None if snapshot is None else snapshot.recording
@@ -98,9 +134,9 @@ def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
 
 
 def _piped(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress) -> OxigraphGraph | None:
-    """What comes from stdin, which the worker cannot read: it is read here, and sent to it.
+    """The graph from stdin, which is read here because the worker cannot; ``None`` for another graph.
 
-    A snapshot has nothing of a local graph but its hash, for which it is opened here whatever it is.
+    A snapshot keeps the hash of a local graph, so with one any local graph is opened here.
     """
     from kgsparql.graphs import open_embedded
 
@@ -118,7 +154,7 @@ def _piped(graph: GraphOptions, snapshot: Snapshot | None, shown: Progress) -> O
 def _runner(
     graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: Progress
 ) -> Iterator[Callable[..., QueryResult]]:
-    """What runs a query: the endpoint itself, or a worker process that has loaded the graph."""
+    """A function that runs a query: on the endpoint, or in a worker process that has loaded the graph."""
     from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
 
     if remote is not None:
@@ -131,30 +167,7 @@ def _runner(
 
 
 def _declared(graph: GraphOptions) -> dict[str, str]:
-    """The prefixes of the graph, which the worker loads, and only the worker."""
+    """The prefixes that the files declare, read without loading them: only the worker loads the graph."""
     from kgsparql.graphs import prefixes_in
 
     return prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)
-
-
-def _shape(form: str | None, output: Path | None, formats: Sequence[str], of: str) -> str:
-    """The format of the result: as told, else by the suffix of the output file, else the one for people.
-
-    :raises OptionError: if this form of query has no such result.
-    """
-    shape = form or c.guessed_format(output) or formats[0]
-    if shape not in formats:
-        raise OptionError(f"no {printable(shape, 40)} for {of}", hint=f"one of: {', '.join(formats)}")
-    return shape
-
-
-def _read(text: str) -> str:
-    """The query itself, from a file or stdin where the argument names one."""
-    if text == "-":
-        return sys.stdin.read()
-    if text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text:
-        try:
-            return Path(text).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read {text}: {error}", hint="name a file with a SPARQL query") from error
-    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,7 @@ _FORMATS = ("text", "md", "json")
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
 
 
-@c.reported
+@c.command
 def retrievers(
     name: Annotated[
         str | None, typer.Argument(help="A method, to see its options; all of them without a name.")
@@ -39,7 +38,7 @@ def retrievers(
     found = _described(name)
     if shape == "json":
         said = [one.to_json() for one in found]
-        c.write(json.dumps(said if name is None else said[0], ensure_ascii=False, indent=2), output)
+        c.write_json(said if name is None else said[0], output)
         return
     if name is None:
         c.write(methods_table(found) if shape == "md" else "\n".join(_listed(found)), output)

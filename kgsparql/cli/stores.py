@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._option_groups import with_groups
+from kgsparql.cli._graph_options import (
+    BaseOption,
+    ContextOption,
+    EncodingOption,
+    GraphOptions,
+    InputFormatOption,
+    SkipBadOption,
+)
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
@@ -19,7 +24,7 @@ from kgsparql.rdf.terms import printable
 __all__ = ["info", "load"]
 
 
-@c.reported
+@c.command
 def load(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="RDF files, directories of them, or -.")],
     store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store; made if it is not there.")],
@@ -29,18 +34,18 @@ def load(
     graph_iri: Annotated[
         str | None, typer.Option("--graph-iri", metavar="IRI", help="The same for one file, with this name.")
     ] = None,
-    input_format: c.InputFormatOption = None,
-    base: c.BaseOption = None,
-    encoding: c.EncodingOption = None,
-    skip_bad: c.SkipBadOption = False,
-    context: c.ContextOption = None,
+    input_format: InputFormatOption = None,
+    base: BaseOption = None,
+    encoding: EncodingOption = None,
+    skip_bad: SkipBadOption = False,
+    context: ContextOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
     from kgsparql.graphs import load_store
 
-    with c.progress(quiet=quiet) as shown:
+    with c.Progress(quiet=quiet) as shown:
         report = load_store(
             files, store, graph=graph_iri or (graph or None), base=base, format=input_format, encoding=encoding,
             skip_bad=skip_bad, context=context, progress=shown,
@@ -53,8 +58,7 @@ def load(
     c.say(f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}', quiet=quiet)
 
 
-@c.reported
-@with_groups
+@c.command
 def info(
     graph: GraphOptions,
     snapshots: SnapshotOptions,
@@ -66,14 +70,14 @@ def info(
 
     Of several graphs, what each of them holds, in JSON as a list.
     """
-    shape = c.two_formats(form, output)
+    shape = c.chosen_format(form, output)
     told = []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
             with one.opened(languages=c.languages(lang), snapshot=snapshot) as knowledge:
                 told.append(knowledge.info())
     if shape == "json":
-        c.write(json.dumps(told if len(told) > 1 else told[0], ensure_ascii=False, indent=2), output)
+        c.write_json(told if len(told) > 1 else told[0], output)
         return
     c.write("\n".join(line for facts in told for line in _lines(facts)), output)
 

@@ -1,4 +1,4 @@
-"""What a check finds, and how an error becomes that."""
+"""What a check finds, and how an error becomes a finding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgsparql.redaction import redacted
 __all__ = ["Check", "State", "attempted", "failed"]
 
 _OURSELVES = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
-"""Advice to do what is being done."""
+"""A hint to run the command that is running."""
 
 State = Literal["ok", "absent", "fail"]
 """``absent``: something optional that is not there, or was not looked at."""
@@ -22,12 +22,12 @@ State = Literal["ok", "absent", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
-    :param check: what it was.
-    :param found: in a line; empty for nothing to say.
-    :param hint: what to do about it; empty if nothing is to be done.
-    :param exit_code: for the shell, if it failed.
+    :param check: its name.
+    :param found: one line.
+    :param hint: what to do about it; empty for nothing.
+    :param exit_code: exit status for the shell, if it failed.
 
     >>> Check("cache", "ok", "in /tmp").to_json()
     {'check': 'cache', 'state': 'ok', 'found': 'in /tmp', 'hint': ''}
@@ -48,7 +48,7 @@ class Check:
 
 
 def attempted(check: str, look: Callable[[], Check]) -> Check:
-    """What a look found; an error of kgsparql's is what it found, too.
+    """What ``look`` returns; an error of kgsparql's becomes a failed check.
 
     :raises CancelledError: if it was stopped.
     """

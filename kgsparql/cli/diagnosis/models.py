@@ -1,4 +1,4 @@
-"""The model server: reachable, what it lists, and what it takes."""
+"""The model server and its model, and the embedder: whether they reply, and what they take."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from kgsparql.answering.ask_options import ignore
 from kgsparql.budget import Budget, Usage
-from kgsparql.cli.diagnosis.checks import Check, failed
+from kgsparql.cli.diagnosis.checks import Check, attempted, failed
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError, ModelTimeoutError
-from kgsparql.events import Event
 from kgsparql.models.chat_completion import Call, Message, object_schema
+from kgsparql.models.embedding import INSTALL_HINT, Embedder, OpenAIEmbedder, open_embedder
 from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.local_models import DEFAULT_MODEL, find_model
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.models.server_capabilities import Capabilities
@@ -24,7 +26,7 @@ from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-__all__ = ["model_checks"]
+__all__ = ["embedder_check", "model_checks"]
 
 _SERVER, _MODEL = "model server", "model"
 _HOW_TO_ADD = (
@@ -33,7 +35,7 @@ _HOW_TO_ADD = (
 )
 _LISTED = 5
 _NO_LIST = {404, 405, 501}
-"""Statuses of a server that works and lists nothing."""
+"""Statuses of servers that have no list of models."""
 
 _QUESTION = (
     Message("system", 'Reply with JSON only, in the form {"answer": number}.'),
@@ -44,7 +46,7 @@ _QUESTION = (
 def model_checks(
     name: str | None, base_url: str | None, *, timeout_s: float, note: Callable[[str], None]
 ) -> Iterator[Check]:
-    """Two checks if a server or a model is named: what the server lists, and what one small call finds out."""
+    """A check of the server, by its list of models, and one of the model, by a small call; if one of them is named."""
     has_key = bool(os.environ.get(KEY_VARIABLE))
     key = f"{KEY_VARIABLE} is {'set' if has_key else 'not set'}"
     used = key if has_key else f"{key} (not needed here)"
@@ -82,7 +84,7 @@ def model_checks(
 
 
 def _patience(error: KgsparqlError) -> str:
-    """Advice for a server that took too long; empty for other trouble, which brings its own."""
+    """A hint for a server that took too long; empty for other errors, which have a hint."""
     return "a model that is being loaded needs longer: --timeout 60" if isinstance(error, ModelTimeoutError) else ""
 
 
@@ -101,7 +103,7 @@ def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient,
     shown, is_listed = printable(name, 100), listed is None or name in listed
     note(f"asking {shown} one small question …")
     try:
-        checked = _asked(LanguageModel(name, client))
+        checked = _small_call(LanguageModel(name, client))
     except CancelledError:
         raise
     except KgsparqlError as error:
@@ -114,8 +116,8 @@ def _model(name: str | None, listed: Sequence[str] | None, client: OpenAIClient,
     return Check(_MODEL, checked.state, f"{shown}: {found}", hint, checked.exit_code)
 
 
-def _asked(model: LanguageModel) -> Check:
-    """What a model takes, found by one call, which is neither answered from the cache nor kept there."""
+def _small_call(model: LanguageModel) -> Check:
+    """What the server takes for a model, found by one call past the cache."""
     replies: list[str] = []
 
     def read(text: str) -> Any:
@@ -128,7 +130,7 @@ def _asked(model: LanguageModel) -> Check:
 
     call = Call("check", _QUESTION, object_schema(answer={"type": "integer"}), read)
     began = time.perf_counter()
-    model.ask(call, Usage(Budget()), _ignore)
+    model.ask(call, Usage(Budget()), ignore)
     took = time.perf_counter() - began
     found, remembered = model.capabilities, _remembered(model)
     said = [f"takes {found.rung}", *_refusals(found)]
@@ -149,10 +151,43 @@ def _refusals(found: Capabilities) -> list[str]:
 
 
 def _remembered(model: LanguageModel) -> Capabilities | None:
-    """What questions go by: what was found earlier, and is kept; ``None`` if nothing is."""
+    """What questions use: the capabilities that were found earlier and kept; ``None`` for none."""
     with ResponseCache(cache_directory() / RESPONSE_FILE) as response_cache:
         known = LanguageModel(model.name, model.client, response_cache=response_cache).capabilities
     return None if known == Capabilities() else known
+
+
+def embedder_check(spec: str, *, timeout_s: float, is_quick: bool, note: Callable[[str], None]) -> Check:
+    """Which embedder is used and where it comes from; unless ``is_quick``, also one text embedded by it."""
+    return attempted("embedder", lambda: _embedder(spec, timeout_s, note, is_quick=is_quick))
+
+
+def _embedder(spec: str, timeout_s: float, note: Callable[[str], None], *, is_quick: bool) -> Check:
+    embedder = open_embedder(spec)
+    if embedder is None:
+        hint = "" if spec == "none" else INSTALL_HINT
+        return Check("embedder", "absent", "none: texts are compared by the words they share", hint)
+    if isinstance(embedder, OpenAIEmbedder):
+        base_url, _, model = spec.partition("#")
+        embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
+        try:
+            return _embedder_found(embedder, embedder.name, note, is_quick=is_quick)
+        finally:
+            embedder.close()
+    local = find_model(DEFAULT_MODEL if spec == "auto" else spec)
+    if local is None:
+        hint = "the first use downloads it from the hub; or name a directory that holds a model"
+        return Check("embedder", "absent", f"{printable(spec, 100)} is not on this machine", hint)
+    return _embedder_found(embedder, f"{local.name} from {local.directory}", note, is_quick=is_quick)
+
+
+def _embedder_found(embedder: Embedder, source: str, note: Callable[[str], None], *, is_quick: bool) -> Check:
+    if is_quick:
+        return Check("embedder", "ok", f"{source}; not tried")
+    note(f"trying {embedder.name} …")
+    began = time.perf_counter()
+    shape = embedder.embed(["Where was Marie Curie born?"]).shape
+    return Check("embedder", "ok", f"{source}; a vector of {shape[1]} numbers in {time.perf_counter() - began:.1f} s")
 
 
 def _is_json(text: str) -> bool:
@@ -161,7 +196,3 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _ignore(event: Event) -> None:
-    """Nobody listens."""

@@ -1,9 +1,9 @@
-"""The options with which a command says which questions of a dataset are asked, and how; written once."""
+"""The options with which the commands of ``eval`` name the questions of a dataset, and how they are asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ from kgsparql.errors import OptionError
 
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.evaluation.dataset import Question
+    from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
@@ -59,6 +59,22 @@ class QuestionOptions:
     def more_calls(self) -> int:
         """Model calls for each question that the options around a method take."""
         return self.augment + (self.rerank is not None)
+
+    def sample(self, dataset: Dataset) -> Dataset:
+        """The dataset with the questions that ``--limit`` draws."""
+        from kgsparql.evaluation.datasets import sample
+
+        return replace(dataset, questions=sample(dataset.questions, self.limit, self.sample_seed))
+
+    def configuration(self, dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, **about: Any) -> dict[str, Any]:
+        """The configuration of a run.
+
+        :param about: what a reader of the figures must know of the questions.
+        """
+        from kgsparql.evaluation.runs.configuration import configuration
+
+        sampling = {"limit": self.limit, "sample_seed": self.sample_seed, **about}
+        return configuration(dataset, knowledge, plan, sampling=sampling, embedder=self.embedder)
 
     def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> AskOptions:
         """What is the same for all questions; the model, if there is one, is to be closed.

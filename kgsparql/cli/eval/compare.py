@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,42 +21,76 @@ __all__ = ["compare"]
 _FORMATS = ("text", "md", "csv", "json", "html")
 
 
-@c.reported
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """What is compared, and how it is shown; each field is an option of the command line."""
+
+    form: Annotated[
+        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, md, csv, json or html.")
+    ] = None
+    output: c.OutputOption = None
+    metrics: Annotated[
+        str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
+    ] = ""
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="WHAT", help="Tell questions apart by hops, type, direction (commas) or none."),
+    ] = None
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
+    ] = ""
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
+    ] = None
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
+    ] = False
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10
+    reproducible: Annotated[
+        bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
+    ] = False
+    text_metrics: Annotated[
+        bool, typer.Option("--text-metrics", help="Also compare sentences (ROUGE, BERTScore), with a model of its own.")
+    ] = False
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the resamples for intervals and tests.")] = 0
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False
+    quiet: c.QuietOption = False
+    debug: c.DebugOption = False
+
+    def chosen_format(self) -> str:
+        """The format that is named, else that of the output file's suffix.
+
+        :raises OptionError: for one that is none, and for one that cannot show the failures.
+        """
+        form = self.form or c.guessed_format(self.output)
+        chosen = c.chosen_format("html" if form == "htm" else form, None, _FORMATS)
+        if self.failures and chosen in {"csv", "json"}:
+            raise OptionError(f"--failures is no part of {chosen}", hint="-f text, md or html")
+        return chosen
+
+    def slices(self) -> tuple[str, ...] | None:
+        """What questions are told apart by; ``None`` for the usual.
+
+        :raises OptionError: for something else.
+        """
+        from kgsparql.evaluation.scoring import SLICES
+
+        if self.by is None:
+            return None
+        wanted = tuple("hops" if name == "hop" else name for name in dict.fromkeys(comma_separated(self.by)))
+        for name in wanted:
+            if name not in {*SLICES, "none"}:
+                raise OptionError(f"--by {printable(name, 40)}: not known", hint=f"one of: {', '.join(SLICES)}, none")
+        return () if "none" in wanted else wanted
+
+
+@c.command
 def compare(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
     ] = None,
-    form: Annotated[
-        str | None, typer.Option("-f", "--format", metavar="FORMAT", help="Output: text, md, csv, json or html.")
-    ] = None,
-    output: c.OutputOption = None,
-    metrics: Annotated[
-        str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
-    ] = "",
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="WHAT", help="Tell questions apart by hops, type, direction (commas) or none."),
-    ] = None,
-    baseline: Annotated[
-        str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
-    ] = "",
-    plots: Annotated[
-        Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
-    ] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10,
-    reproducible: Annotated[
-        bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
-    ] = False,
-    text_metrics: Annotated[
-        bool, typer.Option("--text-metrics", help="Also compare sentences (ROUGE, BERTScore), with a model of its own.")
-    ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the resamples for intervals and tests.")] = 0,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    how: ComparisonOptions,
 ) -> None:
     """Compare methods: quality with 95 % intervals, which differences are real, by hops, at what cost.
 
@@ -64,73 +99,45 @@ def compare(
     from kgsparql.evaluation.comparison import comparison as comparing
     from kgsparql.evaluation.scoring import chosen_metrics, opened
 
-    shape = _shape(form, output, failures=failures)
-    names = chosen_metrics(metrics, reproducible=reproducible, text=text_metrics)
-    if explain:
+    form = how.chosen_format()
+    names = chosen_metrics(how.metrics, reproducible=how.reproducible, text=how.text_metrics)
+    if how.explain:
         from kgsparql.evaluation.comparison.formats import explained
 
-        c.write(explained(names), output)
+        c.write(explained(names), how.output)
         return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
-    kinds = None if by is None else _kinds(by)
-    with c.progress(quiet=quiet) as shown:
+    slices = how.slices()
+    with c.Progress(quiet=how.quiet) as shown:
         found = comparing.compare(
-            opened(runs), metrics=names, named=bool(metrics), by=kinds, baseline=baseline, seed=seed,
-            reproducible=reproducible, progress=shown,
+            opened(runs), metrics=names, named=bool(how.metrics), by=slices, baseline=how.baseline, seed=how.seed,
+            reproducible=how.reproducible, progress=shown,
         )  # fmt: skip
-    if plots is not None:
+    if how.plots is not None:
         from kgsparql.evaluation.comparison.plots import save_plots
 
-        files = save_plots(found, plots)
-        c.say(f"{len(files)} plots: {plots}", quiet=quiet)
-    c.write_bytes(_rendered(found, shape, failures=failures, limit=limit).encode("utf-8", "replace"), output)
+        files = save_plots(found, how.plots)
+        c.say(f"{len(files)} plots: {how.plots}", quiet=how.quiet)
+    text = _rendered(found, form, failures=how.failures, limit=how.limit)
+    c.write_bytes(text.encode("utf-8", "replace"), how.output)
 
 
-def _rendered(found: Comparison, shape: str, *, failures: bool, limit: int) -> str:
+def _rendered(found: Comparison, form: str, *, failures: bool, limit: int) -> str:
     from kgsparql.evaluation.comparison import formats
 
-    if shape == "json":
+    if form == "json":
         return formats.as_json(found)
-    if shape == "csv":
+    if form == "csv":
         return formats.as_csv(found)
     from kgsparql.evaluation.comparison.disagreements import disagreements, disagreements_markdown, disagreements_text
 
-    questions = disagreements(found, limit) if failures or shape == "html" else None
-    if shape == "html":
+    questions = disagreements(found, limit) if failures or form == "html" else None
+    if form == "html":
         from kgsparql.evaluation.comparison.report import as_html
 
         return as_html(found, questions or [])
-    table = formats.as_markdown(found) if shape == "md" else formats.as_text(found)
+    table = formats.as_markdown(found) if form == "md" else formats.as_text(found)
     if questions is None:
         return table
-    return f"{table}\n{(disagreements_markdown if shape == 'md' else disagreements_text)(questions)}"
-
-
-def _shape(form: str | None, output: Path | None, *, failures: bool) -> str:
-    """The format: as told, else by the suffix of the output file.
-
-    :raises OptionError: for one that is none, and for one that cannot show what is wanted.
-    """
-    shape = form or c.guessed_format(output) or "text"
-    shape = "html" if shape == "htm" else shape
-    if shape not in _FORMATS:
-        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(_FORMATS)}")
-    if failures and shape in {"csv", "json"}:
-        raise OptionError(f"--failures is no part of {shape}", hint="-f text, md or html")
-    return shape
-
-
-def _kinds(by: str) -> tuple[str, ...]:
-    """What questions are told apart by.
-
-    :raises OptionError: for something else.
-    """
-    from kgsparql.evaluation.scoring import SLICES
-
-    wanted = tuple(dict.fromkeys(comma_separated(by)))
-    wanted = tuple("hops" if name == "hop" else name for name in wanted)
-    for name in wanted:
-        if name not in {*SLICES, "none"}:
-            raise OptionError(f"--by {printable(name, 40)}: not known", hint=f"one of: {', '.join(SLICES)}, none")
-    return () if "none" in wanted else wanted
+    return f"{table}\n{(disagreements_markdown if form == 'md' else disagreements_text)(questions)}"

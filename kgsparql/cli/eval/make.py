@@ -11,7 +11,6 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import ModelOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ _SHOWN = 8
 """Questions that are shown."""
 
 
-@c.reported
-@with_groups
+@c.command
 def make(
     graph: GraphOptions,
     model: ModelOptions,
@@ -51,7 +49,7 @@ def make(
     opened = model.opened(seed=seed)
     with (
         opened or nullcontext(),
-        c.progress(quiet=graph.quiet) as shown,
+        c.Progress(quiet=graph.quiet) as shown,
         graph.opened(languages=c.languages(lang), embedder="none") as knowledge,
     ):
         made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)

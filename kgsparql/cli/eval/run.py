@@ -1,9 +1,9 @@
-"""``kgsparql eval DATASET``: every method on every question, into a directory that can be gone on with."""
+"""``kgsparql eval DATASET``: every method on every question, in a directory with which the run can be resumed."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +12,10 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli._preset_option import PresetOption, methods_with
 from kgsparql.cli._snapshot_options import SnapshotOptions
+from kgsparql.cli._stderr import TallyLine
+from kgsparql.cli.ask import options_of
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,
@@ -25,7 +26,7 @@ from kgsparql.cli.eval._datasets import (
     with_answers,
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
-from kgsparql.errors import CancelledError, OptionError
+from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
@@ -37,16 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@c.reported
-@with_groups
-def run(
-    graph: GraphOptions,
-    model: ModelOptions,
-    limits: LimitOptions,
-    asked: QuestionOptions,
-    snapshots: SnapshotOptions,
-    dataset: DatasetArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")],
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Which methods are asked, and into which directory; each field is an option of the command line."""
+
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
     retriever: Annotated[
         str | None,
         typer.Option(
@@ -56,55 +52,60 @@ def run(
             help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
             show_default="all, or that of --preset",
         ),
-    ] = None,
-    preset: PresetOption = None,
+    ] = None
+    preset: PresetOption = None
     option: Annotated[
         list[str] | None,
         typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False,
-    columns: ColumnsOption = None,
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False
+    columns: ColumnsOption = None
+
+
+@c.command
+def run(
+    graph: GraphOptions,
+    model: ModelOptions,
+    limits: LimitOptions,
+    asked: QuestionOptions,
+    snapshots: SnapshotOptions,
+    dataset: DatasetArgument,
+    how: RunOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
     `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
     kgsparql eval compare RUN
     """
-    from kgsparql.cli.ask import options_of
-    from kgsparql.evaluation.datasets import sample
-    from kgsparql.evaluation.runs import configuration as config
     from kgsparql.evaluation.runs.methods import check_options, load_methods
+    from kgsparql.evaluation.runs.running import resume_or_begin
 
-    names, options = methods_with(preset, retriever, options_of(option))
+    names, options = methods_with(how.preset, how.retriever, options_of(how.option))
     check_options(options)
-    check_directory(output, resume=resume)
-    loaded = opened_dataset(dataset, columns, language=c.languages(asked.lang)[0], quiet=graph.quiet)
+    check_directory(how.output, resume=how.resume)
+    languages = c.languages(asked.lang)
+    loaded = opened_dataset(dataset, how.columns, language=languages[0], quiet=graph.quiet)
     graph = graph_of(graph, loaded)
-    with ExitStack() as stack:
-        snapshot = stack.enter_context(
-            snapshots.opened(
-                graph.say, "eval", dataset=loaded.name, kg=graph.sources, methods=names, limit=asked.limit,
-                embedder=asked.embedder,
-            )
-        )  # fmt: skip
+    with snapshots.opened(
+        graph.say, "eval", dataset=loaded.name, kg=graph.sources, methods=names, limit=asked.limit,
+        embedder=asked.embedder,
+    ) as snapshot:  # fmt: skip
         asking = asked.asking(model, limits, snapshot)
-        stack.enter_context(asking.model or nullcontext())
-        languages = c.languages(asked.lang)
         opened = graph.opened(languages=languages, embedder=asked.embedder, snapshot=snapshot, fresh=model.fresh)
-        knowledge = stack.enter_context(opened)
-        chosen = asked.oracle or asking.model is not None
-        methods, notes = load_methods(names, options, knowledge, model=asking.model is not None, chosen=chosen)
-        for note in (*notes, "" if chosen or model.no_model else HOW_TO_ADD):
-            graph.say(note)
-        drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.sample_seed))
-        questions, about = _questions_there(output) if resume else _questions_of(drawn, knowledge, graph)
-        plan = asked.plan(knowledge, asking, questions, methods)
-        sampling = {"limit": asked.limit, "sample_seed": asked.sample_seed, **about}
-        wanted = config.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
-        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
-        graph.say(_about_oracle(plan))
-        _run(knowledge, plan, output, wanted, quiet=graph.quiet)
-    graph.say(f"compare: kgsparql eval compare {output}")
+        with asking.model or nullcontext(), opened as knowledge:
+            chosen = asked.oracle or asking.model is not None
+            methods, notes = load_methods(names, options, knowledge, model=asking.model is not None, chosen=chosen)
+            for note in (*notes, "" if chosen or model.no_model else HOW_TO_ADD):
+                graph.say(note)
+            drawn = asked.sample(loaded)
+            questions, about = _questions_of_run(how.output) if how.resume else _questions_of(drawn, knowledge, graph)
+            plan = asked.plan(knowledge, asking, questions, methods)
+            wanted = asked.configuration(drawn, knowledge, plan, **about)
+            graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
+            graph.say(_about_oracle(plan))
+            with TallyLine(how.output, quiet=graph.quiet) as line:
+                resume_or_begin(knowledge, plan, how.output, wanted, tell=line)
+    graph.say(f"compare: kgsparql eval compare {how.output}")
 
 
 def _questions_of(
@@ -123,18 +124,18 @@ def _questions_of(
     return known.questions, {"left_out": reasons, "missing_share": round(share, 4), "without_answer": without}
 
 
-def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
-    """The questions of the run that is gone on with: nobody looks for their answers again."""
+def _questions_of_run(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
+    """The same of a run that is resumed: the answers of its questions are not looked up again."""
     from kgsparql.evaluation.runs.directory import Run
 
-    there = Run.open(output)
-    return there.questions, {name: there.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
+    run = Run.open(output)
+    return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
 def _about_oracle(plan: Plan) -> str:
-    """For how many questions the oracle knows nothing, if there is one.
+    """For how many questions the oracle has no answer; empty without an oracle.
 
-    :raises OptionError: if it knows nothing of any.
+    :raises OptionError: if it has none for any question.
     """
     if plan.oracle is None:
         return ""
@@ -144,16 +145,3 @@ def _about_oracle(plan: Plan) -> str:
             "--oracle: no question says how its answers are reached", hint="it needs `path` or `golden_triples`"
         )
     return f"for {unknown:,} of {len(plan.questions):,} questions the oracle knows no way" if unknown else ""
-
-
-def _run(knowledge: KnowledgeBase, plan: Plan, output: Path, wanted: dict[str, object], *, quiet: bool) -> None:
-    """Ask, with the tally on the screen; what was begun is gone on with."""
-    from kgsparql.cli.eval._tally import TallyLine
-    from kgsparql.evaluation.runs.running import resume_or_begin
-
-    try:
-        with TallyLine(quiet=quiet) as line:
-            resume_or_begin(knowledge, plan, output, wanted, tell=line)
-    except (KeyboardInterrupt, CancelledError):
-        c.say(f"stopped; the same command with --resume goes on: {output}", quiet=quiet)
-        raise

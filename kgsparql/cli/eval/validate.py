@@ -11,7 +11,6 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli._option_groups import with_groups
 from kgsparql.cli.eval._datasets import ColumnsOption, DatasetArgument, graph_of, opened_dataset
 from kgsparql.errors import DataError
 from kgsparql.rdf.terms import printable
@@ -26,8 +25,7 @@ _TERMS = 3
 """Missing or extra answers of a question that are named."""
 
 
-@c.reported
-@with_groups
+@c.command
 def validate(
     graph: GraphOptions,
     dataset: DatasetArgument,
@@ -49,11 +47,11 @@ def validate(
     """
     from kgsparql.evaluation.validation import validation
 
-    shape = c.two_formats(form, output)
+    shape = c.chosen_format(form, output)
     tags = c.languages(lang)
     loaded = opened_dataset(dataset, columns, language=tags[0] if tags else "en", quiet=graph.quiet)
     graph = graph_of(graph, loaded)
-    with c.progress(quiet=graph.quiet) as shown, graph.opened(languages=tags, embedder="none") as knowledge:
+    with c.Progress(quiet=graph.quiet) as shown, graph.opened(languages=tags, embedder="none") as knowledge:
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
