@@ -15,7 +15,7 @@ from kgsparql.models.language_model import KIND
 from kgsparql.models.server_capabilities import CAPABILITIES
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.disk_usage import bytes_of, changed, link_trouble, remove, remove_database, size_of
+from kgsparql.storage.disk_usage import bytes_of, link_trouble, modified_at, remove, remove_database, size_of
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import QUERY
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
@@ -160,7 +160,7 @@ class CacheContents:
         if not entries:
             return None
         whole = [entry for entry in entries if entry.name == _key(entry)]
-        times = sorted(changed(entry) for entry in whole) or [""]
+        times = sorted(modified_at(entry) for entry in whole) or [""]
         size = sum(size_of(entry) for entry in entries)
         return Kept(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
 

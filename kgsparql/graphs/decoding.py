@@ -15,6 +15,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from kgsparql.errors import GraphLoadError, LimitError, OptionError
+from kgsparql.graphs.parse_errors import error_at
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -23,7 +24,7 @@ __all__ = ["LINE_FORMATS", "ChunkReader", "ReadLimits", "Tally", "raw_chunks", "
 
 CHUNK_BYTES = 1 << 17
 LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
-"""Names of the formats that have a statement to each line."""
+"""Formats with one statement a line."""
 _GZIP = b"\x1f\x8b"
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive",
@@ -38,11 +39,11 @@ _ARCHIVES = {
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """What a file may cost before it is refused.
+    """How large a file may be before it is refused.
 
     :param unpacked_bytes: decoded size of one file.
-    :param ratio: unpacked bytes per packed byte, looked at once ``ratio_from_bytes`` are unpacked; RDF has 10 to 40.
-    :param xml_depth: nested elements in RDF/XML, whose parser is quadratic in them.
+    :param ratio: unpacked bytes per packed byte, checked once ``ratio_from_bytes`` are unpacked; RDF has 10 to 40.
+    :param xml_depth: depth of nested elements in RDF/XML, in which its parser is quadratic.
     """
 
     unpacked_bytes: int = 256 << 30
@@ -53,7 +54,7 @@ class ReadLimits:
 
 @dataclass(slots=True)
 class Tally:
-    """What was seen of a file so far.
+    """Counts of a file while it is read.
 
     :param packed_bytes: bytes read from the disk or pipe.
     :param unpacked_bytes: bytes handed to the parser.
@@ -72,7 +73,7 @@ class Tally:
 
 
 def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """The bytes of an open file as they are, hashed and counted; ``on_read`` gets the bytes read so far."""
+    """The bytes of an open file, hashed and counted; ``on_read`` is called with the number of bytes read so far."""
     while chunk := file.read(CHUNK_BYTES):
         tally.digest.update(chunk)
         tally.packed_bytes += len(chunk)
@@ -82,15 +83,15 @@ def raw_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | No
 
 
 def unpacked(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
-    """Unpack gzip, which is known by its first bytes and not by the name.
+    """The bytes with gzip unpacked, which is recognised by its first bytes and not by the name.
 
     :raises GraphLoadError: for other archives, gzip inside gzip, damaged or cut data.
     :raises LimitError: for data that unpacks beyond the limits.
     """
     first = next(chunks, b"")
     packed = first.startswith(_GZIP)
-    whole = _chained(first, chunks)
-    for chunk in _gunzipped(whole, name, tally, limits) if packed else whole:
+    whole = chain([first] if first else [], chunks)
+    for chunk in _gzip_content(whole, name, tally, limits) if packed else whole:
         if tally.unpacked_bytes == 0:
             _refuse_archives(chunk, name, inside_gzip=packed)
         tally.unpacked_bytes += len(chunk)
@@ -113,13 +114,7 @@ def _refuse_archives(head: bytes, name: str, *, inside_gzip: bool) -> None:
             )
 
 
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest
-
-
-def _gunzipped(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
+def _gzip_content(chunks: Iterable[bytes], name: str, tally: Tally, limits: ReadLimits) -> Iterator[bytes]:
     """The data of one or more gzip members, checksums verified."""
     member = zlib.decompressobj(wbits=31)
     done = 0
@@ -151,7 +146,7 @@ def _gunzipped(chunks: Iterator[bytes], name: str, tally: Tally, limits: ReadLim
 
 
 def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None) -> Iterator[bytes]:
-    """UTF-8 without a byte order mark: checked when it should be that already, else transcoded from ``encoding``.
+    """UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``.
 
     :raises GraphLoadError: with code ``E_ENCODING`` and the offset of the first byte that is not in the encoding.
     :raises OptionError: for an encoding that Python does not know.
@@ -181,25 +176,24 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
 def _decoder(encoding: str | None) -> codecs.IncrementalDecoder:
     try:
         with suppress(UnicodeError):
-            b"a".decode(encoding or "utf-8")  # unlike looking it up, this refuses codecs that do not make text
+            b"a".decode(encoding or "utf-8")  # unlike a lookup, this refuses codecs that do not decode to text
         return codecs.getincrementaldecoder(encoding or "utf-8")("strict")
     except LookupError as error:
         raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
 
 
 def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:
-    """The place of a byte; ``offset`` is that of the first byte the decoder had, ``tally`` has the lines before."""
+    """The error about a byte; ``offset`` is that of the decoder's first byte, ``tally`` counts the lines before."""
     before = bytes(error.object[: error.start])
     line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
-    return GraphLoadError(
-        f"{name}:{line}:{column}: byte {offset + error.start:,} is not valid {error.encoding.upper()}; expected UTF-8",
-        code="E_ENCODING", hint="name the encoding, for example --encoding latin-1",
-        path=name, line=line, column=column, offset=offset + error.start,
-    )  # fmt: skip
+    offset += error.start
+    message = f"byte {offset:,} is not valid {error.encoding.upper()}; expected UTF-8"
+    hint = "name the encoding, for example --encoding latin-1"
+    return error_at(GraphLoadError, name, line, column, message, code="E_ENCODING", hint=hint, offset=offset)
 
 
 def _refuse_utf16(head: bytes, name: str) -> None:
-    """UTF-16 and UTF-32 by their marks, or by the zeros that ASCII characters leave in them."""
+    """Refuse UTF-16 and UTF-32, recognised by their marks, or by the zeros beside ASCII characters."""
     sample = head[:4096]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     guess = None
@@ -217,7 +211,7 @@ def _refuse_utf16(head: bytes, name: str) -> None:
 
 
 class ChunkReader:
-    """A file object over chunks, as far as pyoxigraph wants one. Keeps the error that ended the reading."""
+    """A file object over chunks, with the methods that pyoxigraph needs. Keeps the error that ended the reading."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -227,7 +221,7 @@ class ChunkReader:
 
     @property
     def file(self) -> IO[bytes]:
-        """Itself, for signatures that ask for every method of a file."""
+        """The reader itself, typed as a file."""
         return cast("IO[bytes]", self)
 
     def read(self, size: int = -1) -> bytes:

@@ -1,6 +1,6 @@
-"""RDF files read safely: the format found, hostile input refused, every error with its place.
+"""RDF files: their names and formats, and readers of their bytes from which hostile input was refused.
 
-Files are parsed by pyoxigraph only, and never leniently: an IRI that is not one would become text of a query later.
+Files are parsed by pyoxigraph only, and never leniently: an invalid IRI would become text of a query later.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, OptionError
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
-from kgsparql.graphs.guards import guarded
-from kgsparql.graphs.json_ld import read_context, with_context
+from kgsparql.graphs.guards import guarded, read_context, with_context
 from kgsparql.rdf.terms import IRI
 from kgsparql.redaction import unreadable_url
 
@@ -39,7 +38,7 @@ __all__ = [
 ]
 
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
-"""How the URL of an endpoint begins where its scheme was left out."""
+"""The URL of an endpoint without its scheme."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
@@ -68,11 +67,11 @@ _STDIN = "-"
 class ReadOptions:
     """How files are read.
 
-    :param format: a key of :data:`FORMATS` or a media type, when the name does not say it.
+    :param format: a key of :data:`FORMATS` or a media type, where the file name does not tell the format.
     :param base: the IRI that relative IRIs are resolved against.
-    :param encoding: what the text is in when it is not UTF-8.
-    :param skip_bad: go on after a statement that is not valid, and count it.
-    :param context: a file that stands in for the contexts that JSON-LD only names by IRI.
+    :param encoding: of the text, if not UTF-8.
+    :param skip_bad: skip invalid statements, and count them.
+    :param context: a file with the context for JSON-LD that only names contexts by IRI.
     """
 
     format: str | None = None
@@ -104,14 +103,14 @@ class ReadOptions:
 
 @dataclass(slots=True)
 class RdfFile:
-    """One file on its way into a graph.
+    """A file that is read into a graph.
 
-    :param name: as the user typed it; errors and citations say it.
+    :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
-    :param tally: what was seen so far; whole when the reading ended.
-    :param skipped: statements left out because they were not valid; only with ``skip_bad``.
-    :param first_skipped: what was wrong with the first of them.
-    :param prefixes: those that Turtle or TriG declared; known when the reading ended.
+    :param tally: counts of what was read so far.
+    :param skipped: number of invalid statements that were skipped; only with ``skip_bad``.
+    :param first_skipped: the error in the first of them.
+    :param prefixes: declared in Turtle or TriG; known after reading.
     """
 
     name: str
@@ -123,16 +122,16 @@ class RdfFile:
 
     @property
     def iri(self) -> IRI:
-        """The ``file:`` IRI of the path, which is the named graph it gets beside other files."""
+        """The ``file:`` IRI of the path: the named graph of the file when it is read with others."""
         return IRI("urn:kgsparql:stdin") if self.path is None else IRI(self.path.resolve().as_uri())
 
     @property
     def size(self) -> int:
-        """Bytes on disk; 0 where nobody knows."""
+        """Bytes on disk; 0 for standard input."""
         return 0 if self.path is None else self.path.stat().st_size
 
     def sha256(self) -> str:
-        """Hash of the bytes on disk, read for it alone."""
+        """Hash of the bytes on disk, which are read for this."""
         tally = Tally()
         with raw_file(self) as data:
             for _ in raw_chunks(data, tally):
@@ -140,7 +139,7 @@ class RdfFile:
         return tally.sha256
 
     def unpacked_size(self, *, at_most: int) -> int:
-        """Bytes after unpacking, or ``at_most`` if there are that many: only so many are unpacked to know it."""
+        """Bytes after unpacking, but not more than ``at_most``, where the unpacking stops."""
         if self.size >= at_most:
             return at_most
         tally = Tally()
@@ -156,7 +155,7 @@ class RdfFile:
 def format_named(name: str) -> ox.RdfFormat:
     """The format of a suffix, a name or a media type.
 
-    :raises OptionError: for one that is not known.
+    :raises OptionError: for an unknown one.
 
     >>> format_named("ttl") == format_named("text/turtle")
     True
@@ -168,9 +167,9 @@ def format_named(name: str) -> ox.RdfFormat:
 
 
 def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
-    """The format of a file: as told, else by its suffix, for which ``.gz`` does not count.
+    """The format of a file: that of the options, else that of its suffix, without ``.gz``.
 
-    :raises GraphLoadError: with code ``E_FORMAT`` if neither says it.
+    :raises GraphLoadError: with code ``E_FORMAT`` if neither is known.
 
     >>> format_of(RdfFile("a.nt.gz", Path("a.nt.gz")), ReadOptions()).name
     'N-Triples'
@@ -193,7 +192,7 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     """The files that a path names: itself, the RDF files in a directory, or standard input (``-``).
 
-    :param more_hint: what else may help where there is no such path.
+    :param more_hint: end of the hint for a path that does not exist.
     :raises InputError: for a path that is missing, not readable, or neither a file nor a directory.
     """
     name = str(source)
@@ -209,19 +208,18 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
                         f"{entry}: a link that leads out of {name}", hint="name the file itself", path=name
                     )
             if not inside:
-                raise InputError(f"{name}: no RDF files in this directory", hint=f"looked for {_suffixes()}", path=name)
+                raise InputError(
+                    f"{name}: no RDF files in this directory", hint=f"looked for {_suffix_list()}", path=name
+                )
             return [RdfFile(str(entry), entry) for entry in inside]
         if not path.exists():
-            is_address = name.startswith(("http://", "https://"))
-            if is_address:
+            if name.startswith(("http://", "https://")):
                 hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
                 raise InputError(f"{unreadable_url(name)}: no file is read over the network", hint=hint)
             scheme, separator, _ = name.partition("://")
-            hint = (
-                f"an unknown scheme: {scheme}; an endpoint has http or https"
-                if separator
-                else f"check the path{more_hint}"
-            )
+            hint = f"check the path{more_hint}"
+            if separator:
+                hint = f"an unknown scheme: {scheme}; an endpoint has http or https"
             if _HOST.match(name):
                 hint = f"an endpoint starts with http:// or https://, such as -k {shlex.quote(f'http://{name}')}"
             raise InputError(f"{name}: no such file or directory", hint=hint, path=name)
@@ -241,16 +239,16 @@ def has_rdf_suffix(path: Path) -> bool:
     return bool(last) and last[0][1:] in FORMATS
 
 
-def _suffixes() -> str:
+def _suffix_list() -> str:
     return ", ".join(sorted(f".{suffix}" for suffix in FORMATS if len(suffix) <= 6 and suffix != "turtle"))
 
 
 @contextlib.contextmanager
 def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """A reader of UTF-8 from which everything hostile that can be seen before parsing was refused.
+    """A reader of UTF-8, from which all hostile input that shows before parsing was refused.
 
-    :raises GraphLoadError: for what is plainly not RDF in the format it should be in.
-    :raises LimitError: for what is larger than the limits.
+    :raises GraphLoadError: for content that is not RDF in its format.
+    :raises LimitError: for a file larger than the limits.
     :raises InputError: for a file that cannot be read.
     """
     rdf_format = format_of(file, options)
@@ -267,9 +265,9 @@ def reader_of(file: RdfFile, options: ReadOptions, progress: Progress | None = N
 
 @contextlib.contextmanager
 def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
-    """The bytes as they are.
+    """The open file, or standard input.
 
-    :raises InputError: for a file that cannot be read.
+    :raises InputError: for a file that cannot be opened.
     """
     if file.path is None:
         yield standard_input()
@@ -285,7 +283,7 @@ def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
 def standard_input() -> BinaryIO:
     """The bytes of standard input.
 
-    :raises InputError: if it is closed or is not made of bytes.
+    :raises InputError: if it is closed or is not binary.
     """
     binary: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if binary is None:

@@ -1,20 +1,23 @@
-"""What is refused before the RDF parser sees it: web pages, document type definitions, elements nested without end."""
+"""Between a file and the RDF parser: hostile or foreign content is refused, contexts of JSON-LD are put in."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
-from xml.parsers import expat  # only looks at the markup; the RDF is read by pyoxigraph alone
+from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
 
-from kgsparql.errors import GraphLoadError, LimitError
+from kgsparql.errors import GraphLoadError, InputError, LimitError
 from kgsparql.graphs.decoding import LINE_FORMATS, ReadLimits, Tally, utf8
+from kgsparql.graphs.parse_errors import error_at
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "read_context", "with_context"]
 
 _DECLARED = re.compile(rb"(\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
 _HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
@@ -34,8 +37,8 @@ def guarded(
 ) -> Iterator[bytes]:
     """UTF-8 for the parser of a format, from unpacked bytes.
 
-    :raises GraphLoadError: with code ``E_FORMAT`` for what is plainly something else, ``E_DTD`` for RDF/XML with a
-        document type definition, ``E_ENCODING`` for bytes that are not text.
+    :raises GraphLoadError: with code ``E_FORMAT`` for content of another format, ``E_DTD`` for RDF/XML with a document
+        type definition, ``E_ENCODING`` for bytes that are not text.
     :raises LimitError: for elements nested too deep.
     """
     head, chunks = _with_head(chunks)
@@ -48,7 +51,7 @@ def guarded(
 
 
 def _with_head(chunks: Iterator[bytes], size: int = _SNIFFED_BYTES) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, and all of them again."""
+    """The first bytes, and all bytes including these."""
     taken: list[bytes] = []
     while sum(map(len, taken)) < size and (chunk := next(chunks, None)) is not None:
         taken.append(chunk)
@@ -57,7 +60,7 @@ def _with_head(chunks: Iterator[bytes], size: int = _SNIFFED_BYTES) -> tuple[byt
 
 
 def _declared_encoding(head: bytes, name: str) -> str | None:
-    """The encoding that an XML declaration names, when it is another than UTF-8."""
+    """The encoding that an XML declaration names; ``None`` for UTF-8."""
     found = _DECLARED.match(head[:_SNIFFED_BYTES].removeprefix(codecs.BOM_UTF8))
     if found is None:
         return None
@@ -66,10 +69,9 @@ def _declared_encoding(head: bytes, name: str) -> str | None:
         codec = codecs.lookup(declared).name
         "<?xml".encode(codec).decode(codec)
     except LookupError as error:
-        raise GraphLoadError(
-            f"{name}:1:1: the XML declaration names an unknown encoding, {declared}",
-            code="E_ENCODING", hint=f"iconv -f ENCODING -t UTF-8 {name}", path=name, line=1, column=1,
-        ) from error  # fmt: skip
+        message = f"the XML declaration names an unknown encoding, {declared}"
+        hint = f"iconv -f ENCODING -t UTF-8 {name}"
+        raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint) from error
     return None if codec in {"utf-8", "ascii"} else codec
 
 
@@ -89,30 +91,24 @@ def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> N
     elif rdf_format.name in LINE_FORMATS | {"Turtle"} and _JSON.match(head):
         looks_like, hint = "JSON", "name the format, if it is JSON-LD: --input-format jsonld"
     if looks_like:
-        raise GraphLoadError(
-            f"{name}:1:1: looks like {looks_like}, not {rdf_format.name}",
-            code="E_FORMAT", hint=hint, path=name, line=1, column=1,
-        )  # fmt: skip
+        message = f"looks like {looks_like}, not {rdf_format.name}"
+        raise error_at(GraphLoadError, name, 1, 1, message, code="E_FORMAT", hint=hint)
 
 
 def _xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[bytes]:
-    """Pass on XML once its markup was looked at, with the declared encoding made true.
+    """XML, passed on after its markup was checked, with UTF-8 as its declared encoding.
 
-    Entities are refused where they are declared, because Oxigraph resolves them there (667 bytes become 2 GiB).
+    Entities are refused at their declaration, because Oxigraph resolves them there (667 bytes become 2 GiB).
     """
     parser = expat.ParserCreate("UTF-8")
     depth = 0
 
-    def place() -> dict[str, Any]:
-        return {"path": name, "line": parser.CurrentLineNumber, "column": parser.CurrentColumnNumber + 1}
-
     def doctype(_root: str, system: str | None, public: str | None, has_subset: int) -> None:
         if has_subset or system or public:
-            raise GraphLoadError(
-                f"{name}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}: RDF/XML with a document type"
-                " definition (DOCTYPE with entities or an external file)",
-                code="E_DTD", hint=f"resolve its entities: xmllint --noent --dropdtd {name}", **place(),
-            )  # fmt: skip
+            message = "RDF/XML with a document type definition (DOCTYPE with entities or an external file)"
+            hint = f"resolve its entities: xmllint --noent --dropdtd {name}"
+            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+            raise error_at(GraphLoadError, name, line, column, message, code="E_DTD", hint=hint)
 
     def start(_name: str, _attributes: object) -> None:
         nonlocal depth
@@ -120,7 +116,8 @@ def _xml(chunks: Iterator[bytes], name: str, limits: ReadLimits) -> Iterator[byt
         if depth > limits.xml_depth:
             raise LimitError(
                 f"{name}:{parser.CurrentLineNumber}: elements nested deeper than {limits.xml_depth:,}",
-                hint="convert the file to N-Triples", **place(),
+                hint="convert the file to N-Triples", path=name,
+                line=parser.CurrentLineNumber, column=parser.CurrentColumnNumber + 1,
             )  # fmt: skip
 
     def end(_name: str) -> None:
@@ -139,8 +136,50 @@ def _checked_xml(parser: expat.XMLParserType, chunks: Iterator[bytes], name: str
             yield chunk
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        line, column = error.lineno, error.offset + 1
-        raise GraphLoadError(
-            f"{name}:{line}:{column}: not well-formed XML: {expat.errors.messages.get(error.code, error)}",
-            hint="fix the file", path=name, line=line, column=column,
-        ) from error  # fmt: skip
+        message = f"not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
+        raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
+
+
+def read_context(path: str) -> Any:
+    """The JSON-LD context in a file: the value of its ``@context``, else the whole file.
+
+    :raises InputError: if the file cannot be read, or is not JSON.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"cannot read the context {path}: {error}", hint="--context takes a JSON-LD context"
+        ) from error
+    return data.get("@context", data) if isinstance(data, dict) else data
+
+
+def with_context(document: bytes, context: Any) -> bytes:
+    """A JSON-LD document with this context for each context that it only names by IRI: nothing is ever fetched.
+
+    A document that is not JSON is returned unchanged: the parser will report the error with its place.
+
+    >>> with_context(b'{"@context": "http://e.org/c", "name": "x"}', {"name": "http://e.org/name"})
+    b'{"@context": {"name": "http://e.org/name"}, "name": "x"}'
+    """
+    try:
+        return json.dumps(_with_contexts(json.loads(document), context)).encode()
+    except (ValueError, RecursionError):
+        return document
+
+
+def _with_contexts(value: Any, context: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_contexts(item, context) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _inlined(item, context) if key == "@context" else _with_contexts(item, context)
+        for key, item in value.items()
+    }
+
+
+def _inlined(named: Any, context: Any) -> Any:
+    if isinstance(named, list):
+        return [_inlined(item, context) for item in named]
+    return context if isinstance(named, str) else named

@@ -1,7 +1,7 @@
 """Loading files into a store on disk: whole or not at all.
 
-A load fills ``DIR.partial-*`` beside ``DIR`` in a child process and puts it in place when it is whole, so that a
-kill, Ctrl-C or a bad file leaves ``DIR`` as it was. What such an end leaves behind is removed by the next load.
+A load fills ``DIR.partial-*`` beside ``DIR`` in a child process, and replaces ``DIR`` by it when it is complete. After
+a kill, Ctrl-C or a bad file ``DIR`` is as it was, and the next load removes the leftovers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, sta
 from kgsparql.graphs.filling import fill
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.rdf.terms import IRI, iri
-from kgsparql.storage.atomic_replace import clean, is_store, put_in_place
+from kgsparql.storage.atomic_replace import is_store, remove_leftovers, replace_store
 from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["LoadReport", "load_store"]
@@ -27,11 +27,11 @@ __all__ = ["LoadReport", "load_store"]
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a load did.
+    """The result of a load.
 
-    :param loaded: the sources that were read, with their triples and what was skipped.
+    :param loaded: the sources that were read.
     :param unchanged: names of files that the store already held, byte for byte.
-    :param manifest: every source of the store now.
+    :param manifest: with all sources of the store after the load.
     """
 
     directory: Path
@@ -42,7 +42,7 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A file, the path its bytes are at, the source it is known as, and the named graph of its own."""
+    """A file to load, the path of its bytes, its name in the manifest, and its own named graph."""
 
     file: RdfFile
     path: Path
@@ -65,9 +65,9 @@ def load_store(
     """Load RDF files into a store on disk: all of them or none.
 
     :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
-    :param directory: the store; made if it is not there, added to if it is.
+    :param directory: the store, which is created, or added to if it exists.
     :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
-        for a single file; a later load of such a source replaces its graph. ``None``: the default graph.
+        for a single file; a later load of that source replaces the graph. ``None``: the default graph.
         Quad formats keep their named graphs; their default graph follows the same rule.
     :param progress: called with the phases ``reading`` and ``writing``.
     :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
@@ -77,25 +77,20 @@ def load_store(
     """
     options = ReadOptions(format=format, base=base, encoding=encoding, skip_bad=skip_bad, context=context)
     target = Path(directory).absolute()
-    files = _distinct([sources] if isinstance(sources, str | Path) else sources)
+    given = [sources] if isinstance(sources, str | Path) else sources
+    files = list({file.iri: file for source in given for file in rdf_files(source)}.values())
+    if not files:
+        raise InputError("nothing to load", hint="name an RDF file")
     with writer_lock(target) as lock, ExitStack() as spools:
-        clean(target)
-        _refuse_other_directories(target)
+        remove_leftovers(target)
+        _refuse_foreign_directory(target)
         jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
         manifest = read_manifest(target) if is_store(target) else Manifest()
         plan = _plan(jobs, manifest, options, target) if is_store(target) else _Plan(tuple(jobs))
         if not plan.jobs and is_store(target):
             return LoadReport(target, (), plan.unchanged, manifest)
-        loaded = _built(plan, target, options, manifest, progress=progress, lock=lock)
+        loaded = _filled_store(plan, target, options, manifest, progress=progress, lock=lock)
         return LoadReport(target, loaded, plan.unchanged, read_manifest(target))
-
-
-def _distinct(sources: Sequence[str | Path]) -> list[RdfFile]:
-    """The files that the sources name, each once."""
-    files = [file for source in sources for file in rdf_files(source)]
-    if not files:
-        raise InputError("nothing to load", hint="name an RDF file")
-    return list({file.iri: file for file in files}.values())
 
 
 def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> str | None:
@@ -111,7 +106,7 @@ def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> s
 
 
 def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
-    """What the child process is told; it cannot read our standard input, so that is put into a file first."""
+    """The job for a file; standard input is copied to a file first, because the child process cannot read it."""
     if file.path is not None:
         return _Job(file, file.path.resolve(), str(file.path.resolve()), graph)
     spool = spools.enter_context(
@@ -122,7 +117,7 @@ def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _
     return _Job(file, Path(spool.name), file.name, graph)
 
 
-def _refuse_other_directories(target: Path) -> None:
+def _refuse_foreign_directory(target: Path) -> None:
     if target.is_dir():
         if not is_store(target) and any(target.iterdir()):
             raise StoreError(
@@ -141,9 +136,9 @@ class _Plan:
 
 
 def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
-    """Which files to read, and which named graphs they replace.
+    """The files to read, and the named graphs that they replace.
 
-    :raises StoreError: for a source that changed and cannot be taken out, with the command that rebuilds the store.
+    :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
     """
     to_read, unchanged, drop = [], [], set()
     recipe = options.recipe
@@ -172,7 +167,7 @@ def _cannot_replace(job: _Job, manifest: Manifest, target: Path) -> StoreError:
     )  # fmt: skip
 
 
-def _built(
+def _filled_store(
     plan: _Plan, target: Path, options: ReadOptions, manifest: Manifest, *, progress: Progress | None, lock: int
 ) -> tuple[StoredSource, ...]:
     jobs = [
@@ -182,5 +177,5 @@ def _built(
     with fill(target, jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in plan.drop]
         Manifest((*kept, *loaded)).write(partial)
-        put_in_place(partial, target)
+        replace_store(partial, target)
     return loaded

@@ -1,17 +1,17 @@
-"""What a store says about itself: a JSON file inside it that lists its sources."""
+"""The manifest of a store: a JSON file inside it that lists its sources."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
 
-__all__ = ["MANIFEST", "Manifest", "StoredSource", "content_hash", "read_manifest", "stored_source"]
+__all__ = ["MANIFEST", "Manifest", "StoredSource", "read_manifest", "stored_source"]
 
 MANIFEST = "kgsparql.json"
 _VERSION = 1
@@ -22,13 +22,13 @@ class StoredSource:
     """One file that was loaded into a store.
 
     :param source: its absolute path; ``-`` for standard input. In memory and in the cache: as the user named it.
-    :param sha256: of the bytes as they lay on the disk, packed or not.
-    :param graph: the named graph that is this source's own; ``None`` for the default graph.
-    :param graphs: the named graphs that a quad format brought.
-    :param triples: how many were new to the store.
-    :param skipped: statements left out because they were not valid.
-    :param recipe: the options that change what is read: format, base, encoding, skip_bad.
-    :param prefixes: those the file declares at its head.
+    :param sha256: of the bytes on the disk, packed or not.
+    :param graph: the named graph that only this source fills; ``None`` for the default graph.
+    :param graphs: the named graphs inside a file of a quad format.
+    :param triples: number of triples that were new to the store.
+    :param skipped: number of invalid statements that were left out.
+    :param recipe: the options that change what is read (:attr:`ReadOptions.recipe`).
+    :param prefixes: declared at the head of the file.
     """
 
     source: str
@@ -54,8 +54,9 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what was loaded, in hexadecimal; paths do not matter."""
-        return content_hash(self.sources)
+        """A hash of content, graphs and recipes, in hexadecimal; paths do not matter."""
+        text = json.dumps([(source.sha256, source.graph, source.recipe) for source in self.sources])
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -63,7 +64,7 @@ class Manifest:
         return {prefix: name for source in reversed(self.sources) for prefix, name in source.prefixes.items()}
 
     def write(self, directory: Path) -> None:
-        """Put the manifest into a store."""
+        """Write the manifest into the directory of a store."""
         data = {"version": _VERSION, "sources": [asdict(source) for source in self.sources]}
         (directory / MANIFEST).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -73,16 +74,10 @@ def stored_source(entry: Mapping[str, Any]) -> StoredSource:
     return StoredSource(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
 
 
-def content_hash(sources: Sequence[StoredSource]) -> str:
-    """A hash of content, graphs and recipes, in hexadecimal."""
-    text = json.dumps([(source.sha256, source.graph, source.recipe) for source in sources])
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def read_manifest(directory: Path) -> Manifest:
     """The manifest of a store; without sources if another program made the store.
 
-    :raises StoreError: for one that is damaged, or was written by a newer kgsparql (``E_VERSION``).
+    :raises StoreError: for a damaged manifest, or one of a newer kgsparql (``E_VERSION``).
     """
     path = directory / MANIFEST
     try:

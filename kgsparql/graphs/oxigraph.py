@@ -1,4 +1,4 @@
-"""An RDF dataset held in this process by Oxigraph."""
+"""A graph that Oxigraph holds in this process, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class OxigraphGraph:
     """Embedded SPARQL over quads in memory or on disk. Queries see the union of all graphs.
 
     :param store: the quads; kgsparql never writes to it.
-    :param name: what the user called it, and what citations say.
-    :param fingerprint: a hash of the content, or a function that computes it when it is asked for.
-    :param sources: how to cite a named graph, for those that are not cited as ``name`` and their IRI.
-    :param stored: the files it was filled from, with their triples, prefixes, and what was skipped.
+    :param name: as the user called it, for citations.
+    :param fingerprint: a hash of the content, or a function that computes it on demand.
+    :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
+    :param stored: the files it was filled from.
 
     >>> store = ox.Store()
     >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
@@ -59,17 +59,17 @@ class OxigraphGraph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what the graph holds, in hexadecimal: the same content, the same hash."""
+        """A hash of the content, in hexadecimal."""
         return self._fingerprint if isinstance(self._fingerprint, str) else self._fingerprint()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of any answer should know: the bad statements that are missing, a line for each file."""
-        return tuple(_skipped(source) for source in self.stored if source.skipped)
+        """Notes for readers of every answer: a line for each file with skipped statements."""
+        return tuple(_skipped_note(source) for source in self.stored if source.skipped)
 
     @cached_property
     def may_repeat_triples(self) -> bool:
-        """Whether one triple may be in more than one graph, so that counts must be of distinct triples."""
+        """Whether a triple may be in several graphs, so that only distinct triples may be counted."""
         in_default = next(self.store.quads_for_pattern(None, None, None, ox.DefaultGraph()), None) is not None
         named = sum(1 for _ in islice(self.store.named_graphs(), 2))
         return named + in_default > 1
@@ -107,7 +107,7 @@ class OxigraphGraph:
         return self._sources.get(named_graph, Source(self.name, named_graph))
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
-        """Where a triple is found, blank nodes by their names in this store; empty if it is not there."""
+        """The graphs that hold a triple, whose blank nodes have their names in this store; empty if none does."""
         try:
             quads = self.store.quads_for_pattern(triple.subject, triple.predicate, triple.object, None)
             graphs = sorted(_graph_name(quad.graph_name) or "" for quad in quads)
@@ -117,10 +117,13 @@ class OxigraphGraph:
 
     @contextmanager
     def _results(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
-        """Evaluate, and translate Oxigraph's errors, also those raised while the solutions are read."""
+        """The results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
             results = self.store.query(query.minus_values, use_default_graph_as_union=True)
-            yield _of_form(results, form, query)
+            if not isinstance(results, form):
+                found = type(results).__name__
+                raise QueryError(f"query {query.name}: the result is {found}, not {form.__name__}", query=query.text)
+            yield results
         except SyntaxError as error:
             raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error
         except (OSError, RuntimeError, ValueError, MemoryError) as error:
@@ -130,9 +133,9 @@ class OxigraphGraph:
 
 
 def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str]]) -> dict[str, Source]:
-    """How to cite the graphs of several files: a file's own graph by its name, the graphs inside it also by IRI.
+    """How to cite the graphs of several files: a file's own graph by its name, the named graphs in it also by IRI.
 
-    :param graphs: the named graphs met in each file, by its name.
+    :param graphs: name of a file → the named graphs in it.
     """
     sources: dict[str, Source] = {}
     for file in files:
@@ -143,17 +146,10 @@ def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str
     return sources
 
 
-def _skipped(source: StoredSource) -> str:
+def _skipped_note(source: StoredSource) -> str:
     statements = "1 bad statement was" if source.skipped == 1 else f"{source.skipped:,} bad statements were"
     where = "standard input" if source.source == "-" else source.source
     return f"{statements} skipped in {where}; the first: {source.first_skipped}"
-
-
-def _of_form(results: object, form: type[_Result], query: Query) -> _Result:
-    if isinstance(results, form):
-        return results
-    found = type(results).__name__
-    raise QueryError(f"query {query.name}: the result is {found}, not {form.__name__}", query=query.text)
 
 
 def _graph_name(name: Term | ox.DefaultGraph) -> str | None:

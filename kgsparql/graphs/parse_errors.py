@@ -1,15 +1,17 @@
-"""What pyoxigraph's errors about a file mean to a person."""
+"""Errors about a file, with their place in it, and what pyoxigraph's errors mean to a person."""
 
 from __future__ import annotations
 
 import errno
 import re
+from typing import Any, TypeVar
 
 from kgsparql.errors import DiskFullError, GraphLoadError, InputError, KgsparqlError, LimitError
-from kgsparql.graphs.decoding import Tally
 from kgsparql.rdf.terms import printable
 
-__all__ = ["disk_full", "is_disk_full", "load_error"]
+__all__ = ["disk_full", "error_at", "is_disk_full", "load_error"]
+
+_Error = TypeVar("_Error", bound=KgsparqlError)
 
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
@@ -23,25 +25,27 @@ _KINDS = (
 )
 
 
+def error_at(kind: type[_Error], name: str, line: int, column: int, message: str, **options: Any) -> _Error:
+    """An error about a place in a file; ``options`` are those of :class:`KgsparqlError`."""
+    return kind(f"{name}:{line}:{column}: {message}", path=name, line=line, column=column, **options)
+
+
 def is_disk_full(error: Exception) -> bool:
     """Whether Python or Oxigraph (which has no errno) says that a device is full."""
     return isinstance(error, OSError) and (error.errno == errno.ENOSPC or "No space left" in str(error))
 
 
 def disk_full(name: object) -> DiskFullError:
-    """The error for a device without space; what was there before stays as it was."""
+    """The error for a device without space; the store is unchanged then."""
     hint = "free some space (a store needs about as much as its sources unpacked), then load again"
     return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
 
 
-def load_error(error: Exception, name: str, tally: Tally) -> KgsparqlError:
-    """The error of kgsparql for one that pyoxigraph raised while it read a file."""
+def load_error(error: Exception, name: str, lines: int) -> KgsparqlError:
+    """Our error for an error that pyoxigraph raised after it was given so many lines of a file."""
     if isinstance(error, MemoryError):
-        at = tally.lines + 1
-        return LimitError(
-            f"{name}:{at}:1: a term over 16 MiB, line {at:,}", path=name, line=at, column=1,
-            hint="shorten the literal, or leave it out",
-        )  # fmt: skip
+        message, hint = f"a term over 16 MiB, line {lines + 1:,}", "shorten the literal, or leave it out"
+        return error_at(LimitError, name, lines + 1, 1, message, hint=hint)
     if is_disk_full(error):
         return disk_full(name)
     if isinstance(error, OSError) and error.errno is not None:
@@ -52,6 +56,6 @@ def load_error(error: Exception, name: str, tally: Tally) -> KgsparqlError:
     if "No LoadDocumentCallback" in cause:
         cause = "a JSON-LD context outside the file"
     code, hint = next((code, hint) for part, code, hint in _KINDS if part in cause)
-    line, column = error.lineno, error.offset or 1
-    place = name if line is None else f"{name}:{line}:{column}"
-    return GraphLoadError(f"{place}: {cause}", code=code, hint=hint, path=name, line=line, column=column)
+    if error.lineno is None:
+        return GraphLoadError(f"{name}: {cause}", code=code, hint=hint, path=name, line=None, column=error.offset or 1)
+    return error_at(GraphLoadError, name, error.lineno, error.offset or 1, cause, code=code, hint=hint)

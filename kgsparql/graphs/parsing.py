@@ -1,4 +1,4 @@
-"""Quads of an RDF file: bad statements skipped on request, blank nodes named in order, errors with their place."""
+"""Quads of an RDF file: blank nodes renamed in order, bad statements skipped on request, errors with their place."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LONGEST_TERM = 17 << 20
 
 
 class BlankNodes:
-    """Names for blank nodes in the order they are met, so that the same files give the same names.
+    """Names for blank nodes, numbered in the order they are met, so that the same files give the same names.
 
-    The labels of one file say nothing about another: :meth:`of_file` starts afresh.
+    Equal labels in two files are two nodes: :meth:`of_file` gives a new function for each file.
 
     >>> names = BlankNodes()
     >>> first, second = names.of_file(), names.of_file()
@@ -39,7 +39,7 @@ class BlankNodes:
         self._numbers = count(1)
 
     def of_file(self) -> Callable[[BlankNode], BlankNode]:
-        """A function from a label in one file to the node's name."""
+        """A function from a blank node of one file to the node with its new name."""
         known: dict[str, BlankNode] = {}
 
         def name(node: BlankNode) -> BlankNode:
@@ -53,10 +53,10 @@ class BlankNodes:
 
 @contextlib.contextmanager
 def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """A reader for pyoxigraph, whose errors leave the ``with`` as errors of kgsparql with their place in the file.
+    """A reader for pyoxigraph; errors in the ``with`` block are raised as ours, with their place in the file.
 
-    :raises GraphLoadError: for what is not RDF as it should be.
-    :raises LimitError: for what is larger than the limits.
+    :raises GraphLoadError: for invalid RDF.
+    :raises LimitError: for a file larger than the limits.
     :raises InputError: for a file that cannot be read.
     """
     with reader_of(file, options, progress) as reader:
@@ -68,7 +68,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
                 raise cause from error
             if isinstance(cause, SyntaxError) and cause.lineno is None:
                 _locate(cause, file, options)
-            raise load_error(cause, file.name, file.tally) from error
+            raise load_error(cause, file.name, file.tally.lines) from error
 
 
 def quads(
@@ -82,7 +82,7 @@ def quads(
 ) -> Iterator[ox.Quad]:
     """The quads of a file, in its order.
 
-    :param graph: where its default graph goes; ``None`` for the default graph.
+    :param graph: the graph for quads of its default graph; ``None`` for the default graph.
     :param graphs_met: the named graphs of the file are added to this.
     :raises KgsparqlError: as :func:`opened`, while iterating.
     """
@@ -95,17 +95,17 @@ def quads(
                 graphs_met.add(name.value)
             plain = not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple)
             if plain and not isinstance(name, BlankNode) and (graph is None or not in_default):
-                yield quad  # as it is: making another one costs more than parsing it
+                yield quad  # unchanged: a new quad costs more than parsing it
                 continue
             target = graph if in_default and graph is not None else _renamed(name, rename)
             yield ox.Quad(_renamed(subject, rename), quad.predicate, _renamed(object_, rename), target)
 
 
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
-    """The prefixes declared at the head of a file, in its first 64 kB; none where the format has none.
+    """The prefixes declared in the first 64 kB of a file; none where the format has none.
 
-    Those of standard input are known when it was read. What is wrong with the file is not said here: whoever reads it
-    whole says it, with its place.
+    Those of standard input are known after reading it. Syntax errors are ignored here; reading the whole file reports
+    them.
     """
     if file.path is None:
         return file.prefixes
@@ -117,7 +117,7 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
             for _ in parser:
                 pass
         except SyntaxError:
-            return dict(parser.prefixes)  # the block ends where it ends
+            return dict(parser.prefixes)  # the block may end in the middle of a statement
         return dict(parser.prefixes)
 
 
@@ -146,12 +146,12 @@ def _with_prefixes(found: Iterator[ox.Quad], parser: ox.QuadParser, file: RdfFil
 
 
 def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
-    """The lines that are statements: whole blocks are parsed at once, the lines of a bad block one by one."""
+    """The quads of valid lines: whole blocks are parsed at once, the lines of a bad block one by one."""
     first_line, rest = 1, b""
     while True:
         data = reader.read(_BLOCK_BYTES)
         if len(rest) > _LONGEST_TERM:
-            raise MemoryError  # as the parser does; here before the rest of the line is collected
+            raise MemoryError  # as the parser does, but before the rest of the line is collected
         block, end, rest = (rest + data).rpartition(b"\n") if data else (rest, b"", b"")
         if block or end:
             try:
@@ -174,9 +174,9 @@ def _good_among(lines: list[bytes], file: RdfFile, rdf_format: ox.RdfFormat, fir
 
 
 def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
-    """What the parser finds when it goes on after an error; the rest of the bad statement is left out.
+    """The quads that the parser finds when it continues after errors; the rest of a bad statement is left out.
 
-    One quad is held back: of ``"a"@en_US`` the parser gives ``"a"@en`` before it stumbles.
+    One quad is held back: from ``"a"@en_US`` the parser gives ``"a"@en`` before it reports the error.
     """
     held: ox.Quad | None = None
     last_place: tuple[int | None, int | None] | None = None
@@ -186,7 +186,7 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
         except SyntaxError as error:
             place = error.lineno, error.offset
             if place == last_place:
-                raise  # it does not get past this point
+                raise  # the parser cannot continue from here
             last_place = place
             _skip(file, error)
             if held is not None and _may_be_cut(held, error):
@@ -207,18 +207,18 @@ def _may_be_cut(quad: ox.Quad, error: SyntaxError) -> bool:
 def _skip(file: RdfFile, error: SyntaxError) -> None:
     file.skipped += 1
     if not file.first_skipped:
-        file.first_skipped = load_error(error, file.name, file.tally).message
+        file.first_skipped = load_error(error, file.name, file.tally.lines).message
 
 
 def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
-    """Give a place to an error that has none: read again line by line, up to the line it happens at."""
+    """Add the place to an error without one: the file is read again line by line, up to the error."""
     if file.path is None:
         return
-    again = RdfFile(file.name, file.path)
-    with reader_of(again, options) as reader:
+    copy = RdfFile(file.name, file.path)
+    with reader_of(copy, options) as reader:
         lines = _LineReader(reader)
         try:
-            for _ in ox.parse(cast("IO[bytes]", lines), format=format_of(again, options), base_iri=options.base):
+            for _ in ox.parse(cast("IO[bytes]", lines), format=format_of(copy, options), base_iri=options.base):
                 pass
         except SyntaxError:
             error.lineno = max(lines.number, 1)
@@ -227,7 +227,7 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
 
 
 class _LineReader:
-    """A file object that never gives more than one line, so that the parser cannot be ahead of it."""
+    """A file object that gives at most one line at a time, so that its line is the parser's line."""
 
     def __init__(self, reader: ChunkReader) -> None:
         self._reader = reader
@@ -236,7 +236,7 @@ class _LineReader:
         self.number = 0
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` bytes and at most the rest of a line."""
+        """At most ``size`` bytes, and at most the rest of the line."""
         if not self._rest:
             self._rest = self._reader.read(_BLOCK_BYTES)
         end = min(size, self._rest.find(b"\n") + 1 or len(self._rest))

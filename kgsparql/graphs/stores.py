@@ -20,7 +20,7 @@ from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.protocols import Source
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import clean, is_store, previous_stores, put_in_place
+from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, replace_store
 from kgsparql.storage.file_lock import writer_lock
 
 __all__ = ["describe_store", "graph_in_cache", "graph_in_memory", "has_store", "open_store"]
@@ -60,7 +60,7 @@ def has_store(path: Path) -> bool:
     except OSError:
         return False  # an impossible name: reading it will raise the error
     with writer_lock(path.absolute()):
-        clean(path.absolute(), only_recover=True)
+        remove_leftovers(path.absolute(), only_recover=True)
     return is_store(path)
 
 
@@ -168,11 +168,11 @@ def graph_in_cache(
             for file, graph in zip(files, graphs, strict=True)
         ]
         with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
-            clean(target)
+            remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited
                 with fill(target, jobs, options, progress=progress, lock=lock) as (partial, loaded):
                     Manifest(loaded).write(partial)
-                    put_in_place(partial, target)
+                    replace_store(partial, target)
     found = zip(files, describe_store(target).sources, strict=True)
     stored = [
         replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))

@@ -1,4 +1,4 @@
-"""Directories put in the place of others, and what is left behind when that is cut short."""
+"""Replacing the directory of a store atomically, and cleaning up after a process that was killed meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from kgsparql.errors import StoreError
 
-__all__ = ["clean", "is_store", "partial_path", "previous_stores", "put_in_place"]
+__all__ = ["is_store", "partial_path", "previous_stores", "remove_leftovers", "replace_store"]
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -23,14 +23,16 @@ def is_store(path: Path) -> bool:
 
 
 def partial_path(target: Path) -> Path:
-    """Where the next state of a store is made: beside it, so that putting it in place is a rename."""
+    """The path at which the next state of a store is made: beside it, so that a rename puts it in place."""
     return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
 
 
-def clean(target: Path, *, only_recover: bool = False) -> None:
-    """Remove what a killed load left beside a store; bring the store back if it was killed between two renames.
+def remove_leftovers(target: Path, *, only_recover: bool = False) -> None:
+    """Remove what a killed load left beside a store; restore a store whose load was killed between two renames.
 
     The caller holds the writer's lock.
+
+    :param only_recover: only restore.
     """
     for previous in previous_stores(target):
         if target.exists():
@@ -46,28 +48,28 @@ def clean(target: Path, *, only_recover: bool = False) -> None:
 
 
 def previous_stores(target: Path) -> list[Path]:
-    """What a store was before, where the system could not exchange two names and was killed in between."""
+    """Earlier states of a store, left where a load was killed between two renames."""
     return _beside(target, "previous")
 
 
 def _beside(target: Path, kind: str) -> list[Path]:
-    """The entries beside a store that are named after it; other names may hold any character, so no glob."""
+    """Entries beside a store that are named after it. No glob, because the name may hold any character."""
     if not target.parent.is_dir():
         return []
     return sorted(entry for entry in target.parent.iterdir() if entry.name.startswith(f"{target.name}.{kind}-"))
 
 
-def put_in_place(partial: Path, target: Path) -> None:
-    """Make ``target`` what ``partial`` is: in one step where the system can exchange two names, else in two.
+def replace_store(partial: Path, target: Path) -> None:
+    """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two.
 
     :raises StoreError: if the directory cannot be renamed.
     """
     try:
         if not is_store(target):
             if target.is_dir():
-                target.rmdir()  # empty: this was looked at
+                target.rmdir()  # empty, as the caller has checked
             partial.rename(target)
-        elif not _exchanged(partial, target):
+        elif not _exchange_names(partial, target):
             previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
             target.rename(previous)
             partial.rename(target)
@@ -79,7 +81,7 @@ def put_in_place(partial: Path, target: Path) -> None:
         ) from error  # fmt: skip
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchange_names(one: Path, other: Path) -> bool:
     """Exchange two names atomically; ``False`` where the system or the file system cannot."""
     if not sys.platform.startswith("linux"):
         return False

@@ -1,4 +1,4 @@
-"""Files and directories of a cache: how big and how old they are, and how they are removed."""
+"""Files and directories of a cache: their size and age, and their removal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from kgsparql.errors import StoreError
 from kgsparql.storage.atomic_replace import partial_path
 
-__all__ = ["bytes_of", "changed", "link_trouble", "remove", "remove_database", "size_of", "size_text"]
+__all__ = ["bytes_of", "link_trouble", "modified_at", "remove", "remove_database", "size_of", "size_text"]
 
 
 def size_text(size: int) -> str:
@@ -30,12 +30,12 @@ def size_text(size: int) -> str:
 
 
 def link_trouble(path: Path) -> str:
-    """What to say of a symbolic link, which is not followed; empty for anything else."""
+    """The message about a symbolic link, which is not followed; empty for anything else."""
     return f"{path} is a symbolic link, and is left alone" if path.is_symlink() else ""
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a directory; 0 for what somebody else has just removed."""
+    """Bytes of a file, or of all files in a directory; 0 for what another process has just removed."""
     files = [path] if path.is_symlink() or not path.is_dir() else []
     for place, _, names in os.walk(path) if not files else ():
         files += [Path(place, name) for name in names]
@@ -47,41 +47,41 @@ def size_of(path: Path) -> int:
 
 
 def _database_files(file: Path) -> list[Path]:
-    """An SQLite file, and what SQLite keeps beside it while it is in use."""
+    """An SQLite file, and the files that SQLite keeps beside it."""
     return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 
 def bytes_of(file: Path) -> int:
-    """What an SQLite file takes, with what SQLite keeps beside it."""
+    """Bytes of an SQLite file and of the files that SQLite keeps beside it."""
     return sum(map(size_of, _database_files(file)))
 
 
 def remove_database(file: Path) -> None:
-    """Remove an SQLite file, and what SQLite keeps beside it.
+    """Remove an SQLite file and the files that SQLite keeps beside it.
 
-    :raises StoreError: if that cannot be removed.
+    :raises StoreError: if one cannot be removed.
     """
     for one in _database_files(file):
-        with _removing(one):
+        with _errors_translated(one):
             one.unlink(missing_ok=True)
 
 
-def changed(path: Path) -> str:
-    """When a file or directory was last written, as exchanges say it."""
+def modified_at(path: Path) -> str:
+    """When a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
     try:
         seconds = path.lstat().st_mtime
     except OSError:
-        return ""  # somebody else has just removed it
+        return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def remove(entry: Path, target: Path) -> None:
-    """Remove what is at a store's or index's name, or beside it; the caller holds its lock.
+    """Remove a store or index ``target``, or an entry beside it; the caller holds its lock.
 
-    The name is free at once, so that nobody ever opens half of it. What a kill leaves then is named as what a stopped
-    writer leaves, and is removed as that.
+    The directory is renamed first, so that nobody opens half of it. After a kill it has the name of a stopped writer's
+    leftovers, and is removed with these.
     """
-    with _removing(entry):
+    with _errors_translated(entry):
         if entry.is_symlink() or not entry.is_dir():
             entry.unlink(missing_ok=True)
             return
@@ -90,8 +90,8 @@ def remove(entry: Path, target: Path) -> None:
 
 
 @contextmanager
-def _removing(path: Path) -> Iterator[None]:
-    """What the file system refuses is an error of ours."""
+def _errors_translated(path: Path) -> Iterator[None]:
+    """Raise errors of the file system as ours."""
     try:
         yield
     except OSError as error:

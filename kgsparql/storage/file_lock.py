@@ -1,4 +1,4 @@
-"""One writer at a time for a directory: a lock file beside it that names its owner and dies with it."""
+"""A lock for the one writer of a directory: a file beside it that names its owner and ends with the owner."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ __all__ = ["lock_path", "writer_lock"]
 
 def lock_path(directory: Path) -> Path:
     """The lock file of a directory; beside it, because loading replaces the directory."""
-    whole = directory.resolve()  # one directory, one lock, whatever it is called
-    return whole.with_name(whole.name + ".lock")
+    resolved = directory.resolve()  # the same lock for every path to the directory
+    return resolved.with_name(resolved.name + ".lock")
 
 
 @contextmanager
 def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[int]:
-    """Hold the lock of a directory; gives the file descriptor, which a child process may inherit to share it.
+    """Hold the lock of a directory; yields its file descriptor, which a child process may inherit to share the lock.
 
-    The operating system drops the lock when the last process that holds it is gone, however it ended, so that a
-    lock file left behind never has to be deleted by hand.
+    The operating system drops the lock when the last process that holds it ends, so that a leftover lock file never
+    has to be deleted by hand.
 
     :param wait_s: how long to wait for another process that holds it.
-    :raises StoreLockedError: if another process holds it all that time; ``detail["pid"]`` says which.
+    :raises StoreLockedError: if another process holds it longer; ``detail["pid"]`` is that process.
     :raises StoreError: if no lock can be made there.
     """
     path = lock_path(directory)
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            descriptor = _acquired(path, directory)
+            descriptor = _locked_descriptor(path, directory)
             break
         except StoreLockedError:
             if time.monotonic() >= deadline:
@@ -46,11 +46,11 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[int]:
         yield descriptor
     finally:
         with suppress(OSError):
-            path.unlink()  # while it is still held: who waits for the old file looks again
+            path.unlink()  # while it is held: a process that waits for the old file will notice
         os.close(descriptor)
 
 
-def _acquired(path: Path, directory: Path) -> int:
+def _locked_descriptor(path: Path, directory: Path) -> int:
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def _acquired(path: Path, directory: Path) -> int:
 
 
 def _is_same_file(path: Path, descriptor: int) -> bool:
-    """Whether the path still names the file that was locked: its owner may have removed it in between."""
+    """Whether the path still names the locked file, which its last owner may have removed."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -90,7 +90,7 @@ if sys.platform == "win32":
     def _lock(descriptor: int) -> None:
         import msvcrt
 
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the pid, which others want to read
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond the pid, which other processes read
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         os.lseek(descriptor, 0, os.SEEK_SET)
 

@@ -1,4 +1,4 @@
-"""LanceDB tables in a directory, with a manifest that says which of them are whole."""
+"""LanceDB tables in a directory, with a manifest that lists the complete ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MANIFEST", "Tables", "lancedb", "one_of", "translated"]
+__all__ = ["MANIFEST", "Tables", "errors_translated", "lancedb", "one_of"]
 
 MANIFEST = "kgsparql-index.json"
 _VERSION = 1
@@ -23,10 +23,10 @@ _importing = threading.Lock()
 
 
 def lancedb(part: str = "") -> Any:
-    """The package LanceDB, or a module of it: every use begins here.
+    """The package LanceDB, or a module of it; nothing else imports it.
 
-    Its modules import each other in a circle, so that two threads that import it at a time may see half a module:
-    the second waits here for the first.
+    Its modules import each other in a circle: two threads that import it at once may see half a module, so the second
+    waits here.
 
     :param part: the name of a module, such as ``index``.
     """
@@ -36,16 +36,16 @@ def lancedb(part: str = "") -> Any:
 
 
 class Tables:
-    """A directory of tables. Only what its manifest names is there; the rest is what a stopped writer left.
+    """A directory of tables. Tables that its manifest does not name are leftovers of a stopped writer.
 
-    Whoever writes holds the directory's lock; readers need none, because the manifest is replaced in one step.
+    A writer holds the directory's lock; readers need none, because the manifest is replaced in one step.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def manifest(self) -> dict[str, Any] | None:
-        """What the last complete writer said; ``None`` if none was ever completed here.
+        """What the last complete writer published; ``None`` if there was none.
 
         :raises StoreError: if it was written by a newer kgsparql (``E_VERSION``).
         """
@@ -63,50 +63,50 @@ class Tables:
         return data
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Say what is there now, in one step, and drop every table that the manifest does not name."""
+        """Replace the manifest in one step."""
         data = json.dumps({"version": _VERSION, **manifest}, ensure_ascii=False, indent=1, sort_keys=True)
         partial = self.directory / f"{MANIFEST}.partial"
-        with translated(self.directory), partial.open("w", encoding="utf-8") as stream:
+        with errors_translated(self.directory), partial.open("w", encoding="utf-8") as stream:
             stream.write(data + "\n")
             stream.flush()
             os.fsync(stream.fileno())
-        with translated(self.directory):
+        with errors_translated(self.directory):
             partial.replace(self.directory / MANIFEST)
 
     def names(self) -> list[str]:
-        """Every table that is listed, whole or not."""
-        with translated(self.directory):
+        """All tables, complete or not."""
+        with errors_translated(self.directory):
             return sorted(self._database.list_tables().tables)
 
     def create(self, name: str, data: Any) -> Any:
-        """A new table with the rows of a pyarrow table; one of that name that is there is replaced."""
-        with translated(self.directory):
+        """A new table with the rows of a pyarrow table; it replaces a table of that name."""
+        with errors_translated(self.directory):
             self._database.drop_table(name, ignore_missing=True)  # "overwrite" of nothing writes a warning to stderr
             return self._database.create_table(name, data)
 
     def open(self, name: str) -> Any | None:
-        """A table, or ``None`` if there is none, or only the beginning of one."""
+        """A table; ``None`` if it is missing or incomplete."""
         try:
             return self._database.open_table(name)
         except (OSError, ValueError, RuntimeError):
             return None
 
     def drop(self, names: Iterable[str]) -> None:
-        """Remove tables, whole or not."""
-        with translated(self.directory):
+        """Remove tables, complete or not."""
+        with errors_translated(self.directory):
             for name in names:
                 self._database.drop_table(name, ignore_missing=True)
 
     @cached_property
     def _database(self) -> Any:
-        package = lancedb()  # a second or more: only when a table is needed
-        with translated(self.directory):
+        package = lancedb()  # takes a second or more: only when a table is needed
+        with errors_translated(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             return package.connect(self.directory)
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
-    r"""A filter for rows whose column has one of these values, however they are spelled.
+    r"""A filter for rows whose column has one of these values, which may hold any character.
 
     >>> one_of("key", ["o'neill", "x' OR 1=1 --"])
     "key IN ('o''neill', 'x'' OR 1=1 --')"
@@ -116,8 +116,8 @@ def one_of(column: str, values: Iterable[str]) -> str:
 
 
 @contextmanager
-def translated(directory: Path) -> Iterator[None]:
-    """Give what LanceDB and the file system raise its place in our error tree."""
+def errors_translated(directory: Path) -> Iterator[None]:
+    """Raise errors of LanceDB and of the file system as ours."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:

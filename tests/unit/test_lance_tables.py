@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.storage.lance_tables import Tables, translated
+from kgsparql.storage.lance_tables import Tables, errors_translated
 
 
 def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> Non
     opened = Tables(tmp_path / "index").open("labels")
     assert opened is not None
     shutil.rmtree(tmp_path / "index")
-    with pytest.raises(StoreError) as caught, translated(tmp_path / "index"):
+    with pytest.raises(StoreError) as caught, errors_translated(tmp_path / "index"):
         opened.search().where("key = 'a'").to_arrow()
     assert "removed meanwhile; ask again" in caught.value.hint
 

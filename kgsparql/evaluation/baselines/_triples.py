@@ -29,7 +29,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple, normalised, printable
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.lance_tables import translated
+from kgsparql.storage.lance_tables import errors_translated
 
 __all__ = ["NearestTriples", "TripleVectors", "TripleWords", "predicates_of", "size"]
 
@@ -119,7 +119,7 @@ class TripleVectors:
         if (found := cls.opened(knowledge, embedder)) is not None:
             return found
         with writer_lock(directory):
-            with translated(directory):
+            with errors_translated(directory):
                 directory.mkdir(parents=True, exist_ok=True)
             if not (directory / "triples.jsonl").is_file():
                 _write_triples(directory / "triples.jsonl", knowledge)
@@ -131,13 +131,13 @@ class TripleVectors:
         """Make the vectors that are missing, and write them as they come."""
         row, total = 4 * self.embedder.dimension, len(self.begins)
         file = self.directory / "vectors.f32"
-        with translated(self.directory), file.open("ab") as stream:
+        with errors_translated(self.directory), file.open("ab") as stream:
             done = min(stream.tell() // row, total)
             stream.truncate(done * row)
         while done < total:
             some = self._read(range(done, min(done + _AT_ONCE, total)))
             vectors = self.embedder.embed(_texts(some, knowledge))
-            with translated(self.directory), file.open("ab") as stream:
+            with errors_translated(self.directory), file.open("ab") as stream:
                 stream.write(np.ascontiguousarray(vectors, dtype="<f4").tobytes())
             done += len(some)
             if knowledge.indexes.progress is not None:
@@ -174,13 +174,13 @@ def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
     """All triples, one a line, in one step."""
     partial = file.with_suffix(".partial")
     triples = _triples(knowledge)
-    with translated(file.parent):
+    with errors_translated(file.parent):
         partial.write_bytes(b"")
     while some := list(islice(triples, _WRITTEN)):
         lines = (json.dumps([str(t.subject), str(t.predicate), str(t.object)], ensure_ascii=False) for t in some)
-        with translated(file.parent), partial.open("a", encoding="utf-8") as stream:
+        with errors_translated(file.parent), partial.open("a", encoding="utf-8") as stream:
             stream.writelines(f"{line}\n" for line in lines)
-    with translated(file.parent):
+    with errors_translated(file.parent):
         partial.replace(file)
 
 

@@ -16,7 +16,7 @@ from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
 from kgsparql.linking.labels.vectors import EXACT_VECTORS
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
-from kgsparql.storage.lance_tables import Tables, lancedb, one_of, translated
+from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, one_of
 
 __all__ = ["LanceLabels", "opened_index", "write_descriptions", "write_labels"]
 
@@ -89,7 +89,7 @@ class LanceLabels(LocalLabels):
         # No fuzziness: trigrams already forgive typing errors.
         match = lancedb("query").MatchQuery(text, column)
         query = self._labels.search(match, query_type="fts").limit(2 * limit)
-        with translated(self._tables.directory):
+        with errors_translated(self._tables.directory):
             found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
         # Twice the limit was asked for, so that among equals the same rows are kept every time.
         found.sort(key=lambda row: (-round(row["_score"], 4), row["iri"], row["text"], row["language"]))
@@ -111,7 +111,7 @@ class LanceLabels(LocalLabels):
 
     @cached_property
     def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
-        with translated(self._tables.directory):
+        with errors_translated(self._tables.directory):
             data = self._opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
@@ -121,7 +121,7 @@ class LanceLabels(LocalLabels):
         found = []
         for vector in vectors:
             query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
-            with translated(self._tables.directory):
+            with errors_translated(self._tables.directory):
                 hits = query.limit(limit).select(["text", "_distance"]).to_arrow().to_pylist()
             ranked = sorted((round(hit["_distance"], 6), hit["text"]) for hit in hits)
             found.append([(text, 1 - distance) for distance, text in ranked])
@@ -140,7 +140,7 @@ class LanceLabels(LocalLabels):
         return [LabelRow(*(row[column] for column in _COLUMNS)) for row in self._rows(query, _COLUMNS)]
 
     def _rows(self, query: Any, columns: list[str]) -> list[dict[str, Any]]:
-        with translated(self._tables.directory):
+        with errors_translated(self._tables.directory):
             found: list[dict[str, Any]] = query.select(columns).limit(1_000_000).to_arrow().to_pylist()
         return found
 
@@ -170,7 +170,7 @@ def write_labels(tables: Tables, rows: Sequence[LabelRow], source: str, tag: str
     )
     if rows:
         plain: dict[str, Any] = {"stem": False, "remove_stop_words": False, "with_position": False}
-        with translated(tables.directory):
+        with errors_translated(tables.directory):
             labels.create_index("key", config=indexes.BTree())
             # Trigrams of the texts, for typing errors; whole words of the keys.
             parts = indexes.FTS(base_tokenizer="ngram", ngram_min_length=3, ngram_max_length=3, **plain)
@@ -198,7 +198,7 @@ def write_descriptions(tables: Tables, rows: Sequence[DescriptionRow], tag: str)
     columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(DescriptionRow._fields)}
     table = tables.create(f"descriptions_{tag}", pa.table(columns))
     if rows:
-        with translated(tables.directory):
+        with errors_translated(tables.directory):
             table.create_index("iri", config=lancedb("index").BTree())
     return {"descriptions": f"descriptions_{tag}"}
 

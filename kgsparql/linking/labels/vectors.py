@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgsparql.errors import CancelledError
 from kgsparql.linking.labels.rows import Progress
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.lance_tables import Tables, lancedb, translated
+from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb
 
 __all__ = ["EXACT_VECTORS", "KEEP_EVERY", "embed_texts", "vector_table"]
 
@@ -84,7 +84,7 @@ class _Writer:
         found = self.tables.open(self.name)
         if found is None:
             return 0
-        with translated(self.tables.directory):
+        with errors_translated(self.tables.directory):
             rows = found.search().select(["number"]).limit(len(self.texts) + 1).to_arrow()
         numbers = rows["number"].to_numpy()
         if len(numbers) <= len(self.texts) and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
@@ -112,13 +112,13 @@ class _Writer:
         if self.table is None:
             self.table = self.tables.create(self.name, pa.table(columns))
         else:
-            with translated(self.tables.directory):
+            with errors_translated(self.tables.directory):
                 self.table.add(pa.table(columns))
         self.kept, self.pending = end, []
 
     def add_index(self) -> None:
         """Add an approximate index, for tables that are too large to compare vectors one by one."""
-        with translated(self.tables.directory):
+        with errors_translated(self.tables.directory):
             self.table.optimize()
             if not self.table.list_indices():
                 self.table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))

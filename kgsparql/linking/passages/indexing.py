@@ -18,7 +18,7 @@ from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import FOLDER, PASSAGE_TOKENS, RECIPE
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.lance_tables import Tables, lancedb, translated
+from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb
 
 __all__ = ["IndexedTexts", "build_passages", "checked_tokens"]
 
@@ -121,7 +121,7 @@ def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, lis
     table = tables.open(manifest["labels"])
     if table is None:
         raise StoreError(f"{tables.directory}: the table of labels is damaged or gone", hint="delete that directory")
-    with translated(tables.directory):
+    with errors_translated(tables.directory):
         rows = table.search().select(["key", "iri", "kind"]).limit(max(1, manifest["rows"])).to_arrow().to_pylist()
     counts = Counter(row["kind"] for row in rows)
     kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
@@ -219,7 +219,7 @@ class _Table:
         if not self.count:
             return
         indexes = lancedb("index")
-        with translated(self.tables.directory):
+        with errors_translated(self.tables.directory):
             for column in columns:
                 self.table.create_index(column, config=indexes.BTree())
             if text:
@@ -233,7 +233,7 @@ class _Table:
         if self.table is None:
             self.table = self.tables.create(self.name, data)
         else:
-            with translated(self.tables.directory):
+            with errors_translated(self.tables.directory):
                 self.table.add(data)
         self.pending = []
 

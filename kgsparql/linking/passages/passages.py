@@ -15,7 +15,7 @@ from kgsparql.errors import StoreError
 from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
-from kgsparql.storage.lance_tables import MANIFEST, Tables, lancedb, one_of, translated
+from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of
 
 __all__ = ["FOLDER", "PASSAGE_TOKENS", "RECIPE", "Passage", "Passages"]
 
@@ -106,7 +106,7 @@ class Passages:
         wanted = sorted(named)
         for at in range(0, len(wanted), _AT_ONCE):
             query = self._table("mentions").search().where(one_of("iri", wanted[at : at + _AT_ONCE]))
-            with translated(self._tables.directory):
+            with errors_translated(self._tables.directory):
                 rows = query.select(["iri", "passage"]).limit(_MANY).to_arrow()
             for iri, passage in zip(rows["iri"].to_pylist(), rows["passage"].to_pylist(), strict=True):
                 found[passage].add(named[iri])
@@ -120,7 +120,7 @@ class Passages:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
         query = self._table("passages").search(match, query_type="fts").limit(limit).select(["number", "_score"])
-        with translated(self._tables.directory):
+        with errors_translated(self._tables.directory):
             rows = query.to_arrow().to_pylist()
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
@@ -156,6 +156,6 @@ class Passages:
         return table
 
     def _rows(self, query: Any) -> list[dict[str, Any]]:
-        with translated(self._tables.directory):
+        with errors_translated(self._tables.directory):
             rows: list[dict[str, Any]] = query.limit(_MANY).to_arrow().to_pylist()
         return rows
