@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
 from tests.contract.gallery import GALLERY, USELESS, instead
+from tests.deep import crossed
 from tests.model_server import Reply, Text
 from tests.scripted import FENCE, Player, asked_for, marked, numbered
 
@@ -41,7 +43,11 @@ def stepped_in(asked: Asked) -> list[str]:
 # -- Replies -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reply", GALLERY)
+SURVIVED = list(product(METHODS, USELESS))
+SURVIVED += crossed(METHODS, [reply for reply in GALLERY if reply not in USELESS])
+
+
+@pytest.mark.parametrize(("method", "reply"), SURVIVED)
 def test_every_reply_is_survived(ask: Ask, method: str, small: kgsparql.KnowledgeBase, reply: str) -> None:
     asked = ask(small, COLLEAGUES, method, GALLERY[reply])
     check_honest(asked)
@@ -54,7 +60,10 @@ def test_every_reply_is_survived(ask: Ask, method: str, small: kgsparql.Knowledg
         assert asked.answer.answers, "what was found is ranked"
 
 
-@pytest.mark.parametrize("reply", ["refusal", "cut JSON", "wrong numbers", "not numbers", "prose", "near misses"])
+@pytest.mark.parametrize(
+    ("method", "reply"),
+    crossed(METHODS, ["refusal", "cut JSON", "wrong numbers", "not numbers", "prose", "near misses"], times=2),
+)
 def test_a_bad_reply_to_one_kind_of_call_does_not_spoil_the_others(
     ask: Ask, method: str, small: kgsparql.KnowledgeBase, reply: str
 ) -> None:

@@ -25,7 +25,7 @@ from tests.conftest import FIXTURES
 from tests.endpoints import faults
 from tests.endpoints.faults import NOTHING, FaultServer, reply, results
 from tests.endpoints.proxy import Proxy, sends
-from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of, virtuoso
+from tests.endpoints.servers import Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
@@ -78,12 +78,11 @@ def test_rdflib_endpoint_says_what_it_is() -> None:
     assert graph.profile.concurrency == 1
 
 
-def test_virtuoso_says_what_it_is(tmp_path: Path) -> None:
-    with virtuoso(PEOPLE, tmp_path / "virtuoso") as url:
-        graph = EndpointGraph(url)
-        found = found_out(graph)
-        assert graph.notes == ()
-        assert graph.may_repeat_triples
+def test_virtuoso_says_what_it_is(virtuoso_server: Virtuoso) -> None:
+    graph = EndpointGraph(virtuoso_server.fill(PEOPLE))
+    found = found_out(graph)
+    assert graph.notes == ()
+    assert graph.may_repeat_triples
     assert found.engine == "Virtuoso"
     assert found.version.startswith("07.20.")
     assert (graph.profile.has_union, graph.profile.max_solutions) == (True, 10_000)
