@@ -16,6 +16,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.prompting import plain
 from kgsparql.storage.response_cache import ResponseCache
+from tests.deep import DEEP
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import purpose, reader
@@ -46,8 +47,7 @@ def as_bytes(answers: list[Answer]) -> str:
 @pytest.mark.parametrize(("verbalise", "calls"), [("template", 2), ("model", 3)])
 def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, calls: int) -> None:
     """At most so many calls each, the same bytes twice, replayed with the server down."""
-    asked = [q for q in questions(shared_data / "emckg") if len(q["topic_entities"]) > 1][:20]
-    assert len(asked) == 20
+    asked = [q for q in questions(shared_data / "emckg") if len(q["topic_entities"]) > 1][: 20 if DEEP else 5]
     knowledge = kgsparql.open(shared_data / "emckg" / "graph.nt.gz", embedder="none")
     options = {"verbalise": verbalise}
     with ResponseCache(tmp_path / "exchanges.sqlite") as response_cache:
@@ -70,8 +70,8 @@ def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, cal
 
 
 def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path) -> None:
-    """The same 10 questions, with a model: the same answers and evidence."""
-    asked = questions(shared_data / "nobel")[::5][:10]
+    """The same questions, with a model: the same answers and evidence."""
+    asked = questions(shared_data / "nobel")[::5][: 10 if DEEP else 4]
     graph = shared_data / "nobel" / "graph.nt.gz"
     plain = tmp_path / "graph.nt"
     plain.write_bytes(gzip.decompress(graph.read_bytes()))
@@ -87,4 +87,4 @@ def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path
         for part in ("question", "status", "text", "answers", "claims", "evidence", "inference", "tree", "notes"):
             assert embedded[part] == remote[part], (embedded["question"], part)
         assert [link["term"] for link in embedded["linked"]] == [link["term"] for link in remote["linked"]]
-    assert sum(answer["status"] == "answered" for answer in found[0]) >= 8
+    assert sum(answer["status"] == "answered" for answer in found[0]) >= len(asked) * 0.75

@@ -16,6 +16,7 @@ from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
+from tests.deep import deep
 
 NOBEL = FIXTURES / "nobel.ttl"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
@@ -69,16 +70,15 @@ def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
     assert "<http://dbpedia.org/resource/Richard_Feynman>" not in printed
 
 
-def test_the_same_bytes_in_every_process() -> None:
-    made = set()
-    for seed in ("0", "1", "77"):
-        done = subprocess.run(
-            [sys.executable, "-m", "kgsparql", "ask", FEYNMAN, "-k", str(NOBEL), "-f", "json", "--reproducible", "-q"],
-            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True,
-        )  # fmt: skip
-        made.add(done.stdout)
-    (only,) = made
-    assert json.loads(only)["usage"]["seconds"] is None
+@pytest.mark.parametrize("seeds", [("1",), deep(("0", "1", "77"))], ids="-".join)
+def test_the_same_bytes_in_every_process(run: Run, seeds: tuple[str, ...]) -> None:
+    """Other methods, and another order of sets: tests/contract."""
+    asked = ["ask", FEYNMAN, "-k", str(NOBEL), "-f", "json", "--reproducible", "-q"]
+    here = run(*asked)
+    for seed in seeds:
+        command, environment = [sys.executable, "-m", "kgsparql", *asked], {**os.environ, "PYTHONHASHSEED": seed}
+        assert subprocess.run(command, env=environment, capture_output=True, check=True).stdout == here.stdout_bytes
+    assert json.loads(here.stdout)["usage"]["seconds"] is None
 
 
 @pytest.mark.parametrize("form", ["text", "md", "jsonl", "trig"])

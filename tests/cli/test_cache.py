@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kgsparql.cli import app
 from kgsparql.cli._cache_contents import CacheContents
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
@@ -33,17 +36,26 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-@pytest.fixture
-def filled(cache: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One with a store of a file, a label index, and replies of a model that refuses schemas."""
+    directory = tmp_path_factory.mktemp("filled") / "cache"
+    with pytest.MonkeyPatch.context() as patch, ModelServer(reader, schema=False) as server:
+        patch.setenv("KGSPARQL_CACHE_DIR", str(directory))
+        patch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
+        patch.setattr("kgsparql.linking.labels.index.MEMORY_ROWS", 0)
+        asked = ["ask", "Where was Marie Curie born?", "-k", str(NOBEL), "-r", "mindmap", "--embedder", "none"]
+        done = CliRunner().invoke(app, [*asked, "--base-url", server.url, "-q"])
+    assert done.exit_code == 0, done.stderr
+    return directory
+
+
+@pytest.fixture
+def filled(filled_once: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, into which what is written next goes likewise."""
     monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
     monkeypatch.setattr("kgsparql.linking.labels.index.MEMORY_ROWS", 0)
-    with ModelServer(reader, schema=False) as server:
-        asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "-r", "mindmap", "--embedder", "none")
-        asked = (*asked, "--base-url", server.url)
-        done = run(*asked, "-q")
-    assert done.exit_code == 0, done.stderr
-    return cache
+    return Path(shutil.copytree(filled_once, cache))
 
 
 def kinds(run: Run) -> dict[str, dict[str, object]]:

@@ -111,7 +111,7 @@ def test_json_and_a_preset_elsewhere(run: Run, nobel: Path, tmp_path: Path) -> N
 
 
 def test_killed_and_gone_on_with(run: Run, nobel: Path, tmp_path: Path) -> None:
-    options = ("-O", "paths_kept=1..8", "--limit", "8", "--reproducible", *PLAIN)
+    options = ("-O", "paths_kept=1..4", "--limit", "6", "--reproducible", *PLAIN)
     out = tmp_path / "killed"
     command = [sys.executable, "-m", "kgsparql", "eval", "tune", str(nobel), *options, "-o", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ) as process:

@@ -132,7 +132,7 @@ def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once(clock: Clock
 
 
 def test_E10_all_urls_of_a_server_have_its_manners(clock: Clock) -> None:
-    public = EndpointProfile(is_public=True, concurrency=1, pause_s=5.0)
+    public = EndpointProfile(is_public=True, concurrency=1, pause_s=0.05)
     server = Server(clock, [GOOD])
     urls = ("http://manners.example.org/a", "https://Manners.Example.org.:443/b", "https://manners.example.org?x=1")
     for url in urls:

@@ -34,6 +34,7 @@ from kgsparql.rdf.terms import IRI
 from kgsparql.storage.atomic_replace import partial_path
 from kgsparql.storage.file_lock import lock_path, writer_lock
 from tests.conftest import ROOT
+from tests.deep import DEEP
 
 LOAD = (
     "import sys\n"
@@ -253,7 +254,8 @@ def test_S01_S02_kill_at_any_moment(tmp_path: Path, store: Path) -> None:
     new = sorted([*old, *(line.decode().rstrip(" .\n") for line in triples(60_000, "big").splitlines())])
     chance = random.Random(1)  # noqa: S311
     whole = 0
-    for _ in range(20):
+    kills = 20 if DEEP else 4
+    for _ in range(kills):
         process = run_load(big, store)
         assert process.stdout is not None
         with process.stdout:
@@ -270,7 +272,7 @@ def test_S01_S02_kill_at_any_moment(tmp_path: Path, store: Path) -> None:
     report = load_store(big, store)
     assert contents(store) == new
     assert len(report.loaded) == 1
-    assert whole < 20
+    assert whole < kills
     assert beside(store) == ["my store.db"]
 
 
