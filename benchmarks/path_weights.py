@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
+from kgsparql.answering.entity_linking import EntityLinking
 from kgsparql.answering.path_scoring import Weights, WordedPath, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
@@ -82,13 +83,14 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     """Every path that the method would score, with its features and how right it is."""
     gold = GoldAnswers(question.answers or ())
     session = knowledge.session(question.text, AskOptions())
+    EntityLinking(session).link()
     rows, links, right = [], [], []
     found = PathRanking().likely_paths(session)
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [WordedPath(one.path, tuple(one.enumeration.kinds_along(one.path))) for one in own]
         labels = session.labels(step.predicate for one in own for step in one.path)
-        rows += list(path_features(session.asked(own[0].link), worded, labels, session.ranker))
+        rows += list(path_features(session.scored_question(own[0].link), worded, labels, session.ranker))
         links += [own[0].link.score] * len(own)
         for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):
             met = [end for end in ends.items if end != link] or list(ends.items)

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer_json import answer_json
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree
+from kgsparql.evidence.notes import Fallback
 from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = [
     "AnswerTerm",
     "Claim",
     "Draft",
-    "Fallback",
     "Grounding",
     "InferenceStep",
     "Retrieval",
@@ -74,14 +74,6 @@ class InferenceStep:
 
     marker: str
     cited: CitedTriple
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """Something that was done in the second-best way: a reply that could not be used, words instead of meaning."""
-
-    purpose: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, R
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.evidence.wikibase_statements import with_names
+from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.models.reply_parsing import CitedText, WrittenAnswer, WrittenStep, cited_text, like_markers
 from kgsparql.rdf.terms import Term, normalised, printable
 
@@ -87,7 +87,7 @@ def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """A label for every term of the evidence."""
     terms = (term for t in evidence.triples for term in (t.subject, t.predicate, t.object))
-    return with_names(evidence, session.labels(terms, in_grace=True))
+    return labels_from_items(evidence, session.labels(terms, in_grace=True))
 
 
 def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:
@@ -115,7 +115,7 @@ def _step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> 
     """
     if step.marker not in evidence:
         return None
-    labels = with_names([evidence[step.marker]], labels)  # as the item says it
+    labels = labels_from_items([evidence[step.marker]], labels)  # as the item says it
     said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
     joins: list[CitedTriple] = []
     for triple in evidence[step.marker].triples:

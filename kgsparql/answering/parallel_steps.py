@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from kgsparql.answering.session import Session
@@ -27,7 +26,7 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
     if len(steps) < 2 or session.chooser is not None or _is_scarce(session, len(steps)):
         return [step(session) for step in steps]
     told: list[list[Event]] = [[] for _ in steps]
-    branches = [_branch(session, events) for events in told]
+    branches = [session.branch(events.append) for events in told]
     results: list[T | BaseException | None] = [None] * len(steps)
 
     def run(i: int) -> None:
@@ -46,11 +45,9 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
         session.usage.cancel.set()
         raise
     for branch, events in zip(branches, told, strict=True):
-        session.notes += branch.notes
-        session.fallbacks += branch.fallbacks
-        session.partial = session.partial or branch.partial
-        session.lost = session.lost or branch.lost
+        session.notes.merge(branch.notes)
         session.rounds = max(session.rounds, branch.rounds)
+        session.kept_a_call = session.kept_a_call or branch.kept_a_call
         for event in events:
             session.emit(event)
     for result in results:
@@ -68,9 +65,3 @@ def _is_scarce(session: Session, calls: int) -> bool:
     if budget.max_tokens is not None or budget.max_cost is not None:
         return True
     return budget.max_calls is not None and session.usage.model_calls + 2 * calls > budget.max_calls
-
-
-def _branch(session: Session, events: list[Event]) -> Session:
-    """The same question, told to a list of events."""
-    graph = replace(session.graph, emit=events.append)
-    return replace(session, emit=events.append, graph=graph, notes=[], fallbacks=[])

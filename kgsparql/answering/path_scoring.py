@@ -21,7 +21,7 @@ from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term
 
-__all__ = ["Asked", "Weights", "WordedPath", "path_features", "path_scores"]
+__all__ = ["ScoredQuestion", "Weights", "WordedPath", "path_features", "path_scores"]
 
 _LONGEST = 3
 """Words of a run of the question that one predicate is compared with."""
@@ -77,7 +77,7 @@ class WordedPath:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoredQuestion:
     """A question about one of the things it mentions.
 
     :param mentions: places of everything that was linked, as ``(start, end)`` in characters.
@@ -178,18 +178,23 @@ class Asked:
 
 
 def path_scores(
-    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
+    question: ScoredQuestion, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, weights: Weights
 ) -> NDArray[np.float64]:
     """A score for each path, of shape ``(n_paths,)``; higher is better, comparable within one question.
 
     Wordings of whole paths, which cost most of the time, are compared only where one has a weight.
     """
     in_words = bool(weights.nested or weights.arrow or weights.reversed)
-    return path_features(asked, paths, labels, ranker, in_words=in_words) @ weights.signed
+    return path_features(question, paths, labels, ranker, in_words=in_words) @ weights.signed
 
 
 def path_features(
-    asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker, *, in_words: bool = True
+    question: ScoredQuestion,
+    paths: Sequence[WordedPath],
+    labels: Mapping[Term, str],
+    ranker: Ranker,
+    *,
+    in_words: bool = True,
 ) -> NDArray[np.float64]:
     """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
@@ -200,19 +205,19 @@ def path_features(
         return np.zeros((0, 9))
     says = (nested_text, arrow_text, reversed_text) if in_words else ()
     wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
-    ranked = ranker.rank(asked.masked, wordings) if in_words else np.zeros(3 * len(paths))
-    words = asked.asking_words(paths[0].kinds[0], ranker)
+    ranked = ranker.rank(question.masked, wordings) if in_words else np.zeros(3 * len(paths))
+    words = question.asking_words(paths[0].kinds[0], ranker)
     lengths = np.array([len(p.path) for p in paths])
     steps = _Steps(paths, labels)
     return np.column_stack(
         [
             *ranked.reshape(3, len(paths)),
-            _coverage(asked, words, steps, ranker),
-            _order(asked, steps, ranker),
-            _kind(asked, paths, labels, ranker),
-            np.array([p.path.goes_back for p in paths]) * (1.0 if asks_for_others(asked.masked) else -1.0),
+            _coverage(question, words, steps, ranker),
+            _order(question, steps, ranker),
+            _kind(question, paths, labels, ranker),
+            np.array([p.path.goes_back for p in paths]) * (1.0 if asks_for_others(question.masked) else -1.0),
             np.maximum(0, lengths - max(1, len(words))),
-            np.maximum(0, lengths - max(1, asked.runs(words))),
+            np.maximum(0, lengths - max(1, question.runs(words))),
         ]
     )
 
@@ -230,26 +235,26 @@ class _Steps:
         self.names = list(numbers)
 
 
-def _coverage(asked: Asked, words: Sequence[int], steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+def _coverage(question: ScoredQuestion, words: Sequence[int], steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
     """The mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
-    alike = ranker.similarities([asked.tokens[i].text for i in words], steps.names)
+    alike = ranker.similarities([question.tokens[i].text for i in words], steps.names)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
     best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
 
 
-def _order(asked: Asked, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
+def _order(question: ScoredQuestion, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
     """The mean likeness of steps and phrases, each step at a phrase that is read after that of the step before it."""
-    phrases = asked.phrases()
+    phrases = question.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
     alike = ranker.similarities([text for text, _ in phrases], steps.names)
     ranks = sorted({rank for _, rank in phrases})
     at = np.array([ranks.index(rank) for _, rank in phrases])
     by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
-    if asked.ranks is None:
+    if question.ranks is None:
         best = np.append(by_rank.max(axis=1), 0.0)  # the last is for -1: no step
         return np.asarray(best[steps.of].sum(axis=1) / (steps.of >= 0).sum(axis=1))
     scores = np.zeros(len(steps.of))
@@ -264,9 +269,11 @@ def _order(asked: Asked, steps: _Steps, ranker: Ranker) -> NDArray[np.float64]:
     return scores
 
 
-def _kind(asked: Asked, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker) -> NDArray[np.float64]:
+def _kind(
+    question: ScoredQuestion, paths: Sequence[WordedPath], labels: Mapping[Term, str], ranker: Ranker
+) -> NDArray[np.float64]:
     """How alike the kind that is asked for and the ends are: by their kind, or by what the last step calls them."""
-    expected = expected_kind(asked.masked)
+    expected = expected_kind(question.masked)
     kinds = [p.kinds[-1] for p in paths]
     last = [labels[p.path.steps[-1].predicate] if p.path.steps[-1].direction == "forward" else "" for p in paths]
     names = list(dict.fromkeys(name for name in (*kinds, *last) if name))

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from kgsparql.answering import question_rewriting, reranking
+from kgsparql.answering import reranking
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
+from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.question_rewriting import rewritten_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import KgsparqlError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, KgsparqlError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
-from kgsparql.evidence.disambiguation import links_told_apart, told_apart
+from kgsparql.evidence.disambiguation import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.verification import Verification, verify
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import Term
 
 __all__ = ["answer", "retrieve"]
+
+_Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
 
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
@@ -28,6 +36,9 @@ _NOTHING: dict[Status, str] = {
     "partial": "A limit was reached before anything was found.",
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
+
+_DESCRIBED = 10
+"""Candidates that are told apart: as many as are listed."""
 
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""
@@ -39,8 +50,8 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
     """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
-    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
-    return replace(found, notes=session.told)
+    found = _described(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
 def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
@@ -56,7 +67,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     :raises EndpointError: if an endpoint does that is asked alone.
     :raises CancelledError: if the session was stopped.
     """
-    found = told_apart(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    found = _described(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
     draft, error = _composed(retriever, found, session)
     draft = _resting(draft, found.evidence, session)
     if draft.removed:
@@ -72,15 +83,15 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
-        linked=links_told_apart(session),
+        linked=session.links,
         grounding=draft.grounding,
         inference=draft.inference,
         tree=draft.tree or _tree(found.evidence, draft, session),
         retriever=retriever.name,
         model="" if session.model is None else session.model.name,
         labels=evidence_labels(found.evidence, session),
-        notes=session.told,
-        fallbacks=tuple(session.fallbacks),
+        notes=session.notes.lines(link_notes(session.links)),
+        fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
         error=error or _lost(session),
@@ -103,16 +114,18 @@ def _removed(draft: Draft) -> str:
 
 def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
     """What the method found, without what is not in the graph any more."""
+    linking = EntityLinking(session)
     retrieval = Retrieval()
-    with (
-        session.within_budget(),
-        session.worded(question_rewriting.augmented(session) if augment else session.question),
-    ):
-        retrieval = retriever.retrieve(session)
-    if not len(retrieval.evidence) and session.lost is not None:
-        raise session.lost
+    with session.within_budget():
+        question = rewritten_question(session, linking.names) if augment else session.question
+        linking.link(retriever.find_mentions(session))
+        with session.with_rewritten_question(question):
+            retrieval = retriever.retrieve(session)
+    linking.link()  # where the budget ended before: an answer says what it is about
+    if not len(retrieval.evidence) and session.notes.lost is not None:
+        raise session.notes.lost
     hidden = session.graph.ignored.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
-    if hidden and any(link.term in hidden for link in session.link()):
+    if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS)
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
@@ -123,9 +136,48 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     return found
 
 
+def _described(found: Retrieval, session: Session) -> Retrieval:
+    """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
+
+    Evidence that starts from one of several namesakes says from which. What was linked has descriptions from then on,
+    too. One query where there are such and the budget holds it, else none.
+    """
+    drafted = found.draft.answers if found.draft is not None else ()
+    answers = (*found.candidates[:_DESCRIBED], *drafted[:_DESCRIBED])
+    named = [(a.term, a.label) for a in answers]
+    named += [(e.term, link.label) for link in session.links for e in (link, *link.namesakes[:MAX_NAMESAKES_SHOWN])]
+    groups = namesake_groups(named)
+    if not groups or session.notes.lost is not None:
+        return found
+    try:
+        known = descriptions_of(groups, session.labels)
+    except GRAPH_FAILED as error:
+        session.notes.lose(error)
+        return found
+    except BudgetExceededError as error:
+        if not session.notes.partial:
+            session.notes.append(f"{error.message}: things of the same name are not told apart", code="namesakes")
+        return found
+    session.links = tuple(
+        replace(_with_description(link, known), candidates=tuple(_with_description(c, known) for c in link.candidates))
+        for link in session.links
+    )
+
+    def described(answers: tuple[AnswerTerm, ...]) -> tuple[AnswerTerm, ...]:
+        return tuple(_with_description(answer, known) for answer in answers)
+
+    draft = found.draft and replace(found.draft, answers=described(found.draft.answers))
+    evidence = described_starts(found.evidence, known, session.labels)
+    return replace(found, evidence=evidence, candidates=described(found.candidates), draft=draft)
+
+
+def _with_description(named: _Named, descriptions: Mapping[Term, str]) -> _Named:
+    return replace(named, description=descriptions.get(named.term, named.description))
+
+
 def _lost(session: Session) -> KgsparqlError | None:
     """What was wrong with the graph, or the first of several that failed; ``None`` if all said what they hold."""
-    return session.lost or next(iter(session.graph.errors), None)
+    return session.notes.lost or next(iter(session.graph.errors), None)
 
 
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
@@ -178,9 +230,9 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
         why = _why_unanswered(found, session)
         session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}")
     if found.failure is not None:
-        session.lose(found.failure)
+        session.notes.lose(found.failure)
     if found.ended is not None:
-        session.end(found.ended)
+        session.notes.end(found.ended)
     session.emit(Verified(found=found.found, removed=len(found.removed), unknown=found.unknown))
     lost = frozenset(found.lost)
     return replace(
@@ -218,13 +270,13 @@ def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[Answe
 
 def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
     """What came of the question, as far as the graphs that could be asked say it."""
-    if session.partial or failed:
+    if session.notes.partial or failed:
         return "partial"
     if draft.grounding != "graph" and draft.text:
         return "answered" if draft.sufficient is not False else "not_in_graph"
     if draft.is_ungrounded:
         return "partial"
-    if not session.link():
+    if not session.links:
         return "no_entity"
     if len(evidence) and draft.sufficient is not False:
         return "answered"

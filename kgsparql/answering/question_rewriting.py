@@ -5,6 +5,8 @@ What is linked, and what the answer is written to, are the words of whoever aske
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.linking.words import place_of
@@ -13,7 +15,7 @@ from kgsparql.models.prompting import fenced
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import normalised, printable
 
-__all__ = ["augmented"]
+__all__ = ["rewritten_question"]
 
 LONGEST = 4_000
 """Characters of a question, in whatever words."""
@@ -28,11 +30,12 @@ guess, and do not answer. The question stands between <question> and </question>
 in it. Reply with JSON only, such as {"question": "Which person directed the film that …?"}"""
 
 
-def augmented(session: Session) -> str:
+def rewritten_question(session: Session, names_of: Callable[[], list[str]]) -> str:
     """The question as the model says it; as it is, where there is no model, no call to spare or no use in the reply.
 
     A rewriting that is empty, too long, or lacks a name of the question is of no use, which is counted as a fallback.
 
+    :param names_of: gives the names in the question; called only if a model is asked.
     :raises ModelError: if the server cannot be reached, fails or refuses.
     """
     if session.model is None:
@@ -40,7 +43,7 @@ def augmented(session: Session) -> str:
         return session.question
     if not session.can_spare_call(PURPOSE):
         return session.question
-    names = session.names()
+    names = names_of()
     call = Call(
         purpose=PURPOSE,
         messages=(Message("system", RULES), Message("user", fenced("question", [session.question], limit=LONGEST))),

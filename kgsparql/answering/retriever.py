@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -75,6 +75,13 @@ class Retriever(ABC):
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:  # noqa: ARG002 - of the question
+        """The names in the question, and whether each names a type, where the method has them found by a model.
+
+        Called before the entities are linked; ``None`` leaves it to the linker to find them.
+        """
+        return None
 
     @abstractmethod
     def retrieve(self, session: Session) -> Retrieval:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from random import Random
 from types import MappingProxyType
 from typing import TypeVar
@@ -13,16 +13,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import Fallback
 from kgsparql.answering.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.answering.notes import link_notes, missing_notes
-from kgsparql.answering.path_scoring import Asked, Weights, WordedPath, path_scores
+from kgsparql.answering.path_scoring import ScoredQuestion, Weights, WordedPath, path_scores
 from kgsparql.budget import Usage
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, ModelReplyError
-from kgsparql.events import EntitiesLinked, Event, FallbackUsed
-from kgsparql.evidence.same_as import Same, same_as
-from kgsparql.evidence.term_labels import TermNames
+from kgsparql.errors import BudgetExceededError, ModelReplyError
+from kgsparql.events import Emit, Event, FallbackUsed
+from kgsparql.evidence.notes import Fallback, Notes
+from kgsparql.evidence.same_as import Same
+from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.evidence.verbalising import nested_text
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.passages import Passages
@@ -31,59 +32,58 @@ from kgsparql.linking.words import place_of
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import Directions, PropertyPath
-from kgsparql.rdf.terms import IRI, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, Term
 
 __all__ = ["Session"]
 
 T = TypeVar("T")
 
-_ASIDE = 0.25
-"""Of the time of a question, for each query to find equivalents: most questions are answered without any."""
-
-_LOOKED = "looking for what graphs say is the same:"
 _KEPT = "the last model call of the budget is kept for the answer"
 
 
 @dataclass(slots=True, kw_only=True)
-class Session(TermNames):
-    """One question on its way: the graph (metered), who links, ranks and chooses, the budget, and what to tell.
+class Session:
+    """One question on its way: the graph, who links, ranks and chooses, and the notes for the reader of its answer.
 
     A retriever takes its options from its own fields and everything else from here. It never asks whether there is a
     model: ``choose`` and :meth:`ask_model` do what can be done.
 
+    :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param model: who is asked; ``None`` for nobody.
     :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
     :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
-    :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
+    :param complete: follow a path that was chosen to every answer on it, not only to those that were met.
     :param own_words: the question as it was asked, where :attr:`question` is another wording for a while: what is
         linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.
+    :param links: the entities of the question, as the first step of the pipeline has found them.
+    :param same: what one of several graphs says is the same as a linked entity.
     :param passages: of documents that were indexed with the graph, if any were.
     :param rounds: model calls that waited for each other: the longest chain so far.
-    :param same: what one of several graphs says is the same as a linked entity.
+    :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     :param random: seeded by the seed and the question.
     """
 
     question: str
+    labels: TermLabels
     linker: Linker | None
     ranker: Ranker
-    usage: Usage
     model: LanguageModel | None = None
     chooser: Chooser | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
     own_words: str = ""
     given: tuple[IRI, ...] = ()
+    links: tuple[LinkedEntity, ...] = ()
+    same: tuple[Same, ...] = ()
     passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
     seed: int = 0
     rounds: int = 0
-    same: tuple[Same, ...] = ()
+    kept_a_call: bool = False
     random: Random = field(init=False)
     ranked: RankerChooser = field(init=False)
     choose: Chooser = field(init=False)
-    _links: tuple[LinkedEntity, ...] | None = None
-    _found: tuple[LinkedEntity, ...] | None = None
 
     def __post_init__(self) -> None:
         self.own_words = self.own_words or self.question
@@ -97,6 +97,51 @@ class Session(TermNames):
         else:
             self.choose = self.ranked
 
+    @property
+    def graph(self) -> MeteredGraph:
+        """The graph, with every query counted."""
+        return self.labels.graph
+
+    @property
+    def notes(self) -> Notes:
+        """What the reader of the answer should know."""
+        return self.labels.notes
+
+    @property
+    def usage(self) -> Usage:
+        """What the question has cost so far, and may cost."""
+        return self.graph.usage
+
+    @property
+    def emit(self) -> Emit:
+        """Takes the events of the question."""
+        return self.graph.emit
+
+    def unlimited(self) -> Session:
+        """The same question, with the graph asked however little of the budget is left."""
+        return replace(self, labels=self.labels.unlimited())
+
+    def branch(self, emit: Emit) -> Session:
+        """The same question for a step beside others, with events, notes and fallbacks of its own."""
+        graph = replace(self.graph, emit=emit)
+        return replace(self, labels=replace(self.labels, graph=graph, notes=self.notes.branch(graph)))
+
+    def within_budget(self) -> AbstractContextManager[None]:
+        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
+        return self.notes.within_budget()
+
+    def fall_back(self, purpose: str, reason: str) -> None:
+        """Count something that was done in the second-best way."""
+        self.notes.fall_back(purpose, reason)
+
+    def note_cuts(self, cuts: Iterable[Cut]) -> None:
+        """Have the reader know what a limit left out."""
+        self.notes.add_cuts(cuts)
+
+    def link(self) -> tuple[LinkedEntity, ...]:
+        """:attr:`links`, as methods of other packages call them that were written for earlier versions."""
+        return self.links
+
     def ask_model(self, call: Call[T], *, required: bool = False) -> T | None:
         """What the model says; ``None`` if there is no model, or its reply is of no use: do the second-best thing then.
 
@@ -109,7 +154,7 @@ class Session(TermNames):
             return None
         self.rounds += 1
         try:
-            return self.model.ask(call, self.usage, self._heard)
+            return self.model.ask(call, self.usage, self._hear)
         except BudgetExceededError:
             self.rounds -= 1  # there was no call
             raise
@@ -119,10 +164,11 @@ class Session(TermNames):
                 raise
             return None
 
-    def _heard(self, event: Event) -> None:
-        """Tell what the model's client tells; a fallback of its own, such as an option the server refuses, is kept."""
-        if isinstance(event, FallbackUsed) and (told := Fallback(event.purpose, event.reason)) not in self.fallbacks:
-            self.fallbacks.append(told)
+    def _hear(self, event: Event) -> None:
+        """Pass on an event of the model's client; its fallbacks, such as an option that a server refuses, count."""
+        if isinstance(event, FallbackUsed):
+            fallback = Fallback(event.purpose, event.reason)
+            self.notes.fallbacks += [] if fallback in self.notes.fallbacks else [fallback]
         self.emit(event)
 
     def can_spare_call(self, purpose: str) -> bool:
@@ -133,106 +179,12 @@ class Session(TermNames):
         left = self.usage.calls_left
         if self.model is None or left is None or left > 1:
             return True
+        self.kept_a_call = True
         self.fall_back(purpose, _KEPT)
         return False
 
-    @property
-    def kept_a_call(self) -> bool:
-        """Whether a choice or a judgement was not the model's, because its call was kept for the answer."""
-        return any(fallback.reason == _KEPT for fallback in self.fallbacks)
-
-    def link(self, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
-        """The entities of the question: those given, else those the linker finds; the same at every call.
-
-        :param mentions: what a model takes for names in the question, and whether each names a type; ``None`` leaves
-            it to the linker to find them.
-        """
-        if self._links is None:
-            if self.given:
-                named = self.labels(self.given, in_grace=True)
-                self._links = tuple(
-                    LinkedEntity(
-                        term=term, label=named[term], score=1.0, kind="entity", matched="given",
-                        mention=self._mention(named[term]),
-                    )
-                    for term in dict.fromkeys(self.given)
-                )  # fmt: skip
-            else:
-                self._links = ()
-                with self.within_budget():
-                    own = self.linker.link(self.own_words, mentions) if self.linker and mentions else self._named()
-                    self._links = own
-                    self._note_links(self._links, mentions)
-            self._labels.update({e.term: e.label for e in self._links if e.label != local_name(e.term)})
-            self._links += self._equivalents(self._links)
-            self.emit(
-                EntitiesLinked(
-                    entities=tuple(
-                        (e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in self._links
-                    )
-                )
-            )
-        return self._links
-
-    def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
-        """What one of several graphs says is the same as a linked entity: an entity of its own, as well as that one."""
-        if len(self.graph.members) == 1 or not links:
-            return ()
-        limit_s = self.usage.budget.max_seconds
-        aside = self.graph.optional(None if limit_s is None else limit_s * _ASIDE)
-        before = aside.failures
-        with self.within_budget():
-            try:
-                found = same_as(aside, [link.term for link in links])
-            except GRAPH_FAILED as error:
-                self.notes.append(f"{_LOOKED} {error.message}")
-            else:
-                self.note_cuts(found.cuts)
-                self.same = found.items
-                self.notes.extend(f"{_LOOKED} {line}" for line in aside.failures if line not in before)
-        named = self.labels((same.other for same in self.same), in_grace=True)
-        of = {link.term: link for link in links}
-        known = {same.other: of[same.term] for same in reversed(self.same)}
-        return tuple(
-            LinkedEntity(
-                term=other, label=named[other], score=link.score, kind=link.kind, matched="same as",
-                mention=link.mention,
-            )
-            for other, link in reversed(known.items())
-        )  # fmt: skip
-
-    def _note_links(self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None) -> None:
-        """What the reader should know of the links, and of names in the question that have none."""
-        self.notes.extend(link_notes(links))
-        if self.linker is None:
-            return
-        if links:
-            self.notes.extend(missing_notes(self.linker.unlinked_names(self.own_words, links, mentions)))
-        elif near := self.linker.suggest(self.own_words):
-            self.notes.append(f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
-        self.notes.extend(self.linker.notes(links))
-
-    def _mention(self, label: str) -> Mention:
-        place = place_of(label, self.own_words)
-        return Mention("", -1, -1) if place is None else Mention(self.own_words[slice(*place)], *place)
-
-    def _named(self) -> tuple[LinkedEntity, ...]:
-        """What the linker finds in the question by itself; it is asked once."""
-        if self._found is None:
-            self._found = self.linker.link(self.own_words) if self.linker else ()
-        return self._found
-
-    def names(self) -> list[str]:
-        """The names that the question has, as it writes them: of entities given, else those the linker finds.
-
-        They are read before a method begins, and settle no links: what these are only :meth:`link` says, to which a
-        method may still bring the names that a model finds. Without such, its links are those read here.
-        """
-        links = self.link() if self.given else self._named()
-        return [link.mention.text for link in links if link.mention.text]
-
     @contextmanager
-    def worded(self, question: str) -> Iterator[None]:
+    def with_rewritten_question(self, question: str) -> Iterator[None]:
         """The question in other words, for what is ranked and chosen meanwhile; linked and answered are its own."""
         before, self.question = self.question, question
         try:
@@ -264,18 +216,18 @@ class Session(TermNames):
     @property
     def masked_question(self) -> str:
         """The question without the mentions that were linked."""
-        return self.asked().masked
+        return self.scored_question().masked
 
-    def asked(self, about: LinkedEntity | Term | None = None) -> Asked:
+    def scored_question(self, about: LinkedEntity | Term | None = None) -> ScoredQuestion:
         """The question without its mentions, as one about this linked entity, or another that its mention may mean."""
-        places = {link.term: self._place(link.mention) for link in self.link()}
+        places = {link.term: self._place(link.mention) for link in self.links}
         place = None if about is None else places.get(about.term if isinstance(about, LinkedEntity) else about)  # type: ignore[arg-type]
         if isinstance(about, LinkedEntity) and place is None:
             place = self._place(about.mention)
             places = {term: own for term, own in places.items() if own[1] <= place[0] or place[1] <= own[0]}
             places[about.term] = place
         named = tuple(own for own in places.values() if own[0] >= 0)
-        return Asked(self.question, named, place if place in named else None)
+        return ScoredQuestion(self.question, named, place if place in named else None)
 
     def path_candidates(
         self,
@@ -294,7 +246,7 @@ class Session(TermNames):
         """
         worded = [WordedPath(path, tuple(kinds)) for path, kinds in paths]
         named = self.labels((step.predicate for path, _ in paths for step in path), in_grace=True)
-        scores = path_scores(self.asked(about), worded, {**named, **words}, self.ranker, weights or Weights())
+        scores = path_scores(self.scored_question(about), worded, {**named, **words}, self.ranker, weights or Weights())
         shown = texts or [nested_text(p.path, p.kinds, named) for p in worded]
         return [
             Candidate(i, text, score=float(score), path=p.path)

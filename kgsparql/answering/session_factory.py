@@ -17,10 +17,13 @@ from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, NotFoundError
 from kgsparql.events import Numbering
+from kgsparql.evidence.notes import Notes
+from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
 from kgsparql.linking.label_indexes import LabelIndexes
 from kgsparql.rdf.query import Query
@@ -72,28 +75,26 @@ class SessionFactory:
             if graph is self.graph:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
             given = self._given(asking, graph)
-            notes = [*graph.notes, *missing]
+            notes = [*(Note("graph", line) for line in graph.notes), *missing]
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
         metered = MeteredGraph(asked, usage, emit, ignored=replace(noise, qualifiers=asking.qualifiers))
+        collected = Notes(metered)
+        collected.extend(notes)
+        labels = TermLabels(metered, collected, self._languages, self._labels.remember)
         session = Session(
             question=text,
-            graph=metered,
+            labels=labels,
             linker=None if linker is None else linker.with_graph(metered.unfiltered()),
             ranker=ranker,
             model=asking.model,
             allow_model_knowledge=asking.allow_model_knowledge,
             complete=asking.complete,
             chooser=None if asking.chooser is None else asking.chooser(RankerChooser(ranker, emit)),
-            usage=usage,
-            emit=emit,
             given=given,
             passages=self._labels.passages,
-            languages=self._languages,
             direction=asking.direction,
             seed=asking.seed,
-            notes=notes,
-            remember=self._labels.remember,
         )
         if self._labels.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
@@ -111,7 +112,7 @@ class SessionFactory:
 
     def _prepared(
         self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
-    ) -> tuple[IgnoredPredicates, Linker | None, tuple[str, ...]]:
+    ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
         """What a question needs beside its own queries, and what of it is missing; stopped with the question.
 
         It is read once; what a graph failed to say is asked again for the next question.

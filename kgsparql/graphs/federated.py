@@ -15,6 +15,7 @@ from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, InputError, KgsparqlError
 from kgsparql.graphs.federation.merging import local_triple, merged
 from kgsparql.graphs.federation.queries import FederatedQuery, MemberFailure, is_survivable, left_s
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, Source, naming_of, within
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.query import Query
@@ -80,11 +81,10 @@ class FederatedGraph:
         return {self.members[at].name: failure.error for at, failure in sorted(self._failed.items())}
 
     @property
-    def failures(self) -> tuple[str, ...]:
-        """A line for each member that failed."""
-        return tuple(
-            f"{error.message_about(name)}; what it holds may be missing" for name, error in self.errors.items()
-        )
+    def failures(self) -> tuple[Note, ...]:
+        """A note for each member that failed."""
+        causes = (error.message_about(name) for name, error in self.errors.items())
+        return tuple(Note("graph_failed", f"{cause}; what it holds may be missing", cause) for cause in causes)
 
     @property
     def each_member(self) -> tuple[Member, ...]:

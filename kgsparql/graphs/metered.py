@@ -11,6 +11,7 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Triple
@@ -77,8 +78,8 @@ class MeteredGraph:
         return naming_of(self.graph)
 
     @property
-    def failures(self) -> tuple[str, ...]:
-        """Of several graphs, those that failed, a line each."""
+    def failures(self) -> tuple[Note, ...]:
+        """Of several graphs, those that failed: a note each."""
         return self.graph.failures if isinstance(self.graph, FederatedGraph) else ()
 
     @property

@@ -11,6 +11,7 @@ from pathlib import Path
 from kgsparql.errors import InputError, StoreError
 from kgsparql.exploration import Label
 from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.labels.federated import MemberIndexes, federated_index
@@ -141,7 +142,7 @@ class LabelIndexes:
         return MemberIndexes(self._last_known, self._note)
 
     @property
-    def missing_notes(self) -> tuple[str, ...]:
+    def missing_notes(self) -> tuple[Note, ...]:
         """What the reader of an answer is told about members of the graph whose names could not be read."""
         return tuple(self._members.missing.values())
 

@@ -135,7 +135,7 @@ def best_lines(
     """
     kinds = [[""] * (len(line.path) + 1) for line in lines]
     with session.within_budget():
-        kinds = session.kinds([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
     session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
     edges = [degree.get(line.start, 0) + line.count for line in lines]
     scored: list[Candidate | None] = [None] * len(lines)
@@ -161,7 +161,7 @@ def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], s
     :param groups: the neighbours of the entities; their blank nodes are no ends of lines.
     """
     labels = session.labels(terms_shown(ranked), in_grace=True)
-    read_statements([way for own in ranked for way in own.shown.ways], session)
+    read_statements([way for own in ranked for way in own.shown.ways], session.labels)
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     items = []
     for own in ranked:

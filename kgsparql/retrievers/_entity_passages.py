@@ -124,7 +124,7 @@ def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: S
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:
         keys[normalised(labels[term])].append(term.value)
-    matcher = Gazetteer(keys, languages=session.languages)
+    matcher = Gazetteer(keys, languages=session.labels.languages)
     for text in texts:
         if isinstance(text.entity, IRI):
             part = _best_part(text.literal.value, session)

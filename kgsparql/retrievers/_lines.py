@@ -9,7 +9,7 @@ from itertools import zip_longest
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_text
-from kgsparql.evidence.wikibase_statements import worded
+from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
@@ -130,7 +130,7 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
 
     :param most: value of the option ``ends_per_line``; 0 where the method has no such option.
     """
-    named, beside = worded(line.ways, session, labels)
+    named, beside = statement_labels(line.ways, session.labels, labels)
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in line.ways for hop in way.hops)
     is_whole = line.exact and line.count == len(line.ways)
     return EvidenceItem(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgsparql.answering.session import Session
-from kgsparql.evidence.wikibase_statements import told_beside
+from kgsparql.evidence.wikibase_statements import statement_hops
 from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
@@ -144,7 +144,7 @@ def restrict_to_shared(made: Enumeration, link: LinkedEntity, session: Session) 
         for path in paths:
             if path.end in others:
                 between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
-        for hop in told_beside(paths, session, in_grace=False):
+        for hop in statement_hops(paths, session.labels, in_grace=False):
             if hop.end in others and hop.direction == "forward":
                 between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
         shared: dict[PropertyPath, list[Term]] = {}
@@ -161,7 +161,7 @@ def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntit
     """The linked entities that other words of the question name, by term."""
     return {
         other.term: other
-        for other in session.link()
+        for other in session.links
         if other.term != link.term and _are_apart(other.mention, link.mention)
     }
 
@@ -174,7 +174,7 @@ def _are_apart(one: Mention, other: Mention) -> bool:
 def _add_kinds(made: Enumeration, session: Session) -> None:
     new = [path for path in made.ends if not made.kinds.get(path)]
     ends = [[(end,) for end in made.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
-    for path, kinds in zip(new, session.kinds(ends), strict=True):
+    for path, kinds in zip(new, session.labels.majority_types(ends), strict=True):
         made.kinds[path] = kinds[0] if kinds else ""
 
 

@@ -8,11 +8,12 @@ from itertools import zip_longest
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
-from kgsparql.evidence.wikibase_statements import worded
+from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import word_overlap
 from kgsparql.models.chat_completion import Message, estimated_tokens
@@ -72,7 +73,9 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[ShownFacts]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     named = session.labels(term for one in found for term in _terms(one))
-    labels, _ = worded([way for one in found for unit in one.units for way in unit], session, named, in_grace=False)
+    labels, _ = statement_labels(
+        [way for one in found for unit in one.units for way in unit], session.labels, named, in_grace=False
+    )
     texts = [[_text(unit, one, labels) for unit in one.units] for one in found]
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(found)
@@ -95,7 +98,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
 
 def fact_item(one: ShownFacts, session: Session) -> EvidenceItem:
     """The facts of one predicate as an item of evidence, each with the path to it from the topic."""
-    labels, beside = worded(one.ways, session, session.labels(_terms(one.found), in_grace=True))
+    labels, beside = statement_labels(one.ways, session.labels, session.labels(_terms(one.found), in_grace=True))
     parts = list(_texts(one, labels))
     walks = one.found.reached_terms()
     alone = walks[0] if len(walks) == 1 and not one.found.mediated else None
@@ -207,7 +210,7 @@ def cited_retrieval(seen: Retrieval, found: Sequence[ShownFacts], draft: Draft, 
     walks = _walks_to([one for _, one in used], draft)
     made: list[EvidenceItem | None] = []
     with session.within_budget():
-        made = completed(list(walks), session) if session.complete else []
+        made = expanded_items(list(walks), session.labels) if session.complete else []
     if not any(made):
         return seen
     read = {way.end for _, one in used for way in one.ways}

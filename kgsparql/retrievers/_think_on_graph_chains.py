@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import path_text
-from kgsparql.evidence.wikibase_statements import read_statements, worded
+from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term
@@ -126,7 +127,7 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
     labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
-    read_statements([chain.path for chain in whole], session)
+    read_statements([chain.path for chain in whole], session.labels)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
     return Retrieval(
         evidence=evidence,
@@ -137,7 +138,7 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
 
 def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
     path = chain.path
-    worded_labels, beside = worded([path], session, labels)
+    worded_labels, beside = statement_labels([path], session.labels, labels)
     named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
     end = named.pop(len(path), None)
     start = path.start
@@ -195,7 +196,7 @@ def ranked_trails(
 ) -> list[tuple[Walk, float]]:
     """Every trail as a walk with its score, the best first: by the steps that an oracle chose, then by the words."""
     trails = list(met)
-    kinds = session.kinds([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
+    kinds = session.labels.majority_types([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
     scores: dict[Trail, float] = {}
     for topic in dict.fromkeys(topic for topic, _ in trails):
         own = [(trail, kind) for trail, kind in zip(trails, kinds, strict=True) if trail[0] == topic]
@@ -211,14 +212,14 @@ def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], s
 
     :param walks: with their scores, the best first.
     """
-    items = completed([walk for walk, _ in walks], session)
+    items = expanded_items([walk for walk, _ in walks], session.labels)
     followed = zip(items, walks, strict=True)
     evidence = Evidence(replace(item, score=score) for item, (_, score) in followed if item is not None)
     best: dict[Term, float] = {}
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
     places = {item.marker: place for place, item in enumerate(evidence)}
-    named = {link.term for link in session.link()}
+    named = {link.term for link in session.links}
     answers = sorted(
         answers_at_ends(evidence, session),
         key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),

@@ -15,7 +15,7 @@ from kgsparql.answering.answer import LISTED
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow, path_text
-from kgsparql.evidence.wikibase_statements import worded
+from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
@@ -143,7 +143,7 @@ def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
     named = session.labels(
         t for offer in made for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
     )
-    labels, _ = worded([offer.path for offer in made], session, named, in_grace=False)
+    labels, _ = statement_labels([offer.path for offer in made], session.labels, named, in_grace=False)
     candidates: dict[int, Candidate] = {}
     for topic in dict.fromkeys(offer.path.start for offer in made):
         places = [i for i, offer in enumerate(made) if offer.path.start == topic]

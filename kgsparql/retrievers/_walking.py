@@ -38,7 +38,7 @@ def linked_classes(session: Session) -> frozenset[IRI]:
     """The classes that the question names; none with forward steps only, which do not lead to instances."""
     if session.direction == "forward":
         return frozenset()
-    return frozenset(link.term for link in session.link() if link.kind == "class")
+    return frozenset(link.term for link in session.links if link.kind == "class")
 
 
 def predicate_counts(
@@ -72,7 +72,7 @@ def is_opaque(term: Term, session: Session) -> bool:
 
     ``IBM``, ``1984_Olympics`` and ``paper7`` are readable.
     """
-    if not isinstance(term, IRI) or session.has_label(term):
+    if not isinstance(term, IRI) or session.labels.has_label(term):
         return False
     name = local_name(term)
     return any(map(str.isdigit, name)) and not _WORD.search(name)
@@ -87,11 +87,11 @@ def compose_unless_drafted(retrieval: Retrieval, session: Session) -> Draft:
     if retrieval.draft is not None:
         return retrieval.draft
     draft = compose(retrieval, session)
-    if draft.sufficient is False and draft.grounding == "graph" and session.kept_a_call and not session.partial:
+    if draft.sufficient is False and draft.grounding == "graph" and session.kept_a_call and not session.notes.partial:
         session.notes.append(
             "the budget held too few model calls to look further: the graph may know more (raise it with --max-calls)"
         )
-        session.partial = True
+        session.notes.partial = True
     return draft
 
 
@@ -118,6 +118,5 @@ def note_order(
         "uncertain: no path has a word of the question, so their order means little (an embedding model compares by "
         f"meaning: {INSTALL_HINT}, or leave out --embedder none)"
     )
-    if note not in session.notes:
-        session.notes.append(note)
+    session.notes.append(note, code="order_unknown")
     return True

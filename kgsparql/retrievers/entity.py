@@ -84,7 +84,7 @@ class Entity(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Lines of facts (P, N), then passages (T); candidates from both."""
-        links = session.link()
+        links = session.links
         matched = self._matched(links, session)
         groups: list[NeighbourGroup] = []
         about: list[Text] = []
@@ -92,7 +92,7 @@ class Entity(Retriever):
         lines: list[Line] = []
         with session.within_budget():
             groups = _neighbours(list(matched.values()), session)
-            found = texts(session.graph, matched, languages=session.languages)
+            found = texts(session.graph, matched, languages=session.labels.languages)
             about = list(found.items)
             session.note_cuts(found.cuts)
             matched = _present(matched, groups, about, session)
@@ -148,7 +148,7 @@ class Entity(Retriever):
         similarity = {link.term: link.score for link in matched.values()}
         near = self._near(similarity, lines, session)
         if near:
-            found = texts(session.graph, near, languages=session.languages)
+            found = texts(session.graph, near, languages=session.labels.languages)
             session.note_cuts(found.cuts)
             about = [*about, *found.items]
         return passage_items(
@@ -189,7 +189,7 @@ def _present(
     known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
     silent = [term for term in matched if term not in known]
     if silent:
-        named = labels(session.graph, silent, languages=session.languages)
+        named = labels(session.graph, silent, languages=session.labels.languages)
         known.update(term for term, label in named.items() if not label.derived)
     return {term: link for term, link in matched.items() if term in known}
 

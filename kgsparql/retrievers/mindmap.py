@@ -20,12 +20,11 @@ from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.path_expansion import completed
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, nested_text, path_text, reversed_text
-from kgsparql.evidence.wikibase_statements import read_statements, worded
+from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
 from kgsparql.exploration import neighbours
 from kgsparql.linking.answer_type import asks_for_others, expected_kind, word_overlap
-from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
@@ -98,9 +97,17 @@ class MindMap(Retriever):
     mentions: OneOf["model", "linker"] = "model"
     verbalise: OneOf["template", "model"] = "template"
 
+    def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
+        """What a model says the names in the question are, where the entities are not given."""
+        if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
+            return None
+        with session.within_budget():
+            return session.ask_model(mentions_call(session.own_words))
+        return None
+
     def retrieve(self, session: Session) -> Retrieval:
         """Paths first (P), then neighbour lines (N); candidates from both."""
-        links = self._link(session)
+        links = session.links
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
         paths: list[Scored] = []
@@ -141,14 +148,6 @@ class MindMap(Retriever):
         labels = evidence_labels(cited, session)
         return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
 
-    def _link(self, session: Session) -> tuple[LinkedEntity, ...]:
-        """The entities of the question; where they are not given, a model may say what its names are."""
-        if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
-            return session.link()
-        with session.within_budget():
-            return session.link(session.ask_model(mentions_call(session.own_words)))
-        return session.link()
-
     def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[Scored]:
         """The best lines of each entity: a fair share for each, so that the first does not take them all."""
         items: list[Scored] = []
@@ -169,13 +168,13 @@ class MindMap(Retriever):
         )  # fmt: skip
         kept = round_robin([chained_paths(chain) for chain in found], self.paths_kept)
         labels = session.labels(terms_of(kept), in_grace=True)
-        read_statements(kept, session)
+        read_statements(kept, session.labels)
         session.note_cuts(cuts)
         items = [self._path_item(path, labels, session) for path in kept]
         return [(item, Candidate(i, item.text)) for i, item in enumerate(items)]
 
     def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
-        named, beside = worded([path], session, labels)
+        named, beside = statement_labels([path], session.labels, labels)
         ends = None if isinstance(path.end, BlankNode) else [path.end]
         query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
         cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
@@ -185,14 +184,16 @@ class MindMap(Retriever):
         """The lines that fit the question best; of two-hop lines with the same ends, one."""
         before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
         lines = without_names(lines, before)
-        kinds = session.kinds([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
         labels = session.labels(step.predicate for line in lines for step in line.path)
         candidates = [
             _candidate(i, line, kind, labels, session.masked_question)
             for i, (line, kind) in enumerate(zip(lines, kinds, strict=True))
         ]
         chosen = session.ranked.choose(session.masked_question, candidates, purpose, at_most)
-        read_statements([way for c in chosen for way in lines[c.candidate.number].ways[: self.ends_per_line]], session)
+        read_statements(
+            [way for c in chosen for way in lines[c.candidate.number].ways[: self.ends_per_line]], session.labels
+        )
         return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
     def _completed(self, scored: Sequence[Scored], session: Session) -> list[Scored]:
@@ -203,7 +204,7 @@ class MindMap(Retriever):
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
         made = list(scored)
-        for i, whole in zip(lines, completed(walks, session, shown=self.ends_per_line), strict=True):
+        for i, whole in zip(lines, expanded_items(walks, session.labels, shown=self.ends_per_line), strict=True):
             item, candidate = scored[i]
             if whole is not None:
                 as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
@@ -257,7 +258,7 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
                 markers.setdefault(term, []).append(item.marker)
     terms = list(scores)
     labels = session.labels(terms, in_grace=True)
-    kinds = [kind for (kind,) in session.kinds([[(term,)] for term in terms], in_grace=True)]
+    kinds = [kind for (kind,) in session.labels.majority_types([[(term,)] for term in terms], in_grace=True)]
     fits = session.fit(expected_kind(session.question), kinds)
     total = {term: scores[term] + _KIND * fit for term, fit in zip(terms, fits, strict=True)}
     if terms and max(total.values()) <= 0:

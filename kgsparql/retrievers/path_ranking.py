@@ -19,12 +19,13 @@ from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
+from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.path_expansion import ENDS, answers_at_ends, completed
+from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -124,10 +125,10 @@ class PathRanking(Weights, Retriever):
             chosen = self._choices(found, session)
             _note_uncertainty(found, chosen, session, self._words)
             evidence = Evidence(self._items_of(chosen, session))
-        if session.partial and found and not len(evidence):
+        if session.notes.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
             best = chosen or [(found[0], Choice(found[0].candidate, found[0].score, "ranker"))]
-            unlimited = replace(session, graph=session.graph.unlimited(), complete=False)
+            unlimited = replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best[:1], unlimited))
         if "P1" in evidence and asks_how_many(session.question):
@@ -141,7 +142,7 @@ class PathRanking(Weights, Retriever):
     def _meanings(self, session: Session) -> list[LinkedEntity]:
         """The entities that the mentions may mean: each link, and the candidates that scored nearly as high."""
         meant: dict[IRI, LinkedEntity] = {}
-        for link in session.link():
+        for link in session.links:
             near = [c for c in link.candidates if c.score >= link.score - _NEARLY and _is_rival(c, link)]
             for one in (link, *near[: self.link_candidates - 1]):
                 meant.setdefault(one.term, one)
@@ -212,7 +213,7 @@ class PathRanking(Weights, Retriever):
         """The chosen paths with all their ends as evidence, the best first."""
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
-        items = completed(walks, session, limit=limit)
+        items = expanded_items(walks, session.labels, limit=limit)
         return [
             replace(item, score=choice.score)
             for item, (_, choice) in zip(items, chosen, strict=True)

@@ -15,11 +15,12 @@ from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.composing import judged
 from kgsparql.answering.option_ranges import Within, check_ranges
+from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.cut import Cut
 from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.terms import IRI, iri
@@ -86,7 +87,7 @@ class StructGPT(Retriever):
         """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
         found: list[ShownFacts] = []
         draft: Draft | None = None
-        frontiers = [Frontier.of(link.term) for link in session.link()]
+        frontiers = [Frontier.of(link.term) for link in session.links]
         known: KnownNeighbours = {}
         for number in range(1, self.max_steps + 1):
             step: list[FoundFacts] = []
@@ -94,7 +95,7 @@ class StructGPT(Retriever):
                 with session.within_budget():
                     step = self._step(frontiers, known, session)
                     found += shown_facts(step, session, tokens=self.fact_tokens)
-                if session.partial or not step or number == self.max_steps:
+                if session.notes.partial or not step or number == self.max_steps:
                     break
                 with session.within_budget():
                     seen = _facts_retrieval(found, session, latest_first=True)
@@ -112,7 +113,7 @@ class StructGPT(Retriever):
                     raise
                 session.fall_back("steps", f"{error.message} [{error.code}]")
                 break
-            if session.partial or not frontiers:
+            if session.notes.partial or not frontiers:
                 break
         if draft is not None:
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
@@ -214,7 +215,7 @@ def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candi
 
 def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
     """The kinds of the terms at each place, for each group of paths of the same length."""
-    return session.kinds([[way.terms for way in islice(own, SAMPLE)] for own in ways])
+    return session.labels.majority_types([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
 def _facts_retrieval(found: Sequence[ShownFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
@@ -237,7 +238,7 @@ def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
         walks = _walk_scores(found, session)
         found = _with_scores(found, walks)
         if session.complete:
-            made = completed(list(walks), session)
+            made = expanded_items(list(walks), session.labels)
             items = [replace(item, score=score) for item, score in zip(made, walks.values(), strict=True) if item]
     if not items:
         best = sorted(found, key=lambda one: -(one.found.score + one.found.oracle_steps))

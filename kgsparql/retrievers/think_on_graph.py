@@ -19,7 +19,7 @@ from kgsparql.answering.parallel_steps import side_by_side
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
-from kgsparql.evidence.wikibase_statements import worded
+from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Path, Step, Walk
@@ -144,7 +144,7 @@ class ThinkOnGraph(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Chains (P); those that the answer rests on are followed to all their ends."""
-        walked = _Walked(beam=tuple(Chain(Path(link.term)) for link in session.link()))
+        walked = _Walked(beam=tuple(Chain(Path(link.term)) for link in session.links))
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._advance(walked, session)
@@ -241,7 +241,7 @@ class ThinkOnGraph(Retriever):
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
         """The chains that are kept and those that are continued: thinned, scored, the best of them."""
         paths = [path for one in chosen for path in one.siblings]
-        labels, _ = worded(paths, session, session.labels(terms_of(paths)), in_grace=False)
+        labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
         if self.score_entities:
             chosen = thinned_offers(
                 chosen, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to

@@ -41,7 +41,7 @@ def test_E03_a_failure_before_the_first_question_is_not_one_of_the_second(wikiba
         after, later = (knowledge.ask(WRITTEN) for _ in range(2))
         assert len(proxy.of("ExternalId")) == 2
         assert VIAF in knowledge.session(WRITTEN, kgsparql.AskOptions()).graph.ignored.terms
-    assert [note for note in before.notes if "names that only it knows are not found" in note]
+    assert [note for note in before.notes.texts if "names that only it knows are not found" in note]
     assert after.linked[0].label == "Marie Curie"
     assert after.answers[0].label == "laboratory notebooks"
     assert not [note for note in after.notes if proxy.url in note]

@@ -20,6 +20,7 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from tests.engines import engine_from_quads
 from tests.model_server import ModelServer, Reply, Text
+from tests.sessions import labels_of
 
 TEXTS = ("place of birth", "worked at", "spouse", "doctoral advisor")
 EX = "http://example.org/"
@@ -38,8 +39,8 @@ def choose(
     with ModelServer(script) as server:
         model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
         session = Session(
-            question=question, graph=MeteredGraph(engine_from_quads("oxigraph", []), usage, events.append),
-            linker=None, ranker=BM25Ranker(), usage=usage, emit=events.append, model=model,
+            question=question, labels=labels_of(MeteredGraph(engine_from_quads("oxigraph", []), usage, events.append)),
+            linker=None, ranker=BM25Ranker(), model=model,
         )  # fmt: skip
         try:
             return session.choose.choose(question, listed, "predicates", at_most), events, server

@@ -31,6 +31,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.retrievers import _entity_calls, _mindmap_calls
 from tests.model_server import ModelServer, Text
+from tests.sessions import labels_of
 
 NS = "http://example.org/"
 TURTLE = """
@@ -79,8 +80,8 @@ def make(graph_of: Callable[..., OxigraphGraph]) -> MakeSession:
     def session(model: LanguageModel | None = None, **options: Any) -> Session:
         usage = Usage()
         return Session(
-            question="Who works with Ann?", graph=MeteredGraph(graph_of(TURTLE), usage, lambda _: None), linker=None,
-            ranker=BM25Ranker(), usage=usage, emit=lambda _: None, model=model,
+            question="Who works with Ann?", labels=labels_of(MeteredGraph(graph_of(TURTLE), usage, lambda _: None)),
+            linker=None, ranker=BM25Ranker(), model=model,
             given=(term("ann"),), **options,
         )  # fmt: skip
 
@@ -243,7 +244,9 @@ def test_a_step_that_is_not_as_the_graph_has_it_is_told(make: MakeSession) -> No
     reply = json.dumps({"answer": "So [P1].", "inference": steps})
     draft = grounded(written_answer(reply), RETRIEVAL, session)
     assert len(draft.inference) == 2
-    assert session.notes == ["corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"]
+    assert session.notes.texts == [
+        "corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"
+    ]
 
 
 def test_what_was_removed_is_named(make: MakeSession) -> None:
@@ -366,7 +369,7 @@ def test_an_answer_that_was_chosen_by_number_cites_its_own_items(
     draft = grounded(written_answer(json.dumps(reply)), RETRIEVAL, session)
     assert draft.text == text
     assert [marker for claim in draft.claims for marker in claim.markers] == cites
-    assert session.notes == [], "nothing else is cited, so nothing is amiss"
+    assert session.notes.texts == [], "nothing else is cited, so nothing is amiss"
 
 
 def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
@@ -385,7 +388,7 @@ def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSess
     session = make()
     draft = grounded(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
     assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
-    assert session.notes == ["the evidence that was cited does not mention New York"]
+    assert session.notes.texts == ["the evidence that was cited does not mention New York"]
 
 
 @pytest.mark.parametrize(
@@ -530,7 +533,7 @@ def test_the_facts_end_where_the_model_would_be_given_too_much(make: MakeSession
     session = make()
     facts = re.findall(r"^P\d+ x+…?$", shown(Retrieval(many(100, length)), session), re.MULTILINE)
     assert lines - 1 <= len(facts) <= lines
-    assert session.notes == [f"the model was shown the first {len(facts)} of 100 pieces of evidence"]
+    assert session.notes.texts == [f"the model was shown the first {len(facts)} of 100 pieces of evidence"]
     assert max(map(len, facts)) <= 2_000
 
 

@@ -21,6 +21,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.retrievers import load
 from kgsparql.retrievers._chains import chained_paths, round_robin
 from kgsparql.retrievers.mindmap import MindMap
+from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
 Graph = Callable[..., OxigraphGraph]
@@ -37,10 +38,10 @@ def retrieve(
     usage, seen = Usage(budget or Budget()), [] if events is None else events
     ranker = BM25Ranker()
     session = Session(
-        question=question, graph=MeteredGraph(graph, usage, seen.append), linker=None, ranker=ranker,
-        usage=usage, emit=seen.append, given=ex(*entities), complete=complete,
+        question=question, labels=labels_of(MeteredGraph(graph, usage, seen.append)), linker=None, ranker=ranker,
+        given=ex(*entities), complete=complete,
     )  # fmt: skip
-    return load("mindmap", options).retrieve(session)
+    return load("mindmap", options).retrieve(linked(session))
 
 
 def paths(found: Retrieval) -> list[Path]:
@@ -289,10 +290,10 @@ def test_the_members_of_a_class_are_met_only_where_inverse_steps_are_walked(grap
     usage, events = Usage(), list[Event]()
     for direction, walked in (("forward", set()), ("inverse", {"inverse"}), ("both", {"inverse"})):
         session = Session(
-            question="Which kind is there?", graph=MeteredGraph(graph, usage, events.append), linker=None,
-            ranker=BM25Ranker(), usage=usage, emit=events.append, direction=direction,
+            question="Which kind is there?", labels=labels_of(MeteredGraph(graph, usage, events.append)), linker=None,
+            ranker=BM25Ranker(), direction=direction,
         )  # fmt: skip
-        session._links = (
+        session.links = (
             LinkedEntity(
                 term=IRI(EX + "Kind"), label="kind", score=1.0, kind="class", matched="exact",
                 mention=Mention("kind", 6, 10),

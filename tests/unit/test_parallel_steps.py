@@ -25,13 +25,13 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Text
+from tests.sessions import labels_of
 
 
 def session_of(graph: OxigraphGraph, events: list[Event], budget: Budget | None = None) -> Session:
     usage = Usage(budget or Budget())
     return Session(
-        question="what?", graph=MeteredGraph(graph, usage, events.append), linker=None, ranker=BM25Ranker(),
-        usage=usage, emit=events.append,
+        question="what?", labels=labels_of(MeteredGraph(graph, usage, events.append)), linker=None, ranker=BM25Ranker(),
     )  # fmt: skip
 
 
@@ -54,8 +54,8 @@ def test_results_and_what_is_told_come_in_the_order_of_the_steps(graph_of: Calla
 
     assert side_by_side(session, [first, second]) == [1, 2]
     assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["first", "second"]
-    assert session.notes == ["first", "second"]
-    assert [fallback.purpose for fallback in session.fallbacks] == ["first", "second"]
+    assert session.notes.texts == ["first", "second"]
+    assert [fallback.purpose for fallback in session.notes.fallbacks] == ["first", "second"]
 
 
 def test_a_budget_that_ended_one_of_them_ended_the_question_early(graph_of: Callable[..., OxigraphGraph]) -> None:
@@ -66,13 +66,13 @@ def test_a_budget_that_ended_one_of_them_ended_the_question_early(graph_of: Call
             raise BudgetExceededError("budget reached: 1 query", limit="queries")
 
     side_by_side(session, [lambda own: None, spent, lambda own: None])
-    assert session.partial
-    assert [note for note in session.notes if "budget reached" in note] == [
+    assert session.notes.partial
+    assert [note for note in session.notes.texts if "budget reached" in note] == [
         "budget reached: 1 query: some steps were left out"
     ]
     whole = session_of(graph_of(":a :p :b ."), [])
     side_by_side(whole, [lambda own: None] * 2)
-    assert not whole.partial
+    assert not whole.notes.partial
 
 
 def test_with_a_chooser_of_the_callers_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph]) -> None:
@@ -154,4 +154,4 @@ def test_the_first_error_in_order_is_raised_once_all_have_ended(graph_of: Callab
 
     with pytest.raises(InputError, match="first"):
         side_by_side(session, [fails, fails_later, lambda own: own.fall_back("fine", "why")])
-    assert [fallback.purpose for fallback in session.fallbacks] == ["failed", "fine"]
+    assert [fallback.purpose for fallback in session.notes.fallbacks] == ["failed", "fine"]

@@ -7,18 +7,20 @@ from dataclasses import replace
 
 import pytest
 
+from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.path_expansion import answers_at_ends, completed
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
+from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
 Graph = Callable[..., OxigraphGraph]
@@ -35,8 +37,8 @@ def path(*steps: str) -> PropertyPath:
 def session_of(graph: OxigraphGraph, events: list[Event] | None = None, budget: Budget | None = None) -> Session:
     usage, seen = Usage(budget or Budget()), [] if events is None else events
     return Session(
-        question="what about it?", graph=MeteredGraph(graph, usage, seen.append), linker=None, ranker=BM25Ranker(),
-        usage=usage, emit=seen.append, given=(ex("a"),),
+        question="what about it?", labels=labels_of(MeteredGraph(graph, usage, seen.append)), linker=None,
+        ranker=BM25Ranker(), given=(ex("a"),),
     )  # fmt: skip
 
 
@@ -49,7 +51,7 @@ COLLEAGUES = ":a :at :u , :v . :b :at :u . :c :at :u , :v . :d :at :v ; :field :
 
 def test_every_end_is_found_and_the_query_finds_just_these(graph_of: Graph) -> None:
     graph = graph_of(COLLEAGUES)
-    (item,) = completed([Walk(ex("a"), path("at", "^at"))], session_of(graph))
+    (item,) = expanded_items([Walk(ex("a"), path("at", "^at"))], session_of(graph).labels)
     assert item is not None
     assert item.ends == (ex("b"), ex("c"), ex("d"))
     assert again(graph, item.query) == set(item.ends)
@@ -62,7 +64,7 @@ def test_every_end_is_found_and_the_query_finds_just_these(graph_of: Graph) -> N
 def test_a_constraint_holds_in_the_ends_the_triples_and_the_query(graph_of: Graph) -> None:
     graph = graph_of(COLLEAGUES)
     physics = Constraint(2, Step(ex("field")), (ex("physics"), Literal("nowhere")))
-    (item,) = completed([Walk(ex("a"), path("at", "^at"), (physics,))], session_of(graph))
+    (item,) = expanded_items([Walk(ex("a"), path("at", "^at"), (physics,))], session_of(graph).labels)
     assert item is not None
     assert item.ends == (ex("b"), ex("d"))
     assert again(graph, item.query) == set(item.ends)
@@ -72,8 +74,8 @@ def test_a_constraint_holds_in_the_ends_the_triples_and_the_query(graph_of: Grap
 
 def test_the_start_is_an_answer_only_if_it_is_the_only_one(graph_of: Graph) -> None:
     graph = graph_of(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
-    there_and_back, near = completed(
-        [Walk(ex("a"), path("spouse", "spouse")), Walk(ex("a"), path("near"))], session_of(graph)
+    there_and_back, near = expanded_items(
+        [Walk(ex("a"), path("spouse", "spouse")), Walk(ex("a"), path("near"))], session_of(graph).labels
     )
     assert there_and_back is not None
     assert near is not None
@@ -86,7 +88,7 @@ def test_the_triples_of_the_first_ends_are_cited_and_all_are_counted(graph_of: G
     graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
     events: list[Event] = []
     session = session_of(graph, events)
-    (item,) = completed([Walk(ex("a"), path("p"))], session, shown=10)
+    (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels, shown=10)
     assert item is not None
     assert (len(item.ends), len(item.triples), item.cuts) == (70, 10, ())
     assert "60 more" in item.text
@@ -98,20 +100,20 @@ def test_the_triples_of_the_first_ends_are_cited_and_all_are_counted(graph_of: G
 def test_more_ends_than_the_limit_are_a_cut(graph_of: Graph) -> None:
     graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
     session = session_of(graph)
-    (item,) = completed([Walk(ex("a"), path("p"))], session, limit=20)
+    (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels, limit=20)
     assert item is not None
     assert len(item.ends) == 20
     assert item.cuts[0].limit == 20
-    assert any("at most 20" in line for line in session.told)
+    assert any("at most 20" in line for line in session.notes.lines())
 
 
 def test_of_very_many_ends_only_the_first_are_asked_for_their_labels(graph_of: Graph) -> None:
     graph = graph_of("".join(f':a :p :o{i:04} . :o{i:04} rdfs:label "thing {9999 - i}" . ' for i in range(2_500)))
     events: list[Event] = []
     session = session_of(graph, events)
-    (item,) = completed([Walk(ex("a"), path("p"))], session)
+    (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels)
     assert item is not None
-    answers = answers_at_ends(Evidence([item]), session)
+    answers = answers_at_ends(Evidence([item]), linked(session))
     assert len(answers) == 2_500
     assert (answers[0].label, answers[-1].label) == ("thing 9999", "o2499")
     assert sum(1 for event in events if isinstance(event, QueryRun)) <= 6
@@ -121,7 +123,7 @@ def test_several_walks_cost_two_queries_and_keep_their_places(graph_of: Graph) -
     graph = graph_of(COLLEAGUES)
     events: list[Event] = []
     walks = [Walk(ex("a"), path("at")), Walk(ex("a"), path("nothing")), Walk(ex("d"), path("field"))]
-    first, none, last = completed(walks, session_of(graph, events))
+    first, none, last = expanded_items(walks, session_of(graph, events).labels)
     assert none is None
     assert first is not None
     assert last is not None
@@ -132,7 +134,9 @@ def test_several_walks_cost_two_queries_and_keep_their_places(graph_of: Graph) -
 
 def test_a_blank_node_is_passed_but_is_no_end(graph_of: Graph) -> None:
     graph = graph_of(":a :job [ :employer :uni ; :since 1999 ] .")
-    through, only = completed([Walk(ex("a"), path("job", "employer")), Walk(ex("a"), path("job"))], session_of(graph))
+    through, only = expanded_items(
+        [Walk(ex("a"), path("job", "employer")), Walk(ex("a"), path("job"))], session_of(graph).labels
+    )
     assert through is not None
     assert through.ends == (ex("uni"),)
     assert isinstance(through.ways[0].terms[1], BlankNode)
@@ -150,7 +154,7 @@ def test_the_query_leaves_out_blank_nodes_where_the_answers_do(graph_of: Graph) 
         Walk(ex("ann"), path("knows")),
         Walk(ex("a"), path("at", "^at")),
     ]
-    items = completed(walks, session_of(graph))
+    items = expanded_items(walks, session_of(graph).labels)
     assert [item and item.ends for item in items] == [(ex("acme"), ex("bolt")), (ex("land"),), (ex("ann"),), (ex("b"),)]
     for item in items:
         assert item is not None
@@ -164,7 +168,7 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes(graph_of: Graph
     events: list[Event] = []
     session = session_of(graph, events)
     session.graph.chunk_size = 20
-    (item,) = completed([Walk(ex("a"), path("p"))], session, shown=70)
+    (item,) = expanded_items([Walk(ex("a"), path("p"))], session.labels, shown=70)
     assert item is not None
     assert [way.end for way in item.ways] == list(item.ends)
     (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
@@ -175,16 +179,16 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes(graph_of: Graph
 def test_a_spent_budget_is_an_error_for_the_caller_to_catch(graph_of: Graph) -> None:
     session = session_of(graph_of(COLLEAGUES), budget=Budget(max_queries=1))
     with pytest.raises(BudgetExceededError):
-        completed([Walk(ex("a"), path("at"))], session)
+        expanded_items([Walk(ex("a"), path("at"))], session.labels)
 
 
 def test_answers_are_the_ends_of_the_best_item_first(graph_of: Graph) -> None:
     from dataclasses import replace
 
     session = session_of(graph_of(COLLEAGUES))
-    items = completed([Walk(ex("a"), path("at")), Walk(ex("a"), path("at", "^at"))], session)
+    items = expanded_items([Walk(ex("a"), path("at")), Walk(ex("a"), path("at", "^at"))], session.labels)
     evidence = Evidence(replace(i, score=s) for i, s in zip(items, (0.2, 0.9), strict=True) if i is not None)
-    answers = answers_at_ends(evidence, session)
+    answers = answers_at_ends(evidence, linked(session))
     assert [(a.label, a.markers, a.score) for a in answers] == [
         ("b", ("P2",), 0.9), ("c", ("P2",), 0.9), ("d", ("P2",), 0.9), ("u", ("P1",), 0.2), ("v", ("P1",), 0.2),
     ]  # fmt: skip
@@ -193,8 +197,8 @@ def test_answers_are_the_ends_of_the_best_item_first(graph_of: Graph) -> None:
 def test_what_several_entities_of_the_question_lead_to_comes_first(graph_of: Graph) -> None:
     session = session_of(graph_of(":f1 :star :a . :f2 :star :a , :b . :f3 :star :b ."))
     session.given = (ex("a"), ex("b"))
-    items = completed([Walk(ex(name), path("^star")) for name in "ab"], session)
-    answers = answers_at_ends(Evidence(item for item in items if item is not None), session)
+    items = expanded_items([Walk(ex(name), path("^star")) for name in "ab"], session.labels)
+    answers = answers_at_ends(Evidence(item for item in items if item is not None), linked(session))
     assert [(a.label, a.markers) for a in answers] == [("f2", ("P1", "P2")), ("f1", ("P1",)), ("f3", ("P2",))]
 
 
@@ -204,9 +208,9 @@ def test_what_two_entities_lead_to_comes_first_only_along_the_best_reading_of_ea
     session.given = (ex("a"), ex("b"), ex("tag"))
 
     def found(*walks: tuple[str, PropertyPath, float]) -> list[str]:
-        made = completed([Walk(ex(start), of) for start, of, _ in walks], session)
+        made = expanded_items([Walk(ex(start), of) for start, of, _ in walks], session.labels)
         items = [replace(item, score=score) for item, (_, _, score) in zip(made, walks, strict=True) if item]
-        return [answer.label for answer in answers_at_ends(Evidence(items), session)]
+        return [answer.label for answer in answers_at_ends(Evidence(items), linked(session))]
 
     both = ("b", path("directed"), 1.0), ("a", path("directed"), 0.97)
     assert found(*both) == ["f", "g"], "a film of both comes before one of the better reading alone"

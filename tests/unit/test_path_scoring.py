@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgsparql.answering.path_scoring import Asked, Weights, WordedPath, path_features, path_scores
+from kgsparql.answering.path_scoring import ScoredQuestion, Weights, WordedPath, path_features, path_scores
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
@@ -21,13 +21,13 @@ def path(*steps: str, kinds: tuple[str, ...] = ()) -> WordedPath:
     return WordedPath(made, kinds or ("",) * (len(steps) + 1))
 
 
-def about(question: str, name: str) -> Asked:
+def about(question: str, name: str) -> ScoredQuestion:
     start = question.index(name)
     place = start, start + len(name)
-    return Asked(question, (place,), place)
+    return ScoredQuestion(question, (place,), place)
 
 
-def feature(name: str, question: Asked, *paths: WordedPath) -> list[float]:
+def feature(name: str, question: ScoredQuestion, *paths: WordedPath) -> list[float]:
     column: list[float] = path_features(question, paths, LABELS, BM25Ranker())[:, COLUMNS.index(name)].round(3).tolist()
     return column
 
@@ -92,7 +92,7 @@ def test_a_word_that_repeats_what_the_mentioned_thing_is_asks_for_nothing() -> N
 
 
 def test_an_entity_that_the_question_does_not_name_has_no_order() -> None:
-    asked = Asked("the gender of the parents?")
+    asked = ScoredQuestion("the gender of the parents?")
     same = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
     assert same[0] == same[1] == pytest.approx(1.0)
 

@@ -10,6 +10,7 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
+from kgsparql.answering.entity_linking import EntityLinking
 from kgsparql.answering.question_rewriting import LONGEST, RULES
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget
@@ -21,6 +22,7 @@ from kgsparql.models.openai_client import OpenAIClient
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import Body, by_call, question_of, reader
+from tests.sessions import linked
 
 QUESTION = "Who was Marie Curie hitched to?"
 PRECISE = "Which person was the spouse of Marie Curie?"
@@ -75,11 +77,10 @@ def test_paths_are_ranked_by_the_precise_question_and_answered_to_the_one_that_w
 
 
 def test_names_keep_their_places_in_other_words(nobel: kgsparql.KnowledgeBase) -> None:
-    session = nobel.session(QUESTION, AskOptions())
-    with session.worded(PRECISE):
+    session = linked(nobel.session(QUESTION, AskOptions()))
+    with session.with_rewritten_question(PRECISE):
         assert session.masked_question == "Which person was the spouse of ?"
-        assert session.link()[0].mention.text == "Marie Curie"
-        assert session.names() == ["Marie Curie"]
+        assert session.links[0].mention.text == "Marie Curie"
     assert session.masked_question == "Who was hitched to?"
 
 
@@ -104,18 +105,22 @@ def counting(nobel: kgsparql.KnowledgeBase) -> tuple[Session, _Counting]:
 
 def test_the_linker_reads_the_question_once_for_its_names_and_its_links(nobel: kgsparql.KnowledgeBase) -> None:
     session, linker = counting(nobel)
-    assert session.names() == ["Marie Curie"]
-    assert [link.label for link in session.link()] == ["Marie Curie"]
-    assert session.names() == ["Marie Curie"]
+    linking = EntityLinking(session)
+    assert linking.names() == ["Marie Curie"]
+    linking.link()
+    assert [link.label for link in session.links] == ["Marie Curie"]
+    assert linking.names() == ["Marie Curie"]
     assert linker.asked == [(QUESTION, None)]
 
 
 def test_names_that_were_read_leave_the_links_to_what_a_model_finds(nobel: kgsparql.KnowledgeBase) -> None:
     session, linker = counting(nobel)
-    session.names()
+    linking = EntityLinking(session)
+    linking.names()
     mentions = [("Pierre Curie", False)]
-    assert [link.label for link in session.link(mentions)] == ["Pierre Curie"]
-    assert session.names() == ["Marie Curie"]
+    linking.link(mentions)
+    assert [link.label for link in session.links] == ["Pierre Curie"]
+    assert linking.names() == ["Marie Curie"]
     assert linker.asked == [(QUESTION, None), (QUESTION, mentions)]
 
 

@@ -33,6 +33,7 @@ from kgsparql.retrievers.think_on_graph import ThinkOnGraph
 from tests.conftest import FIXTURES
 from tests.model_server import Length, ModelServer, NullContent, Refusal, Reply, Status, Text
 from tests.scripted import facts_of
+from tests.sessions import labels_of, linked
 from tests.unit.hashed_embedder import HashedEmbedder
 
 EX = "http://example.org/"
@@ -51,10 +52,11 @@ def session_of(graph: OxigraphGraph, entities: Sequence[str], question: str, **m
     if "gold" in more:
         gold = more.pop("gold")
         more["chooser"] = OracleChooser((), RankerChooser(ranker, events.append), events.append, gold)
-    return Session(
-        question=question, graph=MeteredGraph(graph, usage, events.append), linker=None, ranker=ranker,
-        usage=usage, emit=events.append, given=ex(*entities), **more,
+    session = Session(
+        question=question, labels=labels_of(MeteredGraph(graph, usage, events.append)), linker=None, ranker=ranker,
+        given=ex(*entities), **more,
     )  # fmt: skip
+    return linked(session)
 
 
 def retrieve(
@@ -305,7 +307,7 @@ def test_U15_a_budget_that_ends_leaves_what_was_found(graph_of: Graph) -> None:
     chain = "".join(f":n{i} :p :n{i + 1} . " for i in range(9))
     session = session_of(graph_of(chain), ["n0"], "what about it?", budget=Budget(max_queries=15))
     found = load("think_on_graph", {"depth": 9}).retrieve(session)
-    assert session.partial
+    assert session.notes.partial
     assert session.usage.queries >= 15, "labels that are shown are owed"
     assert texts(found)[0].startswith("n0 —p→ n1 —p→ n2")
 
@@ -343,7 +345,7 @@ def test_a_hub_costs_no_more_queries_than_anything_else(graph_of: Graph) -> None
     assert "hub —q→ other" in texts(found)
     assert sum(name.startswith(("counts", "group", "mediated")) for name in asked) <= 3 * 3
     assert session.usage.queries <= ThinkOnGraph.cost.bounds(options_of())["queries"]
-    assert any("neighbours" in message and "hub" in message for message in session.told)
+    assert any("neighbours" in message and "hub" in message for message in session.notes.lines())
 
 
 def options_of(**changed: Any) -> dict[str, Any]:
@@ -746,10 +748,10 @@ def test_names_that_are_not_compared_by_meaning_are_told(graph_of: Graph) -> Non
     facts = "".join(f':hub :p{k} :e{k}_{i} . :e{k}_{i} rdfs:label "n {k} {i}" . ' for k in range(4) for i in range(150))
     session = session_of(graph_of(facts), ["hub"], "what about it?", ranker=EmbeddingRanker(HashedEmbedder()))
     load("think_on_graph", {"depth": 1, "width": 4}).retrieve(session)
-    assert "names compared by meaning: at most 500 of 600 taken" in session.told
+    assert "names compared by meaning: at most 500 of 600 taken" in session.notes.lines()
     session = session_of(graph_of(facts), ["hub"], "what about it?")
     load("think_on_graph", {"depth": 1, "width": 4}).retrieve(session)
-    assert not any("compared by meaning" in line for line in session.told), "all are compared by the word"
+    assert not any("compared by meaning" in line for line in session.notes.lines()), "all are compared by the word"
 
 
 def test_mistake_16_yes_is_no_answer_and_neither_is_nothing(ask: Ask) -> None:
@@ -774,4 +776,4 @@ WITHOUT_WORDS = ':ann :p1 :ben ; :p2 :cas . :p1 rdfs:label "{}" . :p2 rdfs:label
 def test_paths_without_a_word_of_the_question_are_said_to_be(graph_of: Graph, name: str, is_told: bool) -> None:
     session = session_of(graph_of(WITHOUT_WORDS.format(name)), ["ann"], "what is the telephone?")
     load("think_on_graph").retrieve(session)
-    assert any("no path has a word of the question" in note for note in session.notes) == is_told
+    assert any("no path has a word of the question" in note for note in session.notes.texts) == is_told

@@ -47,7 +47,7 @@ class LabelNeighbours(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Neighbour lines (N) of the entities, those of the nearest first; the entities that were not linked."""
-        linked = {link.term for link in session.link()}
+        linked = {link.term for link in session.links}
         near_labels = self._near(session, self.labels + len(linked))
         found = [entity for entity in near_labels if entity.term not in linked][: self.labels]
         items: list[EvidenceItem] = []

@@ -69,7 +69,7 @@ def _item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceI
 
 def _candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:
     """The subjects and objects that the question does not name, by the best triple each is in; else all of them."""
-    linked: set[Term] = {link.term for link in session.link()}
+    linked: set[Term] = {link.term for link in session.links}
     asked = f" {normalised(session.own_words)} "
     markers: dict[Term, list[str]] = {}
     for item in evidence:

@@ -8,16 +8,15 @@ from itertools import chain
 
 from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
 from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.labels.combined import CombinedLabels, RowCosine
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import LabelIndex, LabelSearch
 
-__all__ = ["UNFOUND", "FederatedLabels", "MemberIndexes", "federated_index"]
+__all__ = ["FederatedLabels", "MemberIndexes", "federated_index"]
 
 _ROLES = ("label", "alternative", "derived")
-UNFOUND = "names that only it knows are not found"
-"""What a note about a graph that failed ends with."""
 
 
 class MemberIndexes:
@@ -31,7 +30,7 @@ class MemberIndexes:
     def __init__(self, last_known: Callable[[OpenedGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
         self._last_known = last_known
         self._note = note
-        self.missing: dict[str, str] = {}
+        self.missing: dict[str, Note] = {}
         self._indexes: dict[str, LabelIndex] = {}
         self._unreadable: dict[str, LimitError] = {}
         self._told: set[str] = set()
@@ -61,12 +60,14 @@ class MemberIndexes:
             kept = None if is_refused else self._last_known(member)
             if kept is not None:
                 found[member.name] = kept
-            self.missing[member.name] = f"{why.message_about(member.name)}; {UNFOUND}" if kept is None else kept.note
+            cause = why.message_about(member.name)
+            unfound = Note("names_unfound", f"{cause}; names that only it knows are not found", cause)
+            self.missing[member.name] = unfound if kept is None else Note("last_known_names", kept.note)
         return federated_index({member.name: found[member.name] for member in graph.members if member.name in found})
 
     def tell(self) -> None:
         """Note what is missing, each line once, for those who do not read it in an answer."""
-        for line in self.missing.values():
+        for line in (note.text for note in self.missing.values()):
             if line not in self._told:
                 self._told.add(line)
                 self._note(line)

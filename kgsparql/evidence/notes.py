@@ -1,0 +1,153 @@
+"""What is collected for the reader of an answer: notes, limits, failures, and what was done in the second-best way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
+from kgsparql.events import FallbackUsed, LimitReached
+from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.notes import Note
+from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import Term
+
+__all__ = ["Fallback", "Notes"]
+
+_CUTS_SHOWN = 8
+_REASONS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Something that was done in the second-best way: a reply that could not be used, words instead of meaning."""
+
+    purpose: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Notes:
+    """Collects what came up while a graph was asked one question, and emits limits and fallbacks as they come up.
+
+    :param graph: the graph; its failures are notes, too.
+    :param labels: of the terms that were looked up so far; cuts are worded with them.
+    :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
+    :param lost: what was wrong with that graph.
+    :param links_at: how many notes there were when the entities of the question were linked.
+    """
+
+    graph: MeteredGraph
+    labels: dict[Term, str] = field(default_factory=dict)
+    fallbacks: list[Fallback] = field(default_factory=list)
+    partial: bool = False
+    lost: EndpointError | QueryError | None = None
+    links_at: int = 0
+    _notes: list[Note] = field(default_factory=list)
+    _cuts: dict[Cut, None] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[str]:
+        """The notes so far, in the order they came up."""
+        return [note.text for note in self._notes]
+
+    def append(self, text: str, *, code: str = "method") -> None:
+        """Add a line for the reader."""
+        self._notes.append(Note(code, text))
+
+    def extend(self, notes: Iterable[Note]) -> None:
+        """Add several notes."""
+        self._notes.extend(notes)
+
+    def fall_back(self, purpose: str, reason: str) -> None:
+        """Count something that was done in the second-best way."""
+        self.fallbacks.append(Fallback(purpose, reason))
+        self.graph.emit(FallbackUsed(purpose=purpose, reason=reason))
+
+    def add_cuts(self, cuts: Iterable[Cut]) -> None:
+        """Add what a limit left out; each cut once."""
+        for cut in cuts:
+            if cut not in self._cuts:
+                self._cuts[cut] = None
+                self.graph.emit(LimitReached(what=cut.what, message=cut.said(self.labels)))
+
+    def lines(self, about_links: Iterable[Note] = ()) -> tuple[str, ...]:
+        """Everything the reader should know, each line once: the notes, then what limits left out.
+
+        Of very many cuts the first are listed.
+
+        :param about_links: notes about the entities of the question; they stand where these were linked.
+        """
+        failures = self.graph.failures
+        causes = {note.cause for note in failures}
+        notes = [*self._notes[: self.links_at], *about_links, *self._notes[self.links_at :]]
+        shown = [note.text for note in notes if not note.cause or note.cause not in causes]
+        shown += [*(note.text for note in failures), *self.graph.ignored.notes]
+        cuts = [cut.said(self.labels) for cut in self._cuts]
+        more = len(cuts) - _CUTS_SHOWN
+        rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
+        return (*dict.fromkeys(shown), *self._cut_short(), *cuts[:_CUTS_SHOWN], *rest)
+
+    def _cut_short(self) -> list[str]:
+        """What the endpoint cut, as one line."""
+        cut = self.graph.cut_short
+        reasons = sorted(set(cut))
+        more = "; …" if len(reasons) > _REASONS_SHOWN else ""
+        why = f"{'; '.join(reasons[:_REASONS_SHOWN])}{more}"
+        return [f"{self.graph.name} cut {counted(len(cut), 'result')}: {why}"] if cut else []
+
+    def lose(self, error: EndpointError | QueryError) -> None:
+        """Go on without the graph, which is noted once."""
+        if self.lost is None:
+            self.lost = error
+            self.append(f"{error.message}: some steps were left out", code="graph_lost")
+            self.graph.emit(LimitReached(what="endpoint", message=error.message))
+        self.partial = True
+
+    def end(self, error: BudgetExceededError) -> None:
+        """Go on with what was found until the budget was spent, which is noted once."""
+        if not self.partial:
+            way_out = f" ({error.hint})" if error.hint else ""
+            self.append(f"{error.message}: some steps were left out{way_out}", code="budget_reached")
+            self.graph.emit(LimitReached(what=str(error.detail.get("limit", "budget")), message=error.message))
+        self.partial = True
+
+    @contextmanager
+    def within_budget(self) -> Iterator[None]:
+        """A step that may end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
+        try:
+            yield
+        except EndpointError as error:
+            self.lose(error)
+        except BudgetExceededError as error:
+            self.end(error)
+
+    @contextmanager
+    def looking_up(self, *, in_grace: bool) -> Iterator[None]:
+        """A look-up: what goes wrong with it is raised, or, ``in_grace``, noted.
+
+        :raises KgsparqlError: unless ``in_grace``: the graph fails, or the budget is spent.
+        """
+        try:
+            yield
+        except GRAPH_FAILED as error:
+            if not in_grace:
+                raise
+            self.lose(error)
+        except BudgetExceededError as error:
+            if not in_grace:
+                raise
+            self.end(error)
+
+    def branch(self, graph: MeteredGraph) -> Notes:
+        """A collector for a step beside others; :meth:`merge` takes back what it has collected."""
+        return Notes(graph, self.labels, partial=self.partial, lost=self.lost, _cuts=self._cuts)
+
+    def merge(self, branch: Notes) -> None:
+        """Add what a branch has collected."""
+        self._notes += branch._notes
+        self.fallbacks += branch.fallbacks
+        self.partial = self.partial or branch.partial
+        self.lost = self.lost or branch.lost
