@@ -121,9 +121,9 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
         linking.link(retriever.find_mentions(session))
         with session.with_rewritten_question(question):
             retrieval = retriever.retrieve(session)
-    linking.link()  # where the budget ended before: an answer says what it is about
     if not len(retrieval.evidence) and session.notes.lost is not None:
         raise session.notes.lost
+    linking.link()  # where the budget ended before: an answer says what it is about
     hidden = session.graph.ignored.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS)
