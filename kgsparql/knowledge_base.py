@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,10 +15,9 @@ from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.question import checked_question
 from kgsparql.answering.session import Session
 from kgsparql.answering.session_factory import SessionFactory
-from kgsparql.answering.streaming import streamed
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError
-from kgsparql.events import Event
+from kgsparql.events import Event, Finished
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.protocols import OpenedGraph
@@ -41,7 +43,7 @@ class KnowledgeBase(GraphLookups):
     :param languages: language tags of labels, the preferred first.
     :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
-    :param progress: told how far something long has come: its name, how much is done, and of how much.
+    :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param snapshot: that the graph is recorded into, or replayed from; its recording is the graph's, too.
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
     :raises SnapshotError: if the graph is not the one of the snapshot.
@@ -78,41 +80,41 @@ class KnowledgeBase(GraphLookups):
 
     def answer(self, question: str, asking: AskOptions) -> Answer:
         """As :meth:`ask`, with the options as one value."""
-        with self._recorded(question, asking) as (usage, told):
+        with self._recorded(question, asking) as (usage, reported):
             session = self.session(question, asking, usage=usage)
-            made = answer(load(asking.retriever, asking.options), session, augment=asking.augment, rerank=asking.rerank)
-            told.update(made.usage)
-        return made
+            retriever = load(asking.retriever, asking.options)
+            answered = answer(retriever, session, augment=asking.augment, rerank=asking.rerank)
+            reported.update(answered.usage)
+        return answered
 
     def retrieve(self, question: str, **options: Any) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
         asking = AskOptions(**options)
         with self._recorded(question, asking) as (usage, _):
             session = self.session(question, asking, usage=usage)
-            return retrieve(
-                load(asking.retriever, asking.options), session, augment=asking.augment, rerank=asking.rerank
-            )
+            retriever = load(asking.retriever, asking.options)
+            return retrieve(retriever, session, augment=asking.augment, rerank=asking.rerank)
 
     @contextmanager
     def _recorded(self, question: str, asking: AskOptions) -> Iterator[tuple[Usage, dict[str, Any]]]:
-        """The usage of a question; what it took is recorded at its end, however that comes, or is as it was recorded.
+        """Yields (usage, reported): put the usage that the answer reports into ``reported``.
 
-        What its answer says it took is to be put into the second.
+        With a snapshot the usage is recorded when the question ends, however it ends; a replay has the recorded one.
         """
         asked = {"question": question, "graph": self.graph.name, "languages": self.languages, **asking.described()}
         replayed = None if self.snapshot is None else self.snapshot.elapsed(asked)
         usage = Usage(asking.budget, cancel=asking.cancel, replayed=replayed)
-        told: dict[str, Any] = {}
+        reported: dict[str, Any] = {}
         try:
-            yield usage, told
+            yield usage, reported
         finally:
             if self.snapshot is not None:
-                self.snapshot.keep(asked, usage, told or usage.to_json())
+                self.snapshot.keep(asked, usage, reported or usage.to_json())
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Something that a clock said; of what is replayed, what it said then.
+        """A measured time; in a replay, the recorded one.
 
-        :param what: names it, among everything that is measured.
+        :param what: identifies the measurement.
         """
         return value if self.snapshot is None else self.snapshot.measured(what, value)
 
@@ -122,7 +124,29 @@ class KnowledgeBase(GraphLookups):
         Closing the iterator stops the question.
         """
         asking = AskOptions(**options)
-        yield from streamed(lambda listened: self.answer(question, listened), asking)
+        waiting: queue.SimpleQueue[Event | BaseException] = queue.SimpleQueue()
+
+        def receive(event: Event) -> None:
+            asking.emit(event)
+            waiting.put(event)
+
+        def work() -> None:
+            try:
+                self.answer(question, replace(asking, emit=receive))
+            except BaseException as error:  # noqa: BLE001 - raised again below, in the caller's thread
+                waiting.put(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            while True:
+                event = waiting.get()
+                if isinstance(event, BaseException):
+                    raise event
+                yield event
+                if isinstance(event, Finished):
+                    return
+        finally:
+            asking.cancel.set()
 
     def session(self, question: str, asking: AskOptions, *, usage: Usage | None = None) -> Session:
         """A session for one question.
@@ -139,7 +163,7 @@ class KnowledgeBase(GraphLookups):
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """In here, labels that answers show are not kept for later questions: each finds what it would find alone."""
+        """In here, labels that answers show are not kept for later questions: each is answered as if alone."""
         before, self.indexes.remembers = self.indexes.remembers, False
         try:
             yield

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer_json import answer_json
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
@@ -15,7 +14,9 @@ from kgsparql.rdf.terms import Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
+    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.linking.passages.documents import Excerpt
 
 __all__ = [
     "LISTED",
@@ -27,12 +28,13 @@ __all__ = [
     "InferenceStep",
     "Retrieval",
     "Status",
-    "candidates_text",
-    "more_text",
 ]
 
 LISTED = 60
 """Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
+
+_IN_JSON = 1_000
+"""Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _NO_TREE = DecisionTree()
 
@@ -181,28 +183,90 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The answer as one JSON object; terms in N-Triples syntax with a label beside each."""
-        return answer_json(self)
+        return {
+            "question": self.question,
+            "status": self.status,
+            "grounding": self.grounding,
+            "retriever": self.retriever,
+            "model": self.model,
+            "text": self.text,
+            "answers": [
+                {
+                    "term": str(a.term),
+                    "label": a.label,
+                    **_description(a),
+                    "score": round(a.score, 4),
+                    "markers": list(a.markers),
+                }
+                for a in self.answers[:_IN_JSON]
+            ],
+            "more_answers": max(0, len(self.answers) - _IN_JSON),
+            "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in self.claims],
+            "cited": list(self.cited),
+            "evidence": [_item(item, self.labels) for item in self.evidence],
+            "linked": [_link(link) for link in self.linked],
+            "inference": [{"marker": step.marker, **_triple(step.cited, self.labels)} for step in self.inference],
+            "tree": self.tree.text(),
+            "usage": dict(self.usage),
+            "notes": list(self.notes),
+            "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in self.fallbacks],
+            "removed": self.removed,
+            "error": None if self.error is None else self.error.to_json(),
+        }
 
 
-def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
-    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+def _item(item: EvidenceItem, labels: Mapping[Term, str]) -> dict[str, Any]:
+    return {
+        "marker": item.marker,
+        "kind": item.kind,
+        "text": item.text,
+        "triples": [_triple(cited, labels) for cited in item.triples],
+        "score": round(item.score, 4),
+        "cuts": [str(cut) for cut in item.cuts],
+        "query": item.query.shown or None,
+        "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],
+        "source": None if item.excerpt is None else _excerpt(item.excerpt),
+    }
 
-    :param more: a last line, for those that are not listed.
 
-    >>> from kgsparql.rdf.terms import Literal
-    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
-    Ranked candidates
-     1. 1965  [P1, N2]
-    """
-    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
-    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+def _triple(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
+    triple = cited.triple
+    return {
+        **_named("subject", triple.subject, labels),
+        **_named("predicate", triple.predicate, labels),
+        **_named("object", triple.object, labels),
+        "direction": cited.direction,
+        "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
+        "verified": cited.verified,
+    }
 
 
-def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
-    """How many answers are not listed, and how all are found; empty if none is left."""
-    if not left:
-        return ""
-    shared = set(left[0].markers).intersection(*(term.markers for term in left))
-    terms = {term.term for term in left}
-    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
-    return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")
+def _named(role: str, term: Term, labels: Mapping[Term, str]) -> dict[str, str]:
+    return {role: str(term), f"{role}_label": labels.get(term, printable(getattr(term, "value", str(term))))}
+
+
+def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
+    return {
+        "document": excerpt.document,
+        "page": excerpt.page,
+        "start": excerpt.start,
+        "end": excerpt.end,
+        "mentions": [{"term": str(m.term), "start": m.start, "end": m.end} for m in excerpt.mentions],
+    }
+
+
+def _description(named: AnswerTerm | LinkedEntity) -> dict[str, str]:
+    """What tells it from others of its label, where there are any."""
+    return {"description": named.description} if named.description else {}
+
+
+def _link(link: LinkedEntity) -> dict[str, Any]:
+    others = [
+        {"term": str(c.term), "label": c.label, **_description(c), "score": round(c.score, 4), "matched": c.matched}
+        for c in link.candidates
+    ]
+    return {
+        "mention": link.mention.text, "start": link.mention.start, "end": link.mention.end, "term": str(link.term),
+        "label": link.label, **_description(link), "score": round(link.score, 4), "matched": link.matched,
+        "candidates": others,
+    }  # fmt: skip

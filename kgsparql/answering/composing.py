@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval, candidates_text, more_text
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
 from kgsparql.answering.grounding import grounded, plain_lines
+from kgsparql.answering.ranked_answers import candidates_text, more_text
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, object_schema

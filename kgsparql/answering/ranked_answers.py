@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import cast
 
@@ -9,9 +10,9 @@ from kgsparql.answering.answer import AnswerTerm
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import LABELLED
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 
-__all__ = ["answers_at_ends"]
+__all__ = ["answers_at_ends", "candidates_text", "more_text"]
 
 _AS_GOOD = 0.05
 """What an item may score less than the best about the same entity, and read the question as well.
@@ -55,3 +56,27 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 def _by_itself(term: Term) -> str:
     """What a term is called without asking the graph."""
     return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)
+
+
+def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:
+    """Ranked candidates as lines under a heading that does not call them an answer; empty without any.
+
+    :param more: a last line, for those that are not listed.
+
+    >>> from kgsparql.rdf.terms import Literal
+    >>> print(candidates_text([AnswerTerm(Literal("1965"), "1965", 0.5, ("P1", "N2"))]))
+    Ranked candidates
+     1. 1965  [P1, N2]
+    """
+    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
+    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+
+
+def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
+    """How many answers are not listed, and how all are found; empty if none is left."""
+    if not left:
+        return ""
+    shared = set(left[0].markers).intersection(*(term.markers for term in left))
+    terms = {term.term for term in left}
+    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
+    return f"… {len(left):,} more" + (f": the query of {item.marker} finds them all" if item is not None else "")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from kgsparql.answering.answer import Answer, more_text
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ranked_answers import more_text
 from kgsparql.cli._common import ANSWER_FORMATS
 from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
