@@ -99,17 +99,12 @@ class Question:
     def from_json(cls, data: Mapping[str, Any]) -> Question:
         """What :meth:`to_json` gave."""
         return cls(
-            id=data["id"],
-            text=data["question"],
+            id=data["id"], text=data["question"],
             answers=None if data["answers"] is None else tuple(map(GoldAnswer.from_json, data["answers"])),
-            topics=tuple(Topic(IRI(topic["iri"]), topic["label"]) for topic in data["topics"]),
-            hops=data["hops"],
-            type=data["type"],
-            path=tuple(data["path"]),
-            sparql=data["sparql"],
-            golden_triples=tuple(triple_of(*terms) for terms in data["golden_triples"]),
-            reference=data["reference"],
-        )
+            topics=tuple(Topic(IRI(topic["iri"]), topic["label"]) for topic in data["topics"]), hops=data["hops"],
+            type=data["type"], path=tuple(data["path"]), sparql=data["sparql"],
+            golden_triples=tuple(triple_of(*terms) for terms in data["golden_triples"]), reference=data["reference"],
+        )  # fmt: skip
 
 
 def triple_of(subject: str, predicate: str, object_: str) -> Triple:

@@ -151,24 +151,16 @@ class Record:
         usage, error = answer.usage, answer.error
         cost = {name: usage[name] for name in _USAGE}
         return cls(
-            question=question,
-            method=method,
-            status=answer.status,
-            error=None if error is None else (error.code, error.message),
-            is_lost=error is not None and is_lost(error),
-            grounding=answer.grounding,
-            text=answer.text,
-            ranked=answer.is_ranked,
+            question=question, method=method, status=answer.status,
+            error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
+            grounding=answer.grounding, text=answer.text, ranked=answer.is_ranked,
             answers=tuple(_answer(one, answer.grounding, degrees) for one in answer.answers),
             evidence=tuple(_evidence(item, answer.cited) for item in answer.evidence),
-            linked=tuple(map(_link, answer.linked)) if links else None,
-            chosen_by=tuple(sorted(set(chosen_by))),
-            claims=tuple((claim.text, claim.markers) for claim in answer.claims),
-            removed=answer.removed,
-            notes=answer.notes,
-            fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
+            linked=tuple(map(_link, answer.linked)) if links else None, chosen_by=tuple(sorted(set(chosen_by))),
+            claims=tuple((claim.text, claim.markers) for claim in answer.claims), removed=answer.removed,
+            notes=answer.notes, fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),
-        )
+        )  # fmt: skip
 
     @classmethod
     def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float, links: bool = True) -> Record:
@@ -230,17 +222,11 @@ def _answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> 
 
 def _evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
     return RecordedEvidence(
-        marker=item.marker,
-        kind=item.kind,
-        text=item.text,
-        score=round(item.score, 6),
+        marker=item.marker, kind=item.kind, text=item.text, score=round(item.score, 6),
         triples=tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples),
-        verified=tuple(c.verified for c in item.triples),
-        ends=tuple(map(str, item.ends)),
-        cuts=tuple(map(str, item.cuts)),
-        query=item.query.text,
-        is_cited=item.marker in cited,
-    )
+        verified=tuple(c.verified for c in item.triples), ends=tuple(map(str, item.ends)),
+        cuts=tuple(map(str, item.cuts)), query=item.query.text, is_cited=item.marker in cited,
+    )  # fmt: skip
 
 
 def _link(link: LinkedEntity) -> RecordedLink:

@@ -72,9 +72,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two methods on the same questions, first minus second.
+    """The mean difference of two methods on the same questions, first minus second.
 
-    :param mean: of the differences.
     :param low: with ``high`` the 95 % interval: :func:`bonett_price` where every value is 0 or 1, else bootstrap.
     :param p: how often a difference at least so large comes about by chance.
     :param n: questions that both have a value for.
@@ -240,7 +239,6 @@ def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[f
 
 
 def _is_binary(values: Values) -> bool:
-    """Whether every value is 0 or 1."""
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 

@@ -129,16 +129,11 @@ def _question(row: Sequence[str], header: Sequence[str], places: Mapping[str, in
     cells = {field: row[at].strip() if at < len(row) else "" for field, at in places.items()}
     sparql = cells.get("sparql", "")
     return Question(
-        id=an_id(cells.get("id"), line),
-        text=text_to_ask(cells["question"]),
-        answers=_answers(cells, sparql),
-        topics=tuple(_topic(text) for text in _parts(cells.get("topics", ""))),
-        hops=hops_of(cells.get("hops")),
-        type=cells.get("type", ""),
-        path=tuple(_parts(cells.get("path", ""))),
-        sparql=sparql,
+        id=an_id(cells.get("id"), line), text=text_to_ask(cells["question"]), answers=_answers(cells, sparql),
+        topics=tuple(_topic(text) for text in _parts(cells.get("topics", ""))), hops=hops_of(cells.get("hops")),
+        type=cells.get("type", ""), path=tuple(_parts(cells.get("path", ""))), sparql=sparql,
         reference=cells.get("reference", ""),
-    )
+    )  # fmt: skip
 
 
 def _parts(cell: str) -> list[str]:

@@ -91,17 +91,11 @@ def question_of(value: Any, number: int) -> Question:
     names = {**{topic.iri: topic.label for topic in topics if topic.label}, **_triple_labels(data)}
     answers = gold_of(texts_of(data, "answers"), texts_of(data, "answer_iris"), names)
     question = Question(
-        id=an_id(data.get("id"), number),
-        text=text,
-        answers=answers,
-        topics=topics,
-        hops=hops_of(data.get("hops")),
-        type=text_of(data, "type"),
-        path=tuple(texts_of(data, "path") or ()),
-        sparql=text_of(data, "sparql"),
+        id=an_id(data.get("id"), number), text=text, answers=answers, topics=topics, hops=hops_of(data.get("hops")),
+        type=text_of(data, "type"), path=tuple(texts_of(data, "path") or ()), sparql=text_of(data, "sparql"),
         golden_triples=triples_of(data.get("golden_triples")),
         reference=text_of(data, "reference_answer") or text_of(data, "reference"),
-    )
+    )  # fmt: skip
     if answers is None and not (question.sparql or question.path or question.golden_triples or question.reference):
         raise InputError("no answers, and no SPARQL or path that finds them")
     return question

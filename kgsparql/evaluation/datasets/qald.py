@@ -62,13 +62,9 @@ def _question(value: Any, number: int, language: str) -> Question:
     if answers is None and not sparql:
         raise InputError("no answers, and no SPARQL that finds them")
     return Question(
-        id=an_id(data.get("id"), number),
-        text=text,
-        answers=answers,
-        topics=topics_in(sparql),
-        type=_type(data, answers),
-        sparql=sparql,
-    )
+        id=an_id(data.get("id"), number), text=text, answers=answers, topics=topics_in(sparql),
+        type=_type(data, answers), sparql=sparql,
+    )  # fmt: skip
 
 
 def in_language(value: Any, language: str) -> Any:

@@ -216,14 +216,10 @@ class _Maker:
         self._texts.add(text)
         self._uses[walk.start] += 1
         question = Question(
-            id="",
-            text=text,
-            answers=answers,
-            topics=(Topic(walk.start, topic),),
-            hops=len(walk.path),
+            id="", text=text, answers=answers, topics=(Topic(walk.start, topic),), hops=len(walk.path),
             path=tuple(f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path),
             sparql=path_queries.answers(walk.path, walk.start, without_start=True, without_blank=True).text,
-        )
+        )  # fmt: skip
         self.made[cell_of(walk.path)].append(question)
 
     def why_no_more(self) -> tuple[str, ...]:

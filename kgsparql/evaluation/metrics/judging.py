@@ -137,11 +137,7 @@ def _judgement(question: _ById[Question], record: _ById[Record]) -> Judgement:
     answers = tuple(answer for group in groups for answer in group)
     leading = len(groups[0]) if groups else 0
     return Judgement(
-        gold=len(gold),
-        answers=answers,
-        found=tuple(gold.found(answer.term, answer.label) for answer in answers),
-        leading=leading,
-        predicted=leading if given.ranked else len(answers),
-        is_failed=given.has_failed,
+        gold=len(gold), answers=answers, found=tuple(gold.found(answer.term, answer.label) for answer in answers),
+        leading=leading, predicted=leading if given.ranked else len(answers), is_failed=given.has_failed,
         is_silent=is_silent(given),
-    )
+    )  # fmt: skip

@@ -174,14 +174,10 @@ def _outcome(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Que
     try:
         answer = knowledge.answer(question.text, asking)
         record = Record.of(
-            answer,
-            question=question.id,
-            method=method.label,
-            degrees=_degrees(knowledge, answer),
+            answer, question=question.id, method=method.label, degrees=_degrees(knowledge, answer),
             model_seconds=_clocked(knowledge, method, question, "model", _model_seconds(events)),
-            chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)},
-            links=method.links,
-        )
+            chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
+        )  # fmt: skip
         return question, record, _steps(events), answer.error if isinstance(answer.error, KgsparqlError) else None
     except CancelledError:
         raise

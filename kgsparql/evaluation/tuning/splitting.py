@@ -123,14 +123,10 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
     held_out = tuple(question for i, question in enumerate(questions) if i not in places)
     topics, paths = (_shared(development, held_out, of) for of in (_topics, _paths))
     return Split(
-        development=development,
-        held_out=held_out,
+        development=development, held_out=held_out,
         apart=tuple(name for name, own in (("topics", topics), ("paths", paths)) if own[1] and not own[0]),
-        shared_topics=topics[0],
-        shared_paths=paths[0],
-        topics=topics[1],
-        paths=paths[1],
-    )
+        shared_topics=topics[0], shared_paths=paths[0], topics=topics[1], paths=paths[1],
+    )  # fmt: skip
 
 
 def checked_share(share: float) -> float:

@@ -1,43 +1,44 @@
-"""The SPARQL and the paths that a dataset gives for its answers, asked of a graph.
+"""The SPARQL and the paths that a dataset gives for its answers, run on a graph.
 
-SPARQL of a file is foreign text: it is checked, and run in a process of its own with a deadline; an endpoint runs it
-itself.
+SPARQL of a file is foreign text: it is checked, and runs in a process of its own with a deadline, or on the endpoint.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
+from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import gold_terms
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs.user_query import QueryLimits, QueryResult, QueryWorker, check, run_on_endpoint
+from kgsparql.graphs.user_query.tokens import SparqlToken, tokenise
 from kgsparql.rdf.paths import Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable
 
 if TYPE_CHECKING:
-    from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["GoldQueries", "Result", "hint_for"]
+__all__ = ["GoldQueries", "Result", "hint_for", "named_iris", "says_nothing"]
 
 MAX_ROWS = 100_000
-"""Solutions of one gold query; a question with more answers is none that a person asks."""
+"""Solutions of one gold query: nobody asks a question with more answers."""
 
 _CHUNK = 50
 """Questions whose paths are walked by one query."""
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
-"""What is wrong with one query, and not with the graph or the network."""
+"""Errors of one query, and not of the graph or the network."""
 
 _HINTS = (
     (
@@ -57,6 +58,9 @@ _HINTS = (
 )
 """What to do about a refusal, by what the engine says."""
 
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NO = frozenset({"false", "0", "0.0", "0.0E0", "0E0"})
+
 
 def hint_for(message: str, otherwise: str = "") -> str:
     """What to do about a refused query.
@@ -72,14 +76,14 @@ def hint_for(message: str, otherwise: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a query, or a path, leads to.
+    """The answers that a query or a path finds.
 
-    :param how: ``sparql`` or ``path``; empty where the question has neither.
-    :param terms: the answers, as :func:`kgsparql.evaluation.datasets.gold_terms` says.
-    :param refused: why there is no result, in the engine's words; empty where there is one.
+    :param how: ``sparql`` or ``path``; empty if the question has neither.
+    :param terms: the answers, as :func:`kgsparql.evaluation.datasets.gold_terms` chooses them.
+    :param refused: why there is no result, in the engine's words; empty if there is one.
     :param hint: what to do about it.
     :param notes: what else a person should know of the query.
-    :param named: the IRIs that the query names, where the answer is one literal.
+    :param named: the IRIs that the query names, if the answer is one literal.
     """
 
     how: str = ""
@@ -92,7 +96,7 @@ class Result:
 
 @dataclass
 class GoldQueries:
-    """Asks a graph what the SPARQL and the paths of questions lead to; use it as a context manager.
+    """Runs the SPARQL and the paths of questions on a graph; a context manager.
 
     :param timeout_s: for each query.
     """
@@ -114,7 +118,7 @@ class GoldQueries:
     def results(
         self, questions: Sequence[Question], *, progress: Callable[[str, int, int | None], None] | None = None
     ) -> dict[str, Result]:
-        """What each question's SPARQL leads to; without SPARQL, its path.
+        """By the id of each question, the result of its SPARQL or, without SPARQL, of its path.
 
         :param progress: called with the phase, how many questions are done, and of how many.
         :raises KgsparqlError: if the graph cannot be asked at all.
@@ -128,21 +132,18 @@ class GoldQueries:
 
         for question in questions:
             if question.sparql:
-                found[question.id] = self._queried(question.sparql)
+                found[question.id] = self._query_result(question.sparql)
             elif question.path and question.topics:
                 walked.append(question)
             else:
                 found[question.id] = Result()
             tell()
         for at in range(0, len(walked), _CHUNK):
-            found.update(self._walked(walked[at : at + _CHUNK]))
+            found.update(self._walk_results(walked[at : at + _CHUNK]))
             tell()
         return found
 
-    def _queried(self, sparql: str) -> Result:
-        from kgsparql.evaluation.validation.query_terms import named_iris
-        from kgsparql.graphs.user_query import check
-
+    def _query_result(self, sparql: str) -> Result:
         try:
             checked = check(sparql, prefixes=self.knowledge.prefixes)
             if checked.form not in {"SELECT", "ASK"}:
@@ -163,22 +164,20 @@ class GoldQueries:
         return Result("sparql", terms, notes=notes, named=named if is_value else ())
 
     def _runner(self) -> Callable[..., QueryResult]:
-        """What runs a query; a worker process is started when the first one is to be run."""
+        """The function that runs a query; the first call starts a worker process, unless the graph is an endpoint."""
         if self._run is None:
-            from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
-
             graph = self.knowledge.graph
             if isinstance(graph, EndpointGraph):
                 self._run = partial(run_on_endpoint, graph)
             elif isinstance(graph, OxigraphGraph):
-                # A store on disk is opened again by the worker; what is only in memory is sent to it.
+                # The worker opens a store on disk again; a graph in memory is sent to it.
                 target = graph.name if _is_store(graph.name) else graph.store
                 self._run = self._stack.enter_context(QueryWorker(target)).run
             else:
                 raise DataError(f"{graph.name}: gold SPARQL cannot be run on this kind of graph")
         return self._run
 
-    def _walked(self, questions: Sequence[Question]) -> dict[str, Result]:
+    def _walk_results(self, questions: Sequence[Question]) -> dict[str, Result]:
         """Where the paths of questions lead from their topics."""
         if self._names is None:
             self._names = predicates_by_name(self.knowledge.graph)
@@ -198,9 +197,10 @@ class GoldQueries:
         return {q.id: self._walk_result(q, bool(paths[q.id]), ends[q.id], q.id in cut) for q in questions}
 
     def _walk_result(self, question: Question, is_known: bool, ends: dict[Term, None], is_cut: bool) -> Result:
-        """A path that leads back to the topic has it as an answer only if the dataset says so, or there is no other."""
+        """The ends of a path; a topic that it leads back to is no answer, unless the dataset says so or it is alone."""
         if not is_known:
-            lacking = [name for name in question.path if not gold_paths(_only(question, name), self._names or {})]
+            names = self._names or {}
+            lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), names)]
             return Result("path", refused=f"the graph has no predicate {printable(', '.join(lacking), 120)}")
         if is_cut:
             return Result("path", refused=f"more than {MAX_ROWS // 10:,} ends", hint="ask for less")
@@ -219,5 +219,64 @@ def _is_store(name: str) -> bool:
         return False  # a name that cannot be one of a file
 
 
-def _only(question: Question, name: str) -> Question:
-    return Question(id=question.id, text=question.text, path=(name,))
+def named_iris(query: str) -> tuple[IRI, ...]:
+    """The IRIs that a query matches triples with, each once, in their order, without functions and datatypes.
+
+    :param query: SPARQL that has passed :func:`kgsparql.graphs.user_query.check`, with all its prefixes declared.
+    :raises QueryError: if it is no SPARQL.
+
+    >>> prefix = "PREFIX e: <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+    >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]
+    ['http://e.org/a', 'http://e.org/b']
+    """
+    tokens = tokenise(query, QueryLimits())
+    prefixes: dict[str, str] = {}
+    declarations: set[int] = set()
+    for i, (before, token) in enumerate(pairwise(tokens), 1):
+        if before.word == "PREFIX" and token.kind == "name" and i + 1 < len(tokens):
+            prefixes[token.text[:-1]] = tokens[i + 1].text[1:-1]
+            declarations.update((i, i + 1))
+        elif before.word == "BASE":
+            declarations.add(i)
+    found: dict[IRI, None] = {}
+    for i, token in enumerate(tokens):
+        if token.kind in {"iri", "name"} and i not in declarations and _is_term(tokens, i):
+            term = _iri(token, prefixes)
+            if term is not None and not term.value.startswith(_XSD):
+                found[term] = None
+    return tuple(found)
+
+
+def _is_term(tokens: Sequence[SparqlToken], i: int) -> bool:
+    """Whether an IRI is a term, and not that of a graph, a datatype or a function."""
+    before = tokens[i - 1] if i else None
+    if before is not None and (before.word == "GRAPH" or before.text == "^^"):
+        return False
+    # Only a function has its arguments right behind its name: people write a space before a list of objects.
+    end = tokens[i].start + len(tokens[i].text)
+    return i + 1 == len(tokens) or tokens[i + 1].text != "(" or tokens[i + 1].start != end
+
+
+def _iri(token: SparqlToken, prefixes: dict[str, str]) -> IRI | None:
+    """The IRI of a token; ``None`` for a relative one."""
+    prefix, _, name = token.text.partition(":")
+    value = token.text[1:-1] if token.kind == "iri" else prefixes.get(prefix, "") + name.replace("\\", "")
+    try:
+        return iri(value)
+    except IriError:
+        return None
+
+
+def says_nothing(terms: Sequence[Term], named: Collection[IRI], absent: Collection[IRI]) -> bool:
+    """Whether a result says nothing, because the graph lacks what the query is about.
+
+    *No* and 0 say nothing as soon as one IRI is absent; *yes* says nothing if all are (``FILTER NOT EXISTS``).
+
+    >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
+    >>> says_nothing([Literal(0)], [a, b], [b]), says_nothing([Literal(7)], [a, b], [b]), says_nothing([a], [b], [b])
+    (True, False, False)
+    """
+    texts = {term.value if isinstance(term, Literal) else "" for term in terms}
+    if not absent or not texts:
+        return False
+    return texts <= _NO or (texts == {"true"} and len(absent) == len(named))

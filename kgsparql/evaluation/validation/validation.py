@@ -1,4 +1,4 @@
-"""Whether the gold answers of a dataset are what its SPARQL and its paths find on a graph."""
+"""Whether the SPARQL and the paths of a dataset find its gold answers on a graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Literal as OneOf
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result
-from kgsparql.evaluation.validation.query_terms import says_nothing
+from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result, says_nothing
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
@@ -33,22 +32,22 @@ OUTCOMES: Mapping[Outcome, str] = {
     "refused": "the query cannot be run",
     "unchecked": "no SPARQL, no path, no golden triples: nothing to check with",
 }
-"""What may come of a question, and what it means."""
+"""The outcomes of checking a question, and what they mean."""
 
 _FINE = frozenset({"reproduced", "derived", "unchecked"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What came of checking one question.
+    """The result of checking one question.
 
-    :param how: ``sparql``, ``path`` or ``triples``: what was checked.
-    :param gold: gold answers, or golden triples where those were checked; ``None`` if the file has none.
-    :param found: answers that the graph gives.
+    :param how: what was checked: ``sparql``, ``path`` or ``triples``.
+    :param gold: how many gold answers, or golden triples, were checked; ``None`` if the file has none.
+    :param found: how many answers the graph gives.
     :param missing: gold answers that it does not give, golden triples that it lacks.
     :param extra: answers that it gives and that are not gold.
     :param absent: IRIs that the graph mentions nowhere: of gold answers and topics, and of a query that finds no or 0.
-    :param reason: why a query was refused, or what else there is to say of it.
+    :param reason: why a query was refused, or notes on it.
     """
 
     question: str
@@ -65,7 +64,7 @@ class Finding:
 
     @property
     def is_fine(self) -> bool:
-        """Whether nobody need look at it."""
+        """Whether nobody needs to look at it."""
         return self.outcome in _FINE and not self.absent
 
     def to_json(self) -> dict[str, Any]:
@@ -76,10 +75,9 @@ class Finding:
 def validate(
     dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
 ) -> list[Finding]:
-    """Whether the graph gives the gold answers of each question: by its SPARQL, its path, or its golden triples.
+    """Check each question by its SPARQL, its path, or its golden triples.
 
-    Answers are compared as the metrics compare them: IRIs exactly, literals by value, names only where a gold answer
-    has no term. What a walk finds that returns to the topic counts only if the dataset says so.
+    Answers are compared as metrics compare them: see :mod:`kgsparql.evaluation.matching`.
 
     :param timeout_s: for each query.
     :raises KgsparqlError: if the graph cannot be asked at all; a query that cannot be run is a finding.
@@ -96,12 +94,12 @@ def validate(
 def answered(
     dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
 ) -> Dataset:
-    """The dataset with answers where it had only what finds them, and with labels where it had only IRIs.
+    """The dataset with answers where it had only SPARQL or paths, and with labels where it had only IRIs.
 
-    A question whose SPARQL is refused, or finds nothing, has no known answer: it is left out, and a problem. So is one
-    whose SPARQL finds *no* or 0 where the graph does not mention an IRI of it: any other graph says the same.
+    A question without a known answer is left out, and becomes a problem: its SPARQL is refused, finds nothing, or finds
+    *no* or 0 though the graph does not mention an IRI of it, as any other graph would.
 
-    :raises DataError: if there are such questions and none of their queries finds anything: it is another graph.
+    :raises DataError: if none of the queries finds anything: then it is another graph.
     """
     open_ = [q for q in dataset.questions if q.answers is None and (q.sparql or (q.path and q.topics))]
     results: dict[str, Result] = {}
@@ -135,18 +133,18 @@ def answered(
 
 
 def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
-    """The share of the IRIs in gold answers and topics that the graph mentions nowhere; 0 where there are none."""
+    """The share of the IRIs in gold answers and topics that the graph does not mention; 0 if there are no IRIs."""
     terms = _terms(dataset.questions)
     return 1 - len(_known(knowledge.graph, terms)) / len(terms) if terms else 0.0
 
 
 def _named(results: Iterable[Result]) -> dict[IRI, None]:
-    """The IRIs that queries name whose answers may say nothing, each once."""
+    """The IRIs in :attr:`Result.named`, each once."""
     return dict.fromkeys(term for result in results for term in result.named)
 
 
 def _absent(result: Result, known: set[Term]) -> tuple[str, ...]:
-    """The IRIs that the graph lacks of a query that says nothing without them."""
+    """The IRIs without which the result of a query says nothing, of those the graph lacks."""
     absent = [term for term in result.named if term not in known]
     return tuple(map(str, absent)) if says_nothing(result.terms, result.named, absent) else ()
 
@@ -161,9 +159,7 @@ def _why_not(result: Result, absent: Sequence[str]) -> str:
 
 
 def _labelled(question: Question, labels: Mapping[Term, str]) -> Question:
-    if question.answers is None or all(a.label or a.term is None for a in question.answers):
-        return question
-    answers = tuple(
+    answers = question.answers and tuple(
         a if a.label or a.term is None else GoldAnswer(a.term, labels.get(a.term, "")) for a in question.answers
     )
     return replace(question, answers=answers)
@@ -207,8 +203,8 @@ def _names(
     knowledge: KnowledgeBase, questions: Iterable[Question], results: Mapping[str, Result]
 ) -> Mapping[Term, str]:
     """Labels of what was found for the questions whose gold answers are names."""
-    by_name = [q for q in questions if any(answer.term is None for answer in q.answers or ())]
-    return knowledge.labels({term for question in by_name for term in results[question.id].terms})
+    by_name = [q.id for q in questions if any(answer.term is None for answer in q.answers or ())]
+    return knowledge.labels({term for question in by_name for term in results[question].terms})
 
 
 def _finding(
@@ -216,15 +212,11 @@ def _finding(
 ) -> Finding:
     nothing = _absent(result, known)
     finding = Finding(
-        question=question.id,
-        text=question.text,
-        outcome="unchecked",
-        how=result.how,
-        gold=None if question.answers is None else len(question.answers),
-        found=len(result.terms),
+        question=question.id, text=question.text, outcome="unchecked", how=result.how,
+        gold=None if question.answers is None else len(question.answers), found=len(result.terms),
         absent=tuple(dict.fromkeys((*(str(t) for t in _terms([question]) if t not in known), *nothing))),
         reason="; ".join(result.notes),
-    )
+    )  # fmt: skip
     if nothing and question.answers is None:
         return replace(finding, outcome="absent")
     if result.refused:
