@@ -1,4 +1,4 @@
-"""Questions with known answers, and what is known of where they are from."""
+"""Questions with known answers, and where they are from."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Topic:
 class Question:
     """A question and what is known of its answer.
 
-    :param answers: every right answer; empty if there is none in the graph; ``None`` while nobody has looked, where a
-        dataset has only the SPARQL that finds them.
+    :param answers: every right answer; empty if the graph has none; ``None`` while only SPARQL or a path that finds
+        them is known.
     :param topics: the entities it is about, if the dataset names them.
     :param hops: predicates between topic and answer.
     :param type: what kind of question it is, in the dataset's own words.
@@ -89,9 +89,7 @@ class Question:
             "type": self.type,
             "path": list(self.path),
             "sparql": self.sparql,
-            "golden_triples": [
-                [str(triple.subject), str(triple.predicate), str(triple.object)] for triple in self.golden_triples
-            ],
+            "golden_triples": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.golden_triples],
             "reference": self.reference,
         }
 
@@ -120,7 +118,7 @@ def triple_of(subject: str, predicate: str, object_: str) -> Triple:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a file of questions that could not be read; the rest was.
+    """A part of a file of questions that could not be read.
 
     :param where: file and line, or the number of the question.
     """

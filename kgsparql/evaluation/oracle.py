@@ -1,6 +1,6 @@
-"""An oracle in the place of a model: it chooses what the gold path walks, and says when that is enough.
+"""An oracle instead of a model: it chooses what the gold path walks, and says when that is enough.
 
-With it, a method's figures are a ceiling: what the rest of the method allows whoever chooses.
+With it, the figures of a method are a ceiling: what is possible if every choice is right.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Triple, iri
 
-__all__ = ["gold_paths", "named", "oracle_for", "paths_to_triples", "predicates_by_name"]
+__all__ = ["by_name", "gold_paths", "oracle_for", "paths_to_triples", "predicates_by_name"]
 
 HOPS_TO_A_TRIPLE = 4
-"""Hops from a topic of a question to a golden triple that are looked for."""
+"""At most so many hops lead from a topic of a question to a golden triple."""
 
 _WAYS = 20
-"""Shortest paths between the two that are looked at."""
+"""Shortest paths between the two that are compared."""
 
 _PATHS = 64
-"""Property paths that one list of names may stand for, where several predicates have the same name."""
+"""Property paths that one list of names may mean, since several predicates may have the same name."""
 
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
     """The predicates of a graph by their local names, the commonest of a name first."""
-    return named(predicate_counts(graph))
+    return by_name(predicate_counts(graph))
 
 
-def named(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:
-    """These predicates by what their IRIs end with.
+def by_name(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:
+    """Predicates by the last part of their IRIs.
 
-    >>> named([IRI("http://a.org/made%20by"), IRI("http://b.org/x#made%20by")])["made by"][1]
+    >>> by_name([IRI("http://a.org/made%20by"), IRI("http://b.org/x#made%20by")])["made by"][1]
     <NamedNode value=http://b.org/x#made%20by>
     """
     found: dict[str, tuple[IRI, ...]] = {}
@@ -48,7 +48,7 @@ def named(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:
 
 
 def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tuple[PropertyPath, ...]:
-    """The property paths that the path of a question may stand for; none if the graph lacks one of its predicates.
+    """The property paths that the path of a question may mean; none if the graph lacks one of its predicates.
 
     >>> question = Question(id="1", text="?", path=("^at", "http://e.org/of"))
     >>> [str(path) for path in gold_paths(question, {"at": (IRI("http://e.org/at"), IRI("http://f.org/at"))})]
@@ -61,7 +61,7 @@ def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tupl
 
 
 def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
-    """What one name of a path stands for."""
+    """The steps that one name of a path may mean."""
     plain = name.removeprefix("^").removeprefix("<").removesuffix(">")
     found = names.get(plain, ())
     if not found and ":" in plain:
@@ -75,9 +75,9 @@ def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
 def paths_to_triples(
     question: Question, graph: KnowledgeGraph, *, max_hops: int = HOPS_TO_A_TRIPLE
 ) -> tuple[PropertyPath, ...]:
-    """The shortest ways from the topics of a question to and along each of its golden triples; those there are.
+    """The shortest ways from the topics of a question to and along each of its golden triples, as far as there are any.
 
-    :param max_hops: of the longest way to a triple.
+    :param max_hops: to a triple.
     """
     found: dict[PropertyPath, None] = {}
     for triple in question.golden_triples:
@@ -97,18 +97,18 @@ def _ways(topic: IRI, triple: Triple, graph: KnowledgeGraph, max_hops: int) -> I
 
 
 def _may_end(path: Path, hop: Hop) -> bool:
-    """Whether a walk may end with a hop: one that does not lead straight back."""
+    """Whether a walk may end with a hop: not with one that leads straight back."""
     return hop.triple not in path.triples and (not path.hops or may_follow(path.hops[-1], hop))
 
 
 def oracle_for(
     question: Question, names: Mapping[str, tuple[IRI, ...]], graph: KnowledgeGraph | None = None
 ) -> Callable[[RankerChooser], Chooser] | None:
-    """What makes the oracle of a question; ``None`` if nothing is known of the way to its answers.
+    """A function that makes the oracle of a question; ``None`` if the way to its answers is not known.
 
-    Where the path is known, what begins it is chosen, and it is enough when it has been walked. Else golden triples say
-    it: what leads to them from the topics, if the graph is given to look that up, or just their predicates; then it is
-    enough when the evidence holds all of them, or every way to them has been walked.
+    If the path is known, the oracle chooses what begins it, and stops when it has been walked. Else it chooses what
+    leads from the topics to the golden triples (without a graph, just their predicates), and stops when the evidence
+    has all of them, or every way to them has been walked.
 
     :param names: of predicates, from :func:`predicates_by_name`.
     """

@@ -1,4 +1,4 @@
-"""The scores of a run: every metric of every record, from the files of the run alone."""
+"""The scores of a run: every metric of every record, from the run's files alone."""
 
 from __future__ import annotations
 
@@ -20,37 +20,28 @@ from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable
 
 __all__ = [
-    "ALWAYS",
-    "ORACLE",
-    "SLICES",
-    "UNKNOWN",
-    "VARYING",
-    "MethodScores",
-    "chosen_metrics",
-    "each_record",
-    "key",
-    "method_scores",
-    "opened",
-]
+    "ALWAYS", "ORACLE", "SLICES", "UNKNOWN", "VARYING", "MethodScores", "chosen_metrics", "each_record", "key",
+    "method_scores", "opened",
+]  # fmt: skip
 
 SLICES: Mapping[str, Callable[[Question], str]] = {
     "hops": lambda question: "" if question.hops is None else str(question.hops),
     "type": lambda question: question.type,
     "direction": lambda question: question.direction,
 }
-"""What questions are told apart by; an empty text where the dataset does not say."""
+"""Properties that questions are grouped by; an empty text where the dataset does not say."""
 
 UNKNOWN = "unknown"
-"""The slice of questions whose dataset does not say, where it says so of others."""
+"""The slice of the questions of which the dataset does not say."""
 
 ALWAYS = ("fallbacks", "truncated", "failed")
-"""Shares of questions that are told whatever else is asked for: figures mean little without them."""
+"""Metrics that are always shown: figures mean little without them."""
 
 ORACLE = "oracle"
-"""Who chooses in a run whose rows are ceilings."""
+"""The model of a run in which an oracle chooses."""
 
 _BATCH = 256
-"""Records that are held at once where they are scored together."""
+"""Records that are scored together."""
 
 VARYING = ("seconds", "seconds_without_model", "paid_cost")
 """Metrics that differ when the same is run again."""
@@ -58,12 +49,12 @@ VARYING = ("seconds", "seconds_without_model", "paid_cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodScores:
-    """Every metric of every question that a method of a run was asked.
+    """The metrics of the questions that a method of a run was asked.
 
     :param questions: those that were asked, in the order of the run.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
-    :param errors: how often a question failed, by code.
-    :param chosen_by: who chose in any of the questions; ``None`` where no record says.
+    :param errors: how many questions failed, by error code.
+    :param chosen_by: who chose in any of the questions; ``None`` if no record says.
     """
 
     run: Run
@@ -76,13 +67,13 @@ class MethodScores:
 
     @property
     def is_no_ceiling(self) -> bool:
-        """Whether nobody chose where an oracle would have: the figures are those without a model."""
+        """Whether the run has an oracle, but it never chose: the figures are those without a model."""
         return self.model == ORACLE and self.chosen_by is not None and ORACLE not in self.chosen_by
 
     def defined(self, metric: str, among: Places | None = None) -> Values:
-        """The values that there are.
+        """The values of a metric where it is defined.
 
-        :param among: which questions, as an array of their places.
+        :param among: the places of the questions to take; by default all.
         """
         values = self.values[metric] if among is None else self.values[metric][among]
         return values[~np.isnan(values)]
@@ -133,7 +124,7 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
 
 
 def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
-    """What a method of a run comes to: each record is read, scored and let go.
+    """The scores of a method of a run; only one record at a time is in memory.
 
     :raises DataError: for a line that is no record.
     """
@@ -158,12 +149,12 @@ def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores
         questions=tuple(run.questions[place] for place in asked),
         values={name: own[asked] for name, own in values.items()},
         errors=dict(sorted(Counter(code for code in failures.values() if code is not None).items())),
-        chosen_by=None if not noted else frozenset(name for own in noted for name in own),
+        chosen_by=frozenset().union(*noted) if noted else None,
     )
 
 
 def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequence[str]) -> Iterator[tuple[int, Record]]:
-    """The records of questions that are known, with their places; for BERTScore many at once, which is much faster."""
+    """The records of known questions with their places; BERTScore is computed in batches, which is much faster."""
     known = ((places[record.question], record) for record in each_record(run, method) if record.question in places)
     if "bertscore_f1" not in metrics:
         yield from known
@@ -176,9 +167,9 @@ def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequenc
 
 
 def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
-    """The records of a method, as they ended; of a question that was asked again, the last one counts.
+    """The records of a method in the order they were written; of a question that was asked again, the last one counts.
 
-    :param only: of these questions; the others are not even taken apart.
+    :param only: the ids of the questions to read; by default all.
     :raises DataError: for a line that is no record, with its number.
     """
     file = run.answers_file(method)

@@ -1,4 +1,4 @@
-"""What a run says of itself, so that somebody else can make it again, and nobody goes on with another."""
+"""The configuration of a run, so that others can repeat it, and nobody resumes it with another."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _PROMPTS = {
 _MAY_DIFFER = frozenset(
     {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
 )
-"""What may be another when a run goes on; of the rest, everything must be as it was."""
+"""What may change when a run is resumed; all the rest must be the same."""
 
-_TOLD = 6
-"""Differences that are told of a run that is another."""
+_LISTED = 6
+"""Differences that the error lists."""
 
 
 def configuration(
@@ -57,7 +57,7 @@ def configuration(
     """The configuration of a run, as ``run.json`` holds it.
 
     :param dataset: as it was read, before anybody looked for answers.
-    :param sampling: how the questions were drawn: ``limit`` and ``sample_seed``; and what is known of them.
+    :param sampling: how the questions were drawn (``limit``, ``sample_seed``), and figures about them.
     """
     asking, graph, model = plan.asking, knowledge.graph, plan.asking.model
     return {
@@ -65,9 +65,9 @@ def configuration(
         "python": platform.python_version(),
         "dataset": {
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
-            "sha256": _hash(dataset.questions), "questions_sha256": _hash(plan.questions),
+            "sha256": _questions_hash(dataset.questions), "questions_sha256": _questions_hash(plan.questions),
         },
-        "graph": {"name": _name(graph.name), "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
+        "graph": {"name": _short_name(graph.name), "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
         "questions": len(plan.questions),
         **sampling,
         "methods": [
@@ -100,26 +100,26 @@ def configuration(
 
 
 def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
-    """Refuse to go on with a run that is another.
+    """Refuse to resume a run that has another configuration.
 
-    :raises InputError: which says what differs.
+    :raises InputError: that says what differs.
     """
     old, new = (dict(_leaves({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
     differ = [
-        f"{name}: {_shown(old.get(name))} there, {_shown(new.get(name))} now"
+        f"{name}: {_value_text(old.get(name))} there, {_value_text(new.get(name))} now"
         for name in dict.fromkeys((*old, *new))
         if old.get(name) != new.get(name)
     ]
     if differ:
-        more = f"; and {len(differ) - _TOLD} more" if len(differ) > _TOLD else ""
+        more = f"; and {len(differ) - _LISTED} more" if len(differ) > _LISTED else ""
         raise InputError(
-            f"{path} is a run of something else: {'; '.join(differ[:_TOLD])}{more}",
+            f"{path} is a run of something else: {'; '.join(differ[:_LISTED])}{more}",
             hint="the same command, or another directory",
         )
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The single values in a configuration, each by its way there; members of a list by their label, if they have one.
+    """The single values of a configuration with their paths; members of a list are named by their labels, if any.
 
     >>> dict(_leaves({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
     {'seed': 1, 'methods.m.label': 'm', 'methods.m.options.n': 2}
@@ -134,22 +134,18 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "nothing" if value is None else printable(str(value), 40)
 
 
-def _hash(questions: Iterable[Question]) -> str:
-    """Of everything that is known of some questions."""
+def _questions_hash(questions: Iterable[Question]) -> str:
+    """A hash of everything that is known of some questions."""
     lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
 
 
 def prompts_hash() -> str:
-    """A hash of every prompt: another one, and replies of a model may be others.
-
-    >>> len(prompts_hash())
-    64
-    """
+    """A hash of every prompt: if it differs, so may the replies of a model."""
     found = []
     for name, place in sorted(_PROMPTS.items()):
         module, constants = place.split(":")
@@ -163,8 +159,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _name(graph: str) -> str:
-    """What a graph is called without the folders of this machine."""
+def _short_name(graph: str) -> str:
+    """The name of a graph without the folders of this machine."""
     return graph if "://" in graph else Path(graph).name
 
 
@@ -177,7 +173,7 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 
 def _triples(knowledge: KnowledgeBase) -> int | None:
-    """How many triples the graph holds; nobody asks an endpoint that."""
+    """How many triples the graph holds; endpoints are not asked."""
     if knowledge.graph.is_remote:
         return None
     (found,) = knowledge.graph.select(Query.load("info_triples"))

@@ -1,4 +1,4 @@
-"""Which methods a run asks: names and groups of them, with their options, as somebody typed them."""
+"""Which methods a run asks: their names, groups and options, as the user typed them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT = "path_ranking"
 """The method that is also asked without the model of a run, to see what the model is worth."""
 
 NO_MODEL = "+no_model"
-"""Ends the label of a method that is asked without the model."""
+"""The end of the label of a method that is asked without the model."""
 
 GROUPS = ("all", "methods", "baselines")
 
@@ -64,7 +64,7 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
 
 
 def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Say what is wrong with the options of methods before anything long begins.
+    """Check the options of methods before anything long begins.
 
     :raises OptionError: for an option or a value that does not exist.
     """
@@ -74,17 +74,13 @@ def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def load_methods(
-    names: Sequence[str],
-    options: Mapping[str, Mapping[str, Any]],
-    knowledge: KnowledgeBase,
-    *,
-    model: bool,
-    chosen: bool,
-) -> tuple[list[Method], list[str]]:
-    """The methods that names stand for, and lines that say what was left out of a group, and why.
+    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], knowledge: KnowledgeBase,
+    *, model: bool, chosen: bool,
+) -> tuple[list[Method], list[str]]:  # fmt: skip
+    """The methods that names stand for, and notes that say what was left out of a group, and why.
 
     :param model: there is a language model.
-    :param chosen: somebody chooses: a model or an oracle; then a method without either is a baseline.
+    :param chosen: a model or an oracle chooses: then a method without either is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """
     wanted: dict[str, bool] = {}
