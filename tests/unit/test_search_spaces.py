@@ -37,7 +37,7 @@ from kgsparql.evaluation.tuning.search_spaces import (
 def test_values_as_they_are_typed(method: str, option: str, text: str, values: tuple[object, ...]) -> None:
     space = Space.read(method, {option: text})
     assert space.values == {option: values}
-    assert all(getattr(space.load({option: value}), option) == value for value in values)
+    assert all(space.takes({option: value}) for value in values)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql import retrievers
-from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.runs.plan import Method
@@ -107,26 +106,16 @@ def load_methods(
             retriever = baselines.load(name, knowledge, own)
         else:
             retriever = retrievers.load(name, own)
-        methods.append(
-            Method(
-                label=label,
-                retriever=retriever,
-                options=_all_options(retriever),
-                with_model=label == name,
-                links=name not in baselines.UNLINKED,
-            )
-        )
+        values = {f.name: getattr(retriever, f.name) for f in retrievers.option_fields(type(retriever))}
+        methods.append(Method(
+            label=label, retriever=retriever, with_model=label == name, links=name not in baselines.UNLINKED,
+            options={option: _recorded_value(value) for option, value in values.items()},
+        ))  # fmt: skip
     return methods, notes
 
 
-def _all_options(retriever: Retriever) -> dict[str, Any]:
-    """The options as they are, those by default included: what a run must say of itself."""
-    values = {f.name: getattr(retriever, f.name) for f in retrievers.option_fields(type(retriever))}
-    return {name: _said(value) for name, value in values.items()}
-
-
-def _said(value: Any) -> Any:
-    """A value as a run says it: a file by what is in it, since another content is another method."""
+def _recorded_value(value: Any) -> Any:
+    """A value as a run records it: a file by a hash, since with another content it is another method."""
     if isinstance(value, str) and value and Path(value).is_file():
         digest = hashlib.sha256(Path(value).read_bytes()).hexdigest()
         return f"{Path(value).name} (sha256 {digest[:16]})"

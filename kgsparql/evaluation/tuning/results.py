@@ -1,4 +1,4 @@
-"""What a tuning found: trials, which of them nothing beats, what each option does, and what the choice is worth."""
+"""The result of a tuning: trials, the best of them, the effect of each option, and what the choice is worth."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from kgsparql.retrievers._presets import Figures, Preset, Tuned
 __all__ = ["FEWEST", "SIGNIFICANT", "Effect", "Tuning", "few_held_out"]
 
 SIGNIFICANT = 0.05
-"""Below it, a gain on the held-out questions is more than chance."""
+"""With a smaller ``p``, a gain on the held-out questions is more than chance."""
 
 FEWEST = 20
-"""Held-out questions, below which a gain that is there is seldom seen."""
+"""With fewer held-out questions, a real gain is seldom significant."""
 
 _SAME = 1e-9
 """Means that differ by less are the same."""
 
 _LEAST_SEEN = 6
-"""Questions: with fewer, not even a gain on every one of them is more than chance, as 2 / 2^5 is above 0.05."""
+"""With fewer questions, not even a gain on every one of them is significant, as 2 / 2^5 is above 0.05."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What a value of an option comes to: the means over trials that have it.
+    """The means over the trials that have a value of an option.
 
     :param n: trials.
-    :param matched: they differ from those of the other values in nothing else; so the means may be compared.
+    :param matched: the trials differ from those of the other values in nothing else, so that means can be compared.
     """
 
     value: Any
@@ -50,14 +50,14 @@ class Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What a tuning found.
+    """The result of a tuning.
 
-    :param config: of its runs: dataset, graph, model and how they were asked.
+    :param config: of its runs: dataset, graph, model and options.
     :param trials: on the development questions, in the order they were tried; the first has the default options.
     :param left_out: settings of the grid that the method does not take.
     :param held_out: default and chosen setting on the held-out questions; the same trial where they are the same.
-    :param difference: chosen minus default there; ``None`` where they are the same, or nothing can be compared.
-    :param looks: other settings that the same held-out questions judged before.
+    :param difference: chosen minus default there; ``None`` if they are the same, or cannot be compared.
+    :param looks: other settings that were tried on the same held-out questions before.
     """
 
     config: Mapping[str, Any]
@@ -79,19 +79,19 @@ class Tuning:
 
     @property
     def significant(self) -> bool:
-        """Whether the chosen options are better than the default ones on the held-out questions, beyond chance."""
+        """Whether the chosen options are significantly better than the default ones on the held-out questions."""
         if self.difference is None or self.difference.p >= SIGNIFICANT:
             return False
         return (self.difference.mean > 0) == (METRICS[self.metric].better == "higher")
 
     @property
     def cost(self) -> str:
-        """What quality is traded for: model calls, or queries where no trial asked a model."""
+        """The cost that is weighed against quality: model calls, or queries if no trial asked a model."""
         return "model_calls" if any(trial.mean("model_calls") for trial in self.trials) else "queries"
 
     @cached_property
     def pareto(self) -> frozenset[str]:
-        """The names of the trials that no other beats: in the metric at no more cost, or in cost with no less of it."""
+        """The names of the trials that no other beats in the metric at no more cost, or in cost at no worse metric."""
         points = {trial.name: (trial.rank[0], -round(trial.mean(self.cost), 9)) for trial in self.trials}
         return frozenset(
             name
@@ -101,17 +101,17 @@ class Tuning:
 
     @cached_property
     def effects(self) -> dict[str, tuple[Effect, ...]]:
-        """By option, what each of its values comes to."""
+        """By option, the effect of each of its values."""
         return {name: _effects(name, self.space.values[name], self.trials) for name in self.space.values}
 
     @cached_property
     def unseen(self) -> tuple[str, ...]:
-        """The options that the metric does not see, as far as the development questions show it."""
+        """The options that do not change the metric, as far as the development questions show it."""
         return unseen(self.space, self.trials)
 
     @property
     def is_default(self) -> bool:
-        """Whether the choice is the default options, because nothing that was tried is better."""
+        """Whether the default options are chosen, because nothing that was tried is better."""
         return self.chosen is self.default
 
     @property
@@ -126,23 +126,23 @@ class Tuning:
         difference = self.difference
         if difference is None:
             return f"{name} is not defined for any of the {n} held-out questions: nothing is known of the choice there."
-        said = (
+        figures = (
             f"{name} {self.held_out[1].score:.3f} instead of {self.held_out[0].score:.3f} with the default options on "
             f"{difference.n} held-out questions: {difference.mean:+.3f}, 95 % interval [{difference.low:+.3f}, "
             f"{difference.high:+.3f}], p={difference.p:.3f}."
         )
         if self.significant:
-            return said
+            return figures
         if difference.p < SIGNIFICANT:
-            return f"The chosen options are WORSE than the default ones on the held-out questions. {said}"
+            return f"The chosen options are WORSE than the default ones on the held-out questions. {figures}"
         if abs(difference.mean) < _SAME or (difference.mean > 0) != (METRICS[name].better == "higher"):
-            return f"There is NO gain on the held-out questions. {said}"
-        return f"The gain on the held-out questions is NOT significant: it may be chance. {said}"
+            return f"There is NO gain on the held-out questions. {figures}"
+        return f"The gain on the held-out questions is NOT significant: it may be chance. {figures}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes the figures say less than they seem to, a sentence or two each."""
-        return tuple(filter(None, (*map(self._not_seen, self.unseen), *self._rough(), self._uneven(), self._looked())))
+        """What limits the figures, a sentence or two each."""
+        return (*map(self._unseen_note, self.unseen), *self._limits())
 
     def advice(self, preset: Path) -> str:
         """What to do with the preset, in one line.
@@ -160,37 +160,31 @@ class Tuning:
             return f"keep to the defaults, which are better; the chosen options are in {file}"
         return f"as far as can be told, the defaults are as good; the chosen options are in {file}"
 
-    def _not_seen(self, option: str) -> str:
-        said = f"{self.metric} does not see {option}: no value that was tried changes it for any question."
+    def _unseen_note(self, option: str) -> str:
+        note = f"{self.metric} does not see {option}: no value that was tried changes it for any question."
         value, usual = self.chosen.setting[option], self.space.default[option]
         if value == usual:
-            return said
-        return f"{said} So {value_text(value)} is no better than the default, {value_text(usual)}; it only costs less."
+            return note
+        return f"{note} So {value_text(value)} is no better than the default, {value_text(usual)}; it only costs less."
 
-    def _rough(self) -> Iterator[str]:
+    def _limits(self) -> Iterator[str]:
         n = len(self.split.held_out) if self.difference is None else self.difference.n
         if not self.is_default and n < FEW:
             yield f"Fewer than {FEW} held-out questions: the interval is rough, and tends to be too narrow."
         if not self.is_default and n < FEWEST:
             yield few_held_out(n)
-
-    def _uneven(self) -> str:
         counts = [len(trial.scores.defined(self.metric)) for trial in self.trials]
-        if min(counts) == max(counts):
-            return ""
-        return (
-            f"{self.metric} is defined for {min(counts)} to {max(counts)} questions of a trial: "
-            "the means are over different questions, and may differ for that alone."
-        )
-
-    def _looked(self) -> str:
-        if self.is_default or not self.looks:
-            return ""
-        others = "another choice" if self.looks == 1 else f"{self.looks} other choices"
-        return (
-            f"The held-out questions have judged {others} before: whoever chooses by that has fitted them too, and p "
-            "is too small."
-        )
+        if min(counts) != max(counts):
+            yield (
+                f"{self.metric} is defined for {min(counts)} to {max(counts)} questions of a trial: "
+                "the means are over different questions, and may differ for that alone."
+            )
+        if not self.is_default and self.looks:
+            others = "another choice" if self.looks == 1 else f"{self.looks} other choices"
+            yield (
+                f"The held-out questions have judged {others} before: whoever chooses by that has fitted them too, and"
+                " p is too small."
+            )
 
     def preset(self, *, kgsparql: str) -> Preset:
         """The chosen options, with what is known of them; no options where nothing beat the defaults.
@@ -223,7 +217,7 @@ class Tuning:
 
 
 def few_held_out(n: int) -> str:
-    """What is to be said where so few questions are held out that they tell little."""
+    """The note on few held-out questions."""
     if n < _LEAST_SEEN:
         return f"With {n} held-out questions no gain can be told from chance: take {FEWEST} or more."
     return f"With {n} held-out questions only a large gain can be told from chance: take {FEWEST} or more."
@@ -235,12 +229,12 @@ def _figures(default: Trial, chosen: Trial, **compared: float) -> Figures:
 
 
 def _effects(name: str, values: Sequence[Any], trials: Sequence[Trial]) -> tuple[Effect, ...]:
-    """What each value of an option comes to.
+    """The effect of each value of an option.
 
-    Trials are matched: of those that differ in this option alone, only groups in which every value was tried count. If
-    there is no such group, as in a random search, the means are over all trials that have the value.
+    Of trials that differ in this option alone, only groups in which every value was tried count. If there is no such
+    group, as in a random search, the means are over all trials that have the value.
 
-    :param values: those to try; the default one is told where it is among them, or in a group that counts.
+    :param values: those to try; the default one is shown if it is among them, or in a group that counts.
     """
     able = [trial for trial in trials if not np.isnan(trial.score)]
     wanted = {value for value in values if any(trial.setting[name] == value for trial in able)}

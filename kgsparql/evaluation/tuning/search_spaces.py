@@ -1,4 +1,4 @@
-"""What may be tried of a method's options, and in what order: all of it, a sample, or one option at a time."""
+"""The settings of a method's options to try: all of them, a sample, or one option at a time."""
 
 from __future__ import annotations
 
@@ -12,34 +12,25 @@ from itertools import islice, product
 from typing import Any, get_args, get_type_hints
 
 from kgsparql import retrievers
-from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import LimitError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._presets import is_tuple
 
 __all__ = [
-    "MOST_TRIALS",
-    "SearchCost",
-    "Setting",
-    "Space",
-    "grid",
-    "one_at_a_time",
-    "sampled",
-    "search_cost",
-    "setting_key",
-]
+    "MOST_TRIALS", "SearchCost", "Setting", "Space", "grid", "one_at_a_time", "sampled", "search_cost", "setting_key",
+]  # fmt: skip
 
 Setting = Mapping[str, Any]
 """A value for each option that is tuned, in the order of the space."""
 
 MOST_TRIALS = 10_000
-"""Settings of one grid; who wants more wants a sample."""
+"""Settings of one grid; of a larger one only a sample can be tried."""
 
 _MOST_VALUES = 1_000
 """Values of one option."""
 
 _LOOKED_AT = 2_000
-"""Settings among which one is looked for that takes a value, where the defaults do not."""
+"""Settings that are searched for one that takes a value that the defaults do not take."""
 
 _ROUNDS = 2
 
@@ -49,7 +40,7 @@ class Space:
     """The options of a method that are tuned, with the values to try of each.
 
     :param values: by option, in the order they were named.
-    :param default: the values these options have if nobody says anything.
+    :param default: the default values of these options.
     """
 
     method: str
@@ -60,8 +51,8 @@ class Space:
     def read(cls, method: str, texts: Mapping[str, str]) -> Space:
         """The space of options as a command line has them: ``{"paths_kept": "3,5,10", "nested": "0.5..1.5/0.5"}``.
 
-        Values stand between commas. ``first..last`` and ``first..last/step`` are the numbers from one to the other.
-        Values that have commas themselves stand between ``|``, and so do those of an option that holds several.
+        Commas separate values; ``|`` does where values have commas, or an option holds several. ``first..last`` and
+        ``first..last/step`` are ranges of numbers.
 
         :raises OptionError: for a method, an option or a value that does not exist, or an option without values.
         :raises LimitError: for more than 1,000 values of an option.
@@ -80,11 +71,11 @@ class Space:
         hints = get_type_hints(found)
         for name in texts:
             if name not in _names(method):
-                retrievers.load(method, {name: ""})  # it says which options there are
+                retrievers.load(method, {name: ""})  # raises an error that lists the options
         split = {name: _split(name, text, hints[name]) for name, text in texts.items()}
         base = retrievers.load(method)
         values = {
-            name: tuple(dict.fromkeys(_read(method, name, text, split) for text in own)) for name, own in split.items()
+            name: tuple(dict.fromkeys(_value(method, name, text, split) for text in own)) for name, own in split.items()
         }
         return cls(method, values, {name: getattr(base, name) for name in values})
 
@@ -93,17 +84,10 @@ class Space:
         """How many settings the grid has, those that the method does not take included."""
         return math.prod(len(own) for own in self.values.values())
 
-    def load(self, setting: Setting) -> Retriever:
-        """The method with a setting.
-
-        :raises OptionError: for values that do not go together.
-        """
-        return retrievers.load(self.method, setting)
-
     def takes(self, setting: Setting) -> bool:
         """Whether the method takes these values together."""
         try:
-            self.load(setting)
+            retrievers.load(self.method, setting)
         except OptionError:
             return False
         return True
@@ -128,7 +112,7 @@ def setting_key(setting: Mapping[str, Any]) -> str:
 
 
 def grid(space: Space) -> tuple[list[Setting], int]:
-    """All settings, and how many the method does not take, which are left out.
+    """All settings that the method takes, and how many it does not take.
 
     :raises LimitError: if there are more than 10,000.
     """
@@ -163,25 +147,24 @@ def sampled(space: Space, n: int, *, seed: int) -> list[Setting]:
 
 
 def one_at_a_time(space: Space, best_of: Callable[[Sequence[Setting]], Setting]) -> Setting:
-    """From the defaults, change one option at a time and keep the best value of each.
+    """Starting from the defaults, change one option at a time, keep its best value, and return the last setting.
 
-    A second round is made if the first changed anything: what was best for an early option may not be so beside what
-    was chosen for a later one. Values that do not go with the others are passed over.
+    If the first round changed anything, a second one follows: the best value of an early option may be another beside
+    the later choices. Values that do not go with the others are left out.
 
-    :param best_of: tries settings, of which the first is the one so far, and says which is best.
-    :returns: the setting it ends with.
+    :param best_of: tries settings, the first of which is the one so far, and returns the best.
     """
     now = space.default
     for _ in range(_ROUNDS):
         before = now
         for name in space.values:
-            now = best_of([now, *_changed(space, now, name)])
+            now = best_of([now, *_neighbours(space, now, name)])
         if now == before:
             break
     return now
 
 
-def _changed(space: Space, now: Setting, name: str) -> Iterator[Setting]:
+def _neighbours(space: Space, now: Setting, name: str) -> Iterator[Setting]:
     for value in dict.fromkeys((space.default[name], *space.values[name])):
         setting = {**now, name: value}
         if value != now[name] and space.takes(setting):
@@ -190,11 +173,10 @@ def _changed(space: Space, now: Setting, name: str) -> Iterator[Setting]:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """What a search takes at most.
+    """An upper bound of what a search costs.
 
     :param trials: settings, the default one included.
-    :param calls: of a model, for one question in all of them, as far as the method's formula says for a question about
-        one entity: a rough bound.
+    :param calls: of a model, for one question in all settings: rough, by the method's formula for one entity.
     :param calls_held_out: for one question with the default setting, and again with the dearest one.
     """
 
@@ -204,7 +186,7 @@ class SearchCost:
 
 
 def search_cost(space: Space, search: str, n: int, *, seed: int) -> SearchCost:
-    """What a search takes at most.
+    """An upper bound of what a search costs.
 
     :param n: settings that a random search draws.
     :raises LimitError: for a grid that is too large.
@@ -237,10 +219,10 @@ def _names(method: str) -> list[str]:
     return [field.name for field in retrievers.option_fields(retrievers.find(method))]
 
 
-def _read(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]) -> Any:
-    """The value that a text is for an option.
+def _value(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]) -> Any:
+    """The value of an option that a text stands for.
 
-    :raises OptionError: if the method takes it neither beside the defaults nor beside any values of the others.
+    :raises OptionError: if the method takes it neither with the defaults nor with other values of the other options.
     """
     try:
         return getattr(retrievers.load(method, {name: text}), name)
@@ -257,7 +239,7 @@ def _read(method: str, name: str, text: str, split: Mapping[str, Sequence[str]])
 def _split(name: str, text: str, hint: Any) -> list[str]:
     """The values in a text.
 
-    :raises OptionError: if there are none, or for a range that is none.
+    :raises OptionError: for an empty value, or a malformed range.
     :raises LimitError: if there are too many.
 
     >>> _split("hops", "1..3, 5", int), _split("weight", "0.1..0.3/0.1", float)
@@ -281,22 +263,22 @@ _HINT = 'for example -O "NAME=3,5,10", -O "NAME=1..5" or -O "NAME=0.1..0.5/0.1"'
 
 
 def _range(name: str, text: str, *, whole: bool) -> list[str]:
-    """The numbers from the first to the last; a last one between two steps is left out.
+    """The numbers of a range; the last one is left out if it lies between two steps.
 
-    :raises OptionError: if it is none.
-    :raises LimitError: if it has too many.
+    :raises OptionError: for a malformed range.
+    :raises LimitError: if it has too many numbers.
     """
-    said = f"-O {printable(name, 60)}: {printable(text, 60)!r} is no range"
+    no_range = f"-O {printable(name, 60)}: {printable(text, 60)!r} is no range"
     ends, slash, by = text.partition("/")
     try:
         first, last = (Decimal(end.strip()) for end in ends.split(".."))
         step = Decimal(by.strip()) if slash else Decimal(1)
     except (InvalidOperation, ValueError) as error:
-        raise OptionError(said, hint=_HINT) from error
+        raise OptionError(no_range, hint=_HINT) from error
     if not all(number.is_finite() for number in (first, last, step)) or step <= 0 or last < first:
-        raise OptionError(said, hint="from the lower to the higher, by a step above 0")
+        raise OptionError(no_range, hint="from the lower to the higher, by a step above 0")
     if not slash and not whole:
-        raise OptionError(said, hint=f"say the step: {printable(text, 60)}/0.1")
+        raise OptionError(no_range, hint=f"say the step: {printable(text, 60)}/0.1")
     if (last - first) / step >= _MOST_VALUES:
         raise LimitError(f"-O {printable(name, 60)}: more than {_MOST_VALUES:,} values", hint="a larger step")
     return [f"{first + i * step:f}" for i in range(int((last - first) // step) + 1)]

@@ -1,4 +1,4 @@
-"""Development and held-out questions: options are chosen on the first, what they are worth is seen on the others."""
+"""Development questions, on which options are chosen, and held-out questions, on which the choice is measured."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from kgsparql.evaluation.dataset import Question
 __all__ = ["Split", "checked_share", "split"]
 
 _FEWEST = 4
-"""Questions: of fewer no two halves can be made that say anything."""
+"""Questions that a split needs."""
 
 _OFF = 0.1
-"""How far the share of questions, or of those of a number of hops, may be from what was wanted, so that questions that
-are alike are kept together; or one question, where that is more."""
+"""Of the questions of a number of hops, the share that a part may have too many or too few; at least one question."""
 
 _PASSES = 20
 
 _NOTHING = 1e-9
-"""Gains below it are what rounding leaves."""
+"""Smaller gains are rounding errors."""
 
 _Sharing: TypeAlias = Callable[[Question], Iterator[Hashable]]
 _Counts: TypeAlias = "Counter[tuple[Hashable, ...]]"
@@ -33,10 +32,9 @@ _Counts: TypeAlias = "Counter[tuple[Hashable, ...]]"
 class Split:
     """Two parts of the questions, each in their order.
 
-    :param apart: what the parts do not share: ``topics`` and ``paths``, as far as that could be had.
-    :param shared_topics: topic entities that questions of both parts are about.
-    :param shared_paths: path templates that questions of both parts have.
-    :param topics: topic entities there are; ``paths``: path templates.
+    :param apart: what the parts do not share: ``topics``, ``paths``, both or nothing.
+    :param shared_topics: topic entities that both parts have, of ``topics`` that there are.
+    :param shared_paths: path templates that both parts have, of ``paths`` that there are.
     """
 
     development: tuple[Question, ...]
@@ -82,17 +80,15 @@ class Split:
 
 
 def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
-    """Two parts with as many of each number of hops, and of each type, as the share says.
+    """Two parts that have the wanted share of each number of hops, and of each type.
 
     Options that fit one question fit another about the same entity or along the same path. So questions that share a
-    topic entity or a path template (the predicates and directions of the path; where none is known, the predicates of
-    the golden triples) are kept on one side, as far as both parts then still have the wanted share of the
-    questions of each number of hops, give or take a tenth of them, or one question. If they do not, only those
-    that share a path are kept together: options weigh kinds of paths, so a path on both sides tells more than an entity
-    does. Else only those that share a topic, else none. What is shared all the same is counted.
+    topic entity or a path template (the predicates and directions of the path, else the predicates of the golden
+    triples) stay in one part, if both parts then still have their share of each number of hops, give or take a tenth or
+    one question. If not, only those that share a path stay together, which matters more, as options weigh kinds of
+    paths; else only those that share a topic; else none. What the parts share in the end is counted.
 
-    Where a type is a path template, as in MetaQA, keeping templates apart and having types on both sides exclude each
-    other, and the first wins.
+    Where a type is a path template, as in MetaQA, templates are kept apart rather than types spread.
 
     :param share: of the questions that are for development, from 0.1 to 0.9.
     :raises InputError: for a share out of range, or fewer than four questions.
@@ -115,7 +111,7 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
         places = _development(groups, questions, share)
         if not sharing or _is_even(places, questions, share):
             break
-    if not places:  # so few of each number of hops that none of them is enough for one more
+    if not places:  # so few questions of each number of hops that none reached its share
         places = set(groups[0])
     elif len(places) == len(questions):
         places -= set(groups[-1])
@@ -152,13 +148,13 @@ def _paths(question: Question) -> Iterator[Hashable]:
 
 
 def _shared(first: Sequence[Question], second: Sequence[Question], of: _Sharing) -> tuple[int, int]:
-    """How many of what questions share are on both sides, and how many there are."""
+    """How many topics (or paths) both parts have, and how many there are."""
     one, other = ({what for question in part for what in of(question)} for part in (first, second))
     return len(one & other), len(one | other)
 
 
 def _groups(questions: Sequence[Question], sharing: Sequence[_Sharing]) -> list[list[int]]:
-    """The places of questions that are kept together: those that share something, directly or through others."""
+    """Groups of the places of questions that share something, directly or through others."""
     parent = list(range(len(questions)))
 
     def root(i: int) -> int:
@@ -179,7 +175,7 @@ def _groups(questions: Sequence[Question], sharing: Sequence[_Sharing]) -> list[
 
 
 def _ordered(groups: list[list[int]], questions: Sequence[Question], seed: int) -> list[list[int]]:
-    """The largest first, those of one size as the seed says."""
+    """The largest groups first, those of equal size in an order that depends on the seed."""
 
     def draw(group: Sequence[int]) -> bytes:
         name = min(questions[i].id for i in group)
@@ -189,18 +185,18 @@ def _ordered(groups: list[list[int]], questions: Sequence[Question], seed: int) 
 
 
 def _strata(question: Question) -> tuple[tuple[Hashable, ...], ...]:
-    """What should be on both sides: questions as such, of each number of hops, and of each type with that number."""
+    """What both parts should have their share of: questions, each number of hops, and each type with that number."""
     return ("all",), ("hops", question.hops), ("type", question.hops, question.type)
 
 
 def _development(groups: Sequence[Sequence[int]], questions: Sequence[Question], share: float) -> set[int]:
-    """The places for development: each group goes where more is wanting, then groups move as long as that helps."""
+    """The places for development: each group goes to the part that lacks more, then groups move as long as it helps."""
     counts: list[_Counts] = [Counter(stratum for i in group for stratum in _strata(questions[i])) for group in groups]
     total: _Counts = sum(counts, Counter())
     spread = Counter(stratum for count in counts for stratum in count)
 
     def weight(stratum: tuple[Hashable, ...]) -> float:
-        """Sizes first; a type in one group is on one side whatever is done, and must not draw that group to a side."""
+        """Sizes count most; a type that is in one group only, and so cannot be spread, counts nothing."""
         return 1.0 if stratum[0] != "type" else 0.5 / total[stratum] if spread[stratum] > 1 else 0.0
 
     weights = {stratum: weight(stratum) for stratum in total}
@@ -208,7 +204,7 @@ def _development(groups: Sequence[Sequence[int]], questions: Sequence[Question],
     placed: _Counts = Counter()
 
     def gain(count: _Counts, sign: int, among: _Counts) -> float:
-        """How much nearer to the share of what is there the strata are with this group more, or less."""
+        """How much nearer to their share the strata come if this group is added (sign 1) or removed (-1)."""
         off = {stratum: there[stratum] - share * among[stratum] for stratum in count}
         return sum(weights[s] * (off[s] ** 2 - (off[s] + sign * n) ** 2) for s, n in count.items())
 

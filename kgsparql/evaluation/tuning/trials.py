@@ -1,4 +1,4 @@
-"""Settings that were tried: which is to be chosen, and which options the metric does not see."""
+"""Settings that were tried: which one to choose, and which options do not change the metric."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A setting, and what came of it on some questions.
+    """A setting and its scores on some questions.
 
-    :param setting: the options that are tuned.
     :param name: of its directory.
     :param scores: metric and cost of every question.
     """
@@ -56,7 +55,7 @@ class Trial:
 
     @cached_property
     def score(self) -> float:
-        """The mean of the metric over the questions that have one; NaN if none has."""
+        """The mean of the metric; NaN if no question has one."""
         return self.mean(self.metric) if len(self.scores.defined(self.metric)) else float("nan")
 
     def mean(self, metric: str) -> float:
@@ -71,7 +70,7 @@ class Trial:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Higher is better: the metric, then fewer calls, then fewer queries."""
+        """A sort key, higher is better: by the metric, then fewer calls, then fewer queries."""
         sign = -1.0 if METRICS[self.metric].better == "lower" else 1.0
         score = float("-inf") if np.isnan(self.score) else sign * self.score
         return (round(score, 9), -round(self.mean("model_calls"), 9), -round(self.mean("queries"), 9))
@@ -80,12 +79,11 @@ class Trial:
 def best(trials: Sequence[Trial], *, apart_from: Collection[str] = ()) -> Trial:
     """The trial to choose: the first, unless others have a better mean of the metric.
 
-    Of several that are better and equal, one that leaves the options ``apart_from`` as the first has them, then the one
-    with the fewest calls, then queries, then the first that was tried. So nothing is changed that the metric gains
-    nothing by.
+    Of equally good ones, that which keeps most of the options ``apart_from`` as the first has them; then the one with
+    the fewest calls, then queries, then the first. So no option is changed that does not improve the metric.
 
     :param trials: the first has the default options, or those so far.
-    :param apart_from: options that the metric does not see.
+    :param apart_from: options that do not change the metric.
     """
     first = trials[0]
     better = [trial for trial in trials if trial.rank[0] > first.rank[0]]
@@ -98,15 +96,15 @@ def best(trials: Sequence[Trial], *, apart_from: Collection[str] = ()) -> Trial:
 
 
 def unseen(space: Space, trials: Sequence[Trial]) -> tuple[str, ...]:
-    """The options that the metric does not see: it is the same for every question in trials that differ in one alone.
+    """The options that do not change the metric of any question, in trials that differ in nothing else.
 
-    An option of which there are no two such trials, as in a random search, is not among them: nobody knows.
+    Without two such trials, as in a random search, nothing is known of an option, and it is not among these.
     """
     return tuple(name for name in space.values if _is_unseen(name, trials))
 
 
 def alike(name: str, trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Trials that differ in nothing but an option, those of the same other values together."""
+    """Groups of trials that differ in nothing but one option."""
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         others = {other: value for other, value in trial.setting.items() if other != name}
