@@ -1,10 +1,11 @@
-"""The options with which a command names and limits its language model, written once."""
+"""The options with which the commands name a language model, and limit what a question may cost."""
 
 from __future__ import annotations
 
 import math
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HOW_TO_ADD", "LimitOptions", "ModelOptions", "prices_of"]
 
-_MODEL = "Language model"
-_LIMITS = "Limits"
+_model_option = partial(typer.Option, rich_help_panel="Language model")
+_limit_option = partial(typer.Option, rich_help_panel="Limits")
 
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
@@ -31,42 +32,27 @@ HOW_TO_ADD = (
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """What the user said of the model; each field is an option of the command line."""
+    """The language model; each field is an option of the command line."""
 
     model: Annotated[
-        str | None,
-        typer.Option(
-            "-m", "--model", metavar="NAME", help="The language model. Default: KGSPARQL_MODEL.", rich_help_panel=_MODEL
-        ),
+        str | None, _model_option("-m", "--model", metavar="NAME", help="The language model. Default: KGSPARQL_MODEL.")
     ] = None
     base_url: Annotated[
         str | None,
-        typer.Option(
-            "--base-url",
-            metavar="URL",
-            help="OpenAI-compatible server. Default: OPENAI_BASE_URL.",
-            rich_help_panel=_MODEL,
-        ),
+        _model_option("--base-url", metavar="URL", help="OpenAI-compatible server. Default: OPENAI_BASE_URL."),
     ] = None
-    no_model: Annotated[bool, typer.Option("--no-model", help="Use no language model.", rich_help_panel=_MODEL)] = False
-    temperature: Annotated[
-        float, typer.Option("--temperature", min=0, max=2, help="0 for the likeliest replies.", rich_help_panel=_MODEL)
-    ] = 0.0
+    no_model: Annotated[bool, _model_option("--no-model", help="Use no language model.")] = False
+    temperature: Annotated[float, _model_option("--temperature", min=0, max=2, help="0 for the likeliest replies.")] = (
+        0.0
+    )
     reply_tokens: Annotated[
-        int,
-        typer.Option("--reply-tokens", min=16, help="The longest reply, reasoning included.", rich_help_panel=_MODEL),
+        int, _model_option("--reply-tokens", min=16, help="The longest reply, reasoning included.")
     ] = 4096
     model_timeout: Annotated[
-        float,
-        typer.Option(
-            "--model-timeout", min=0.1, metavar="SECONDS", help="For one call of the model.", rich_help_panel=_MODEL
-        ),
+        float, _model_option("--model-timeout", min=0.1, metavar="SECONDS", help="For one call of the model.")
     ] = 60.0
     fresh: Annotated[
-        bool,
-        typer.Option(
-            "--fresh", help="Ask models and endpoints again, whatever replies are kept.", rich_help_panel=_MODEL
-        ),
+        bool, _model_option("--fresh", help="Ask models and endpoints again, whatever replies are kept.")
     ] = False
 
     @property
@@ -77,10 +63,10 @@ class ModelOptions:
         )
 
     def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
-        """The model, if there is to be one.
+        """The model; ``None`` if none is named, or none is wanted.
 
-        :param snapshot: that its replies are recorded into, or replayed from.
-        :raises InputError: if it is not clear which is meant.
+        :param snapshot: records its replies, or replays them.
+        :raises InputError: if it is not clear which model is meant.
         :raises OptionError: for options that contradict each other, or are no numbers.
         """
         if self.no_model and (self.model or self.base_url):
@@ -105,34 +91,22 @@ class LimitOptions:
 
     max_queries: Annotated[
         int | None,
-        typer.Option(
-            "--max-queries", min=0, rich_help_panel=_LIMITS,
-            help="SPARQL queries of the method per question; several graphs count as one.",
+        _limit_option(
+            "--max-queries", min=0, help="SPARQL queries of the method per question; several graphs count as one."
         ),
-    ] = 500  # fmt: skip
-    max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", min=0, help="Seconds per question.", rich_help_panel=_LIMITS)
-    ] = 120
-    max_calls: Annotated[
-        int | None, typer.Option("--max-calls", min=0, help="Model calls per question.", rich_help_panel=_LIMITS)
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=0, help="Tokens per question.", rich_help_panel=_LIMITS)
-    ] = None
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", min=0, help="Cost per question.", rich_help_panel=_LIMITS)
-    ] = None
+    ] = 500
+    max_seconds: Annotated[float | None, _limit_option("--max-seconds", min=0, help="Seconds per question.")] = 120
+    max_calls: Annotated[int | None, _limit_option("--max-calls", min=0, help="Model calls per question.")] = None
+    max_tokens: Annotated[int | None, _limit_option("--max-tokens", min=0, help="Tokens per question.")] = None
+    max_cost: Annotated[float | None, _limit_option("--max-cost", min=0, help="Cost per question.")] = None
     prices: Annotated[
-        str | None,
-        typer.Option(
-            "--prices", metavar="IN,OUT", help="Of a million tokens, prompts and replies.", rich_help_panel=_LIMITS
-        ),
+        str | None, _limit_option("--prices", metavar="IN,OUT", help="Of a million tokens, prompts and replies.")
     ] = None
 
     def budget(self) -> Budget:
         """The budget of one question.
 
-        :raises OptionError: for limits or prices that are none, or a limit on cost without prices.
+        :raises OptionError: for invalid limits or prices, or a limit on cost without prices.
         """
         from kgsparql.budget import Budget
 

@@ -1,13 +1,14 @@
-"""The options with which a command records what it is told by endpoints and models, or is replayed; written once."""
+"""The options with which a command records the replies of endpoints and models, or replays them."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,17 +22,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SnapshotOptions", "TypedGroup"]
 
-_PANEL = "Snapshots"
+_option = partial(typer.Option, rich_help_panel="Snapshots")
 
 _VARIABLES = {"kg": ("KGSPARQL_KG", "-k", "--kg"), "embedder": ("KGSPARQL_EMBEDDER", "--embedder")}
-"""What a command was asked that a variable may have said, and the options for it."""
+"""Options that can also be given by a variable: the variable, and the spellings of the option."""
 
 
 _TYPED: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_typed", default=())
+"""What was typed after ``kgsparql``."""
 
 
 class TypedGroup(TyperGroup):
-    """The commands, which remember what they were called with."""
+    """The commands; they remember the words that were typed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As for any group."""
@@ -39,55 +41,23 @@ class TypedGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def typed(*, leave_out: Sequence[str] = (), shown: Callable[[str], str] = str) -> list[str]:
-    """The words of this command, the name of the command first.
-
-    :param leave_out: options, with their values: ``--record``.
-    :param shown: what may be shown of a word.
-    """
-    words: list[str] = []
-    is_value = False
-    for word in _TYPED.get():
-        if not is_value and word.partition("=")[0] not in leave_out:
-            words.append(_shown(word, shown))
-        is_value = not is_value and word in leave_out
-    return words
-
-
-def _shown(word: str, shown: Callable[[str], str]) -> str:
-    """A word as it may be shown; of ``--option=value`` and ``-ovalue`` what comes after the option, by itself."""
-    if word.startswith("--"):
-        option, sign, value = word.partition("=")
-    else:
-        option, sign, value = (word[:2], "", word[2:]) if word.startswith("-") else ("", "", word)
-    return f"{option}{sign}{shown(value)}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class SnapshotOptions:
     """Where to record, or what to replay; each field is an option of the command line."""
 
     record: Annotated[
-        Path | None,
-        typer.Option(
-            "--record", metavar="DIR", help="Keep whatever endpoints and models reply, for --replay.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None  # fmt: skip
+        Path | None, _option("--record", metavar="DIR", help="Keep whatever endpoints and models reply, for --replay.")
+    ] = None
     replay: Annotated[
-        Path | None,
-        typer.Option(
-            "--replay", metavar="DIR", help="Ask nobody: the replies are those that were recorded.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None  # fmt: skip
+        Path | None, _option("--replay", metavar="DIR", help="Ask nobody: the replies are those that were recorded.")
+    ] = None
 
     @contextmanager
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
-        """The snapshot, as long as the ``with`` lasts; ``None`` if neither is wanted.
+        """The snapshot while the ``with`` block runs; ``None`` if neither option is given.
 
-        :param command: that is recorded, and what it was ``asked``, for whoever reads the manifest, or wants to replay
-            it: arguments in their order, then options by their names.
+        :param command: its name, for the manifest.
+        :param asked: the arguments and options of the command, for the manifest.
         :raises OptionError: for both at once.
         :raises InputError: if there is no snapshot to be replayed.
         """
@@ -99,31 +69,52 @@ class SnapshotOptions:
             return
         from kgsparql.graphs.snapshots import Snapshot
 
-        told = {name: _said(value) for name, value in asked.items()}
-        about = {"command": command, "asked": told, "typed": _typed(told)}
+        values = {name: _without_secrets(value) for name, value in asked.items()}
+        about = {"command": command, "asked": values, "typed": _typed_again(values)}
         with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
             yield snapshot
 
 
-def _typed(told: Mapping[str, Any]) -> str:
-    """The command as it can be typed again, also where the variables that it was given by are not set."""
-    words = typed(leave_out=("--record", "--replay"), shown=lambda word: str(_said(word)))
+def _typed_again(values: Mapping[str, Any]) -> str:
+    """The command as it can be typed again, with options in place of the variables."""
+    words = _typed_words()
     for name, (variable, *options) in _VARIABLES.items():
         if os.environ.get(variable) and not any(word.startswith(tuple(options)) for word in words):
-            value = told.get(name) or []
+            value = values.get(name) or []
             words += [word for one in (value if isinstance(value, list) else [value]) for word in (options[0], one)]
     return shlex.join(words)
 
 
-def _said(value: Any) -> Any:
+def _typed_words() -> list[str]:
+    """The words of this command without credentials, keys, and the options for snapshots; its name comes first."""
+    words: list[str] = []
+    is_value = False
+    for word in _TYPED.get():
+        is_left_out = word.partition("=")[0] in {"--record", "--replay"}
+        if not is_value and not is_left_out:
+            option, value = _split_word(word)
+            words.append(f"{option}{_without_secrets(value)}")
+        is_value = not is_value and is_left_out and "=" not in word
+    return words
+
+
+def _split_word(word: str) -> tuple[str, str]:
+    """The option of a word, and its value: ``--option=value`` or ``-ovalue``; one of them may be empty."""
+    if word.startswith("--"):
+        option, sign, value = word.partition("=")
+        return option + sign, value
+    return (word[:2], word[2:]) if word.startswith("-") else ("", word)
+
+
+def _without_secrets(value: Any) -> Any:
     """A value without credentials and keys."""
     from kgsparql.http.address import Address, is_address
     from kgsparql.redaction import redacted
 
     if isinstance(value, Mapping):
-        return {name: _said(own) for name, own in value.items()}
+        return {name: _without_secrets(own) for name, own in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(one) for one in value]
+        return [_without_secrets(one) for one in value]
     if isinstance(value, bool | int | float) or value is None:
         return value
     where, sharp, model = str(value).partition("#")

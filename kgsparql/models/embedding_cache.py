@@ -1,4 +1,4 @@
-"""Vectors of texts kept on disk: a text is embedded once by each embedder, however many processes ask."""
+"""Vectors of texts kept on disk, so that each embedder embeds a text once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kgsparql.storage.sqlite_file import Contents, SqliteFile
 __all__ = ["VECTORS", "CachedEmbedder", "KeptVectors", "VectorStore"]
 
 VECTORS = "vectors.sqlite"
-"""The file in the cache directory that vectors are kept in."""
+"""The file of vectors in the cache directory."""
 
 _MOST_BYTES = 512_000_000
-"""What is kept at most; of more, the oldest go. A vector of 384 numbers takes about 1.7 kB."""
+"""The largest size of the file; then the oldest vectors are removed. A vector of 384 numbers takes about 1.7 kB."""
 
 _BATCH = 500
 _UNIT = 1e-3
-"""How far from 1 the length of a vector may be that was not damaged on the disk."""
+"""Tolerance of the squared length 1 of a vector; outside it, the vector was damaged on the disk."""
 
 _CONTENTS = Contents(
     "vectors",
@@ -42,7 +42,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class KeptVectors:
-    """How many vectors there are, and when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
+    """The number of vectors, and when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
 
     count: int
     oldest: str = ""
@@ -50,12 +50,10 @@ class KeptVectors:
 
 
 class VectorStore:
-    """Vectors by key in one file, which several threads and processes may use at once.
+    """Vectors by key in one file; several threads and processes may use it. Only :meth:`put` makes the file.
 
-    Only :meth:`put` makes the file.
-
-    :param most_bytes: the size of the file from which on the oldest vectors make room for new ones.
-    :raises StoreError: from any method, if the file is there and is not such a store, or cannot be read or written.
+    :param most_bytes: the largest size of the file; then the oldest vectors are removed.
+    :raises StoreError: from any method, if the file is no such store, or cannot be read or written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -72,16 +70,16 @@ class VectorStore:
         self._file = SqliteFile(self.path, _CONTENTS)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors that are there, by key; one that was damaged is not."""
+        """The vectors that are kept, by key, without damaged ones."""
         found: dict[bytes, Vector] = {}
         for batch in (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH)):
             marks = ",".join("?" * len(batch))
             rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
-            found.update((key, np.frombuffer(numbers, dtype="<f4")) for key, numbers in rows if _is_whole(numbers))
+            found.update((key, np.frombuffer(numbers, dtype="<f4")) for key, numbers in rows if _is_vector(numbers))
         return {key: vector for key, vector in found.items() if abs(float(vector @ vector) - 1) < _UNIT}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep vectors, in the place of earlier ones with these keys."""
+        """Keep vectors; they replace earlier ones with the same keys."""
         now = int(time.time())
         rows = [(key, now, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
         with self._file.transaction() as connection:
@@ -91,13 +89,13 @@ class VectorStore:
                 connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
 
     def summary(self) -> KeptVectors:
-        """What there is."""
+        """How many vectors there are, and how old."""
         found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
         count, *times = found[0]
         return KeptVectors(count, *map(_when, times)) if count else KeptVectors(0)
 
     def clear(self) -> int:
-        """Remove all vectors; how many there were. The file becomes smaller."""
+        """Remove all vectors and shrink the file; the number of removed vectors."""
         return self._file.delete("DELETE FROM vector", shrink=True)
 
     def close(self) -> None:
@@ -106,9 +104,9 @@ class VectorStore:
 
 
 class CachedEmbedder:
-    """An embedder that embeds no text twice, also not in another process: vectors are kept by its name and the text.
+    """An embedder that embeds no text twice, not even in another process: vectors are kept by its name and the text.
 
-    Where they cannot be kept, or what was kept cannot be read, that is said once and done without.
+    If the file cannot be read or written, it goes on without it and says so once.
 
     :param note: called with each line that a person should read.
     """
@@ -133,7 +131,7 @@ class CachedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """As :meth:`Embedder.dimension`; what was kept says it too, and needs no model for that."""
+        """As :meth:`Embedder.dimension`; known from kept vectors without loading the model."""
         return self._dimension or self.embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vector:
@@ -141,17 +139,17 @@ class CachedEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         keys = _keys(self.name, dict.fromkeys(texts))
-        kept = self._kept(list(keys.values()))
+        kept = self._kept_vectors(list(keys.values()))
         missing = [text for text, key in keys.items() if key not in kept]
         if missing:
-            kept |= self._made(missing, keys)
+            kept |= self._new_vectors(missing, keys)
         if len({len(vector) for vector in kept.values()}) > 1:  # some are of other weights, under the same name
-            kept = self._made(list(keys), keys)
+            kept = self._new_vectors(list(keys), keys)
         vectors = np.stack([kept[keys[text]] for text in texts])
         self._dimension = vectors.shape[1]
         return vectors
 
-    def _made(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
+    def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
         found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}
         self._keep(found)
         return found
@@ -161,13 +159,13 @@ class CachedEmbedder:
         if self._store is not None:
             self._store.close()
 
-    def _kept(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+    def _kept_vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         try:
             return {} if self._store is None else self._store.get(keys)
         except StoreLockedError:
             return {}
         except StoreError as error:
-            self._do_without(error)
+            self._stop_keeping(error)
             return {}
 
     def _keep(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -175,11 +173,11 @@ class CachedEmbedder:
             if self._store is not None:
                 self._store.put(vectors)
         except StoreLockedError:
-            return  # somebody else writes for long: these are embedded once more some day, and nothing is lost
+            return  # another process is writing: these texts will be embedded again some day
         except StoreError as error:
-            self._do_without(error)
+            self._stop_keeping(error)
 
-    def _do_without(self, error: StoreError) -> None:
+    def _stop_keeping(self, error: StoreError) -> None:
         self.close()
         self._store = None
         if self._note is not None:
@@ -187,16 +185,14 @@ class CachedEmbedder:
 
 
 def _keys(name: str, texts: Iterable[str]) -> dict[str, bytes]:
-    begun = hashlib.blake2b(name.encode() + b"\0", digest_size=20)
-    keys = {}
-    for text in texts:
-        whole = begun.copy()
-        whole.update(text.encode("utf-8", "surrogatepass"))
-        keys[text] = whole.digest()
-    return keys
+    """The key of each text for the embedder of this name."""
+    prefix = name.encode() + b"\0"
+    return {
+        text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest() for text in texts
+    }
 
 
-def _is_whole(numbers: object) -> bool:
+def _is_vector(numbers: object) -> bool:
     return isinstance(numbers, bytes) and len(numbers) > 0 and len(numbers) % 4 == 0
 
 

