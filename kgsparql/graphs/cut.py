@@ -1,4 +1,4 @@
-"""What a limit left out, said and never silent."""
+"""What a limit left out of a result, for the reader to know."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Z
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Something a limit left out, never silently.
+    """A list that a limit cut.
 
-    :param what: what was being listed (``neighbours``, ``paths``, ``ends`` …).
+    :param what: what was listed (``neighbours``, ``paths``, ``ends`` …).
     :param limit: how many were kept at most.
-    :param known: how many there are; ``None`` when that itself was not counted to the end.
-    :param where: the term, and the predicate and direction where they apply, as a person reads them.
-    :param told: the whole line, where one made of the others would not read well.
+    :param known: how many there are; ``None`` if that was not counted to the end.
+    :param where: the term, with predicate and direction where they apply.
+    :param told: the whole line for the reader, where one made of the others would not read well.
     """
 
     what: str
@@ -34,7 +34,7 @@ class Cut:
         return self.said({})
 
     def said(self, labels: Mapping[Term, str]) -> str:
-        """The cut as a line for a person: terms by their labels, or by the end of their IRIs, predicates as arrows.
+        """A line for the reader: terms by their labels, or by the end of their IRIs, predicates as arrows.
 
         >>> Cut("ends", 9, where="<http://e.org/Ann> ^<http://e.org/worksAt>/<http://e.org/knows>").said({})
         'ends of Ann ←works at— —knows→: at most 9 taken, there are more'
@@ -48,7 +48,7 @@ class Cut:
 
 
 def _readable(where: str, labels: Mapping[Term, str]) -> str:
-    """The place of a cut without IRIs: what stands before or after a dash is a term, what follows one is a step."""
+    """The place of a cut with labels in place of IRIs: first, and after a dash, stands a term; elsewhere a step."""
 
     def name(found: re.Match[str]) -> str:
         term = IRI(found["iri"])

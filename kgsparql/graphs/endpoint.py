@@ -34,31 +34,30 @@ __all__ = ["EndpointGraph"]
 MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""
 TIMEOUT_S = 30.0
-"""For a query, where nobody says how long the server lets one run."""
+"""For a query, where the profile does not say how long the server lets one run."""
 _WAY_S = 2.0
-"""For what comes before and after: a server that ends a query should have the time to say so."""
+"""Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
 
 
 class EndpointGraph:
     """A graph that is asked over HTTP, through SPARQLWrapper. Any number of threads may use it.
 
-    Queries are to see the union of the default graph and the named graphs. Whether they do is found out before the
-    first of them, with at most two small queries; an endpoint that can be asked for the union is, and for one that
-    cannot, ``notes`` says what is not seen. An endpoint that fails just then is looked at again. One that nobody
-    described is asked once what it says of itself, too.
+    Queries should see the union of the default graph and the named graphs. Before the first query, the endpoint is
+    probed with at most two small ones: does it, or can it be asked to? If not, ``notes`` says what is not seen. An
+    endpoint without a profile is asked once for its service description, too.
 
     Proxies are those of the environment: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``NO_PROXY``.
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
     :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``kgsparql.UNKNOWN`` it is
-        asked without the manners that a public service wants; ``kgsparql.EndpointProfile`` makes one of your own.
+        asked without the limits that public services want; ``kgsparql.EndpointProfile`` makes one of your own.
     :param timeout_s: for one query, from its name server to the last byte. Waiting for a turn comes before that, and
-        ends with the question's time, or after two minutes. ``None``: what its profile says, and a little for the way;
-        30 s if it says nothing.
+        ends with the question's time, or after two minutes. ``None``: a little more than its profile says; 30 s if it
+        says nothing.
     :param max_bytes: of one reply when it is unpacked.
-    :param note: called with a line a person should read, once.
+    :param note: called with a line for the user, each line once.
     :param response_cache: a recording keeps all that is asked, or tells it again; a cache keeps what is replied where
         the profile says so.
     :raises InputError: for what is not the URL of an endpoint.
@@ -85,7 +84,7 @@ class EndpointGraph:
         self.name = self._address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
         self.probe = Probe(self._address, profile, keep=not isinstance(response_cache, Recording), now=self._now)
-        self.timeout_s = _time_of(profile) if timeout_s is None else timeout_s
+        self.timeout_s = _timeout_of(profile) if timeout_s is None else timeout_s
         self._recording = response_cache if isinstance(response_cache, Recording) else None
         self._question: QuestionDeadline | None = None
         self._found = _Found()
@@ -93,12 +92,12 @@ class EndpointGraph:
         self.prefixes: dict[str, str] = {}
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> EndpointGraph:
-        """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
+        """The same graph for one question: its queries end with the question's time, or when the question is stopped.
 
-        Queries are not counted. Connections, and what is found out about the endpoint, are shared with this one.
+        Queries are not counted. Connections, and what was found out about the endpoint, are shared with this one.
 
         :param in_grace: as for :meth:`InTime.within`.
-        :param most_s: for each query, waiting for a turn included.
+        :param most_s: seconds for each query, waiting for a turn included.
         """
         view = copy.copy(self)
         view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own
@@ -106,14 +105,14 @@ class EndpointGraph:
 
     @property
     def profile(self) -> EndpointProfile:
-        """What is known of the endpoint; of one that nobody described, more after its first query."""
+        """What is known of the endpoint; where it is probed, more after its first query."""
         return self.probe.profile
 
     @property
     def naming(self) -> Naming:
-        """By which predicates it names things, as its profile says."""
-        known, said = Naming(), self.profile
-        return Naming(said.label_predicates or known.labels, said.predicate_label_links or known.links)
+        """The label predicates of its profile."""
+        known, profile = Naming(), self.profile
+        return Naming(profile.label_predicates or known.labels, profile.predicate_label_links or known.links)
 
     @property
     def chunk_size(self) -> int:
@@ -127,15 +126,15 @@ class EndpointGraph:
 
     @property
     def account(self) -> str:
-        """A hash of where it is and who asks: what one user may see is not for another."""
+        """A hash of its URL and user, as one user may see what another may not."""
         return self._hash()
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the URL and the number of triples; of an endpoint that cannot count them in 5 s, of today's date.
+        """A hash of the URL and the number of triples; or of today's date, if they cannot be counted in 5 s.
 
-        So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. Of a
-        service that has very many, which change all the time and are not asked for, a hash of the URL alone.
+        So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. For
+        a service that is too large to be counted, a hash of the URL alone.
         """
         if self._found.fingerprint is None:
             self._found.fingerprint = self._fingerprint()
@@ -164,22 +163,22 @@ class EndpointGraph:
     def _now(self) -> str:
         return self._as_recorded("time", datetime.now(UTC).isoformat(timespec="seconds"))
 
-    def _as_recorded(self, what: str, said: str) -> str:
-        """What a clock says; in a replay what it said in the recording."""
+    def _as_recorded(self, what: str, now: str) -> str:
+        """What the clock says; in a replay, what it said in the recording."""
         if self._recording is None:
-            return said
-        return str(self._recording.recorded_value(what, {"endpoint": self.url}, {what: said})[what])
+            return now
+        return str(self._recording.recorded_value(what, {"endpoint": self.url}, {what: now})[what])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of any answer should know: named graphs that queries do not see."""
+        """Notes for the reader of any answer: named graphs that queries do not see."""
         with self._limited(self.timeout_s, None, None) as limits:
             found = self._channel.probe_graphs(limits).note
         return (found,) if found else ()
 
     @property
     def may_repeat_triples(self) -> bool:
-        """Whether there are named graphs, so that one triple may be in several and counts must be of distinct ones."""
+        """Whether there are named graphs: then one triple may be in several, and counts must be of distinct ones."""
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
         if self._found.has_named_graphs is None:
@@ -187,7 +186,7 @@ class EndpointGraph:
         return self._found.has_named_graphs
 
     def _has_named_graphs(self) -> bool:
-        """Whether a named graph is seen; of an engine that cannot tell, it is taken for granted."""
+        """Whether a named graph is seen; true if the engine cannot tell."""
         try:
             found = self.select(Query.load("info_graphs").limit(1))
         except KgsparqlError as error:
@@ -250,7 +249,7 @@ class EndpointGraph:
         timeout_s: float | None = None,
         cancel: threading.Event | None = None,
     ) -> tuple[Reply, SparqlRequest]:
-        """What the endpoint replies to a query that is known to be one, over the union of its graphs.
+        """The reply of the endpoint to a query that was checked, over the union of its graphs.
 
         :param timeout_s: instead of the graph's own, and for waiting, too.
         :raises UnreachableError: if there is no whole reply in time; its status may be any.
@@ -264,10 +263,10 @@ class EndpointGraph:
     def _limited(
         self, query_s: float | None, all_s: float | None, cancel: threading.Event | None
     ) -> Iterator[RequestLimits]:
-        """The limits of what is asked now, which are those of the question too if this is the graph of one.
+        """The limits of a request that begins now; those of the question apply, too, if this is the graph of one.
 
         :param query_s: of one query; the graph's own, if ``None``.
-        :param all_s: of all; what is left of the question, or two minutes more than a query has, if ``None``.
+        :param all_s: of all; what is left of the question, or two minutes more than ``query_s``, if ``None``.
         """
         query_s = self.timeout_s if query_s is None else query_s
         if self._question is None:
@@ -280,13 +279,13 @@ class EndpointGraph:
             yield RequestLimits.from_now(query_s, all_s, cancel or self._question.cancel, self._question.usage.asked)
 
 
-def _time_of(profile: EndpointProfile) -> float:
+def _timeout_of(profile: EndpointProfile) -> float:
     return profile.timeout_s + _WAY_S if profile.timeout_s else TIMEOUT_S
 
 
 @dataclass(slots=True)
 class _Found:
-    """What was found out about an endpoint once, for all that ask it."""
+    """What was found out about an endpoint once, shared by its views."""
 
     fingerprint: str | None = None
     has_named_graphs: bool | None = None

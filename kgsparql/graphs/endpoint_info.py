@@ -10,22 +10,22 @@ from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.probing import ProbeResult
 from kgsparql.http.retry_after import in_words
 
-__all__ = ["NAMED_GRAPHS", "endpoint_json", "limits", "what_it_is"]
+__all__ = ["NAMED_GRAPHS", "endpoint_json", "limits_in_words", "summary"]
 
 NAMED_GRAPHS = {
     True: "what is in named graphs is found without naming them",
     False: "what is in named graphs is not found without naming them",
     None: "whether what is in named graphs is found is not known",
 }
-"""What our queries see of named graphs."""
+"""Whether queries see named graphs, in words."""
 
 
-def what_it_is(profile: EndpointProfile, found: ProbeResult | None) -> str:
-    """The service and its engine, and when that was found out.
+def summary(profile: EndpointProfile, found: ProbeResult | None) -> str:
+    """The service, its engine, and when that was found out, in words.
 
-    >>> what_it_is(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
+    >>> summary(EndpointProfile(name="DBpedia", engine="Virtuoso", urls=("https://dbpedia.org/sparql",)), None)
     'DBpedia, on Virtuoso'
-    >>> what_it_is(UNKNOWN, ProbeResult(at="2026-11-22T01:50:20+00:00", server="nginx"))
+    >>> summary(UNKNOWN, ProbeResult(at="2026-11-22T01:50:20+00:00", server="nginx"))
     'an engine that does not say what it is (server: nginx), asked 2026-11-22'
     """
     version = f" {found.version}" if found and found.version else ""
@@ -42,34 +42,34 @@ def what_it_is(profile: EndpointProfile, found: ProbeResult | None) -> str:
     return f"{service}{found.engine}{version}, found {day}"
 
 
-def limits(profile: EndpointProfile) -> list[str]:
-    """What limits queries there, or what we limit them to for its sake.
+def limits_in_words(profile: EndpointProfile) -> list[str]:
+    """The limits of queries there, its own and those that we keep for its sake.
 
-    >>> limits(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
+    >>> limits_in_words(EndpointProfile(timeout_s=60, concurrency=1, max_solutions=10_000))
     ['60 s a query', 'one query at a time', '200 terms looked up at once', '10,000 solutions a query']
-    >>> limits(EndpointProfile(keep_s=300))
+    >>> limits_in_words(EndpointProfile(keep_s=300))
     ['4 queries at a time', '200 terms looked up at once', 'results kept for 5 min']
     """
-    said = [f"{profile.timeout_s:g} s a query"] if profile.timeout_s is not None else []
+    lines = [f"{profile.timeout_s:g} s a query"] if profile.timeout_s is not None else []
     if profile.query_seconds is not None:
         saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
-        said.append(f"{profile.query_seconds:g} s of query time a minute{saved}")
+        lines.append(f"{profile.query_seconds:g} s of query time a minute{saved}")
     at_once = "one query" if profile.concurrency == 1 else f"{profile.concurrency} queries"
-    said.append(f"{at_once} at a time")
+    lines.append(f"{at_once} at a time")
     if profile.pause_s:
-        said.append(f"{profile.pause_s:g} s between queries")
-    said.append(f"{profile.chunk_size:,} terms looked up at once")
+        lines.append(f"{profile.pause_s:g} s between queries")
+    lines.append(f"{profile.chunk_size:,} terms looked up at once")
     if profile.max_solutions is not None:
-        said.append(f"{profile.max_solutions:,} solutions a query")
+        lines.append(f"{profile.max_solutions:,} solutions a query")
     if profile.errors_per_minute is not None:
-        said.append(f"a ban from {profile.errors_per_minute} errors a minute on")
+        lines.append(f"a ban from {profile.errors_per_minute} errors a minute on")
     if profile.keep_s:
-        said.append(f"results kept for {in_words(profile.keep_s)}")
-    return said
+        lines.append(f"results kept for {in_words(profile.keep_s)}")
+    return lines
 
 
 def _shows_named_graphs(graph: EndpointGraph) -> bool | None:
-    """Whether our queries see what is in named graphs, however that is done; ``None`` if that cannot be told now."""
+    """Whether our queries see named graphs; ``None`` if that cannot be told now."""
     try:
         return not graph.notes
     except (UnreachableError, QueryError):
@@ -77,12 +77,12 @@ def _shows_named_graphs(graph: EndpointGraph) -> bool | None:
 
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
-    """What is known of an endpoint, and what it said of itself, as a JSON object; ``null`` is not known."""
+    """What is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
     profile, found = graph.profile, graph.probe.found
     return {
         "url": graph.url,
-        "summary": what_it_is(profile, found),
-        "said_of_limits": limits(profile),
+        "summary": summary(profile, found),
+        "said_of_limits": limits_in_words(profile),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None,
         "version": (found.version or None) if found else None,

@@ -1,4 +1,4 @@
-"""What identifies a thing beside its IRI: predicates that a graph declares so, and the IRIs that identifiers make."""
+"""Identifiers of things beside their IRIs: the predicates that a graph declares to be such, and IRIs made of them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kgsparql.rdf.vocabulary import claim_part
 __all__ = ["Formatter", "Identifier", "Identifiers"]
 
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
-"""What Wikidata calls the formatter URI for RDF resources."""
+"""Wikidata's "formatter URI for RDF resource"."""
 
 MAX_FORMATTERS = 5
-"""Of one predicate; of more, the first in the order of their text are taken."""
+"""Of one predicate; of more, the first in lexical order are used."""
 
 _PLACE = "$1"
 _NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
-"""What a formatter begins with, lest every IRI of the web fit it."""
+"""How a formatter must begin, so that not every IRI of the web fits it."""
 
 Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 """A predicate, and a value that only one thing has."""
@@ -32,10 +32,10 @@ Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 
 @dataclass(frozen=True, slots=True)
 class Formatter:
-    """How identifiers become IRIs.
+    """Turns identifiers into IRIs.
 
     :param predicate: leads from a thing to its identifier.
-    :param stated: the triple that says so.
+    :param stated: the triple that states the formatter.
 
     >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
     >>> made = Formatter.read(viaf, stated, Literal("http://viaf.org/$1/rdf"))
@@ -50,25 +50,25 @@ class Formatter:
 
     @classmethod
     def read(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
-        """From what a graph says of a property; ``None`` for what has not one ``$1`` in a namespace of its own."""
+        """From the formatter of a property; ``None`` unless it has one ``$1``, in a namespace of its own."""
         before, _, after = formatter.value.partition(_PLACE)
         if formatter.value.count(_PLACE) != 1 or not _NAMESPACE.match(before):
             return None
         return cls(predicate, Triple(property_, FORMATTER, formatter), before, after)
 
     def made(self, value: str) -> list[IRI]:
-        """The IRIs that an identifier may make: percent-encoded, and as it stands where that is an IRI."""
+        """The IRIs of an identifier: percent-encoded, and as it is where that makes an IRI."""
         texts = dict.fromkeys((quote(value, safe=""), *([] if "%" in value else [value])))
         found = []
         for text in texts if value else ():
             try:
                 found.append(iri(f"{self.before}{text}{self.after}"))
             except IriError:
-                continue  # it only stands for one when it is encoded
+                continue  # it makes an IRI only when it is encoded
         return found
 
     def read_back(self, term: IRI) -> list[str]:
-        """The identifiers that may have made an IRI."""
+        """The identifiers that an IRI may be made of."""
         text = term.value
         if not (text.startswith(self.before) and text.endswith(self.after)):
             return []
@@ -78,11 +78,11 @@ class Formatter:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """What graphs declare to identify things: external identifiers of a Wikibase, inverse functional properties of OWL.
+    """The identifying predicates of graphs: external identifiers of a Wikibase, inverse functional properties of OWL.
 
-    :param predicates: only one thing has each value of theirs.
+    :param predicates: each value of theirs belongs to one thing.
     :param formatters: of those whose values make IRIs.
-    :param crowded: how many formatters those have that have more than are taken.
+    :param crowded: for predicates with more formatters than are used, how many they have.
     """
 
     predicates: frozenset[IRI] = frozenset()
@@ -107,7 +107,7 @@ class Identifiers:
 
     @classmethod
     def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
-        """What any of several graphs declares."""
+        """Those of several graphs together."""
         each = list(parts)
         formatters = dict.fromkeys(one for part in each for some in part.formatters.values() for one in some)
         found = cls._of(frozenset[IRI]().union(*(part.predicates for part in each)), formatters)
@@ -122,13 +122,13 @@ class Identifiers:
         return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
 
     def made(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
-        """The IRIs that an identifier makes."""
+        """The IRIs that are made of an identifier, each with its formatter."""
         predicate, value = identifier
         formatters = self.formatters.get(predicate, ()) if isinstance(value, Literal) else ()
         return [(term, formatter) for formatter in formatters for term in formatter.made(value.value)]
 
     def read_back(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
-        """The identifiers that make an IRI."""
+        """The identifiers that an IRI may be made of, each with its formatter."""
         return [
             ((formatter.predicate, Literal(value)), formatter)
             for some in self.formatters.values()

@@ -1,4 +1,4 @@
-"""What a graph says that leads nowhere: identifiers in other catalogues, and the parts that statements are made of."""
+"""Predicates that no method walks: identifiers in other catalogues, and the parts of Wikibase statements."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from kgsparql.rdf.vocabulary import claim_part
 __all__ = ["IgnoredPredicates"]
 
 _PREDICATES = ("predicate", "onward")
-"""The variables that hold what is walked, in every query that does not say which predicates it wants."""
+"""The variables of walked predicates, in every query that does not name its predicates."""
 
 _WIKIBASE = "http://wikiba.se/ontology#"
-"""What a Wikibase says of its own records: ranks, counts, kinds of properties."""
+"""Of what a Wikibase says of its own records: ranks, counts, types of properties."""
 _DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")
 """Leads from a property of a Wikibase to the predicate."""
 
 _DIGITS = tuple(string.digits)
 _OTHERS = f"{string.ascii_letters}/#_-.:~)"
-"""What an IRI ends in, if not in a digit."""
+"""Last characters of IRIs, beside digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoredPredicates:
-    """Predicates that are read by no method, however they are met.
+    """Predicates that no method walks.
 
-    A Wikibase such as Wikidata says everything twice: as a direct claim, and as a statement with qualifiers, references
-    and a rank. Of these two only the direct claims are walked, unless ``qualifiers`` are wanted too.
+    A Wikibase such as Wikidata states everything twice: as a direct claim, and as a statement with qualifiers,
+    references and a rank. Only direct claims are walked, unless ``qualifiers`` are wanted too.
 
-    :param terms: predicates by name: external identifiers, and what an endpoint's profile calls noise.
-    :param qualifiers: statements are walked, through which qualifiers are reached.
-    :param identifiers: what is looked up in other graphs all the same.
-    :param notes: what the reader of an answer should know of these.
-    :param hidden: the entities of which statements were met that are not walked, so far.
+    :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
+    :param qualifiers: statements are walked, too, which lead to qualifiers.
+    :param identifiers: predicates of identifiers, which are looked up in other graphs all the same.
+    :param notes: for the reader of an answer.
+    :param hidden: filled with the entities of statements that were met and not walked.
 
     >>> wikidata = "http://www.wikidata.org/prop/"
     >>> IgnoredPredicates().drops(IRI(wikidata + "P39")), IgnoredPredicates().drops(IRI(wikidata + "direct/P39"))
@@ -57,9 +57,9 @@ class IgnoredPredicates:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
-        """That of a graph, which says itself which of its properties are external identifiers: one query.
+        """Those of a graph that declares its external identifiers itself: one query.
 
-        Where an endpoint cuts the result, it is asked for parts of it, and what is cut even then is a note.
+        Where an endpoint cuts the result, it is asked for parts; a note says if these are cut, too.
 
         :raises KgsparqlError: if the graph cannot be asked.
         """
@@ -76,9 +76,9 @@ class IgnoredPredicates:
 
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
-        """That of a graph that nobody described: what a known service calls noise is so in a dump of it, too.
+        """Those of a graph without a profile; it may be a dump of a known service, whose noise is then ignored, too.
 
-        It is one if the graph declares these properties itself, and not only uses them. One query more; two if it is a
+        It is a dump if it declares these properties itself, and does not only use them. One query more; two if it is a
         Wikibase.
         """
         if not graph.select(Query.load("predicate_triples").bind(predicate=[_DIRECT_CLAIM]).limit(1)):
@@ -90,14 +90,14 @@ class IgnoredPredicates:
 
     @classmethod
     def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
-        """That of several graphs."""
+        """Those of several graphs together."""
         each = list(parts)
         terms = frozenset[IRI]().union(*(part.terms for part in each))
         notes = tuple(dict.fromkeys(note for part in each for note in part.notes))
         return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each), notes=notes)
 
     def drops(self, predicate: Term) -> bool:
-        """Whether a predicate leads nowhere."""
+        """Whether a predicate is ignored."""
         if not isinstance(predicate, IRI):
             return False
         if predicate in self.terms or predicate.value.startswith(_WIKIBASE):
@@ -108,7 +108,7 @@ class IgnoredPredicates:
         return part[0] == "other" or not self.qualifiers
 
     def without(self, solutions: Solutions) -> Solutions:
-        """The solutions that do not walk such a predicate; they keep count of the others."""
+        """The solutions that walk no ignored predicate; ``left_out`` counts the others."""
         walked = [name for name in _PREDICATES if name in solutions.variables]
         if not walked:
             return solutions
@@ -124,7 +124,7 @@ class IgnoredPredicates:
 
 
 def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
-    """What an endpoint cuts, asked for by what IRIs of predicates end in; by a digit more, where that is cut too."""
+    """All solutions of a result that an endpoint cut, in parts: by the last character of IRIs, or by more of them."""
     query, halving = Query.load("external_ids_ending"), Halving()
     first = [[digit] for digit in _DIGITS]
     todo = deque(_longer([""]))
@@ -145,7 +145,7 @@ def _in_parts(graph: KnowledgeGraph, seen: Solutions) -> Solutions:
 
 
 def _longer(endings: Iterable[str]) -> list[list[str]]:
-    """Parts of what ends so: each digit before it, and all else.
+    """Longer endings: with each digit before them, and with all other characters.
 
     >>> [len(part) for part in _longer(["7"])], _longer(["7"])[0]
     ([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 60], ['07'])
@@ -155,7 +155,7 @@ def _longer(endings: Iterable[str]) -> list[list[str]]:
 
 
 def _parts_of(direct: IRI) -> Iterable[IRI]:
-    """A predicate, and of the direct claims of a Wikibase those to and from the statements of the same property.
+    """A predicate; with the predicate of a direct claim, those of statements of the same property.
 
     >>> [part.value for part in _parts_of(IRI("http://e.org/prop/direct/P1"))][1:3]
     ['http://e.org/prop/P1', 'http://e.org/prop/statement/P1']
@@ -174,7 +174,7 @@ def _is_claim(predicate: IRI) -> bool:
 
 
 def _repeats(solution: Solution) -> bool:
-    """Whether a way through a statement leads to its value, as the direct claim does by itself."""
+    """Whether two hops lead through a statement to its value, as the direct claim does in one."""
     first, second = (solution.get(name) for name in _PREDICATES)
     if not isinstance(first, IRI) or not isinstance(second, IRI):
         return False

@@ -1,4 +1,4 @@
-"""A graph that counts its queries against a budget and tells who listens."""
+"""A graph whose queries are counted against a budget and emitted as events."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["MeteredGraph"]
 
 @dataclass(slots=True)
 class MeteredGraph:
-    """The wrapped graph, with every query counted, checked against the budget, and emitted.
+    """A graph with every query counted, checked against the budget, and emitted.
 
-    :param limited: ``False`` for the work an answer owes its reader however little is left: labels and verification.
-        It is counted, and it stops when the question is stopped.
-    :param most_s: for each query, where the graph can be interrupted.
+    :param limited: ``False`` for what an answer must show whatever the budget says: labels and verification. These
+        queries are counted, and stop when the question is stopped.
+    :param most_s: seconds for each query, where the graph can be interrupted.
     :param ignored: predicates whose solutions are left out.
-    :param cut_short: why results were not complete, for each that was not; shared with :meth:`unlimited`.
+    :param cut_short: why results were incomplete, for each that was; shared with :meth:`unlimited`.
     """
 
     graph: KnowledgeGraph
@@ -48,28 +48,28 @@ class MeteredGraph:
         self.chunk_size = self.graph.chunk_size
 
     def unlimited(self) -> MeteredGraph:
-        """The same graph, still counted, without limits."""
+        """The same graph, counted, without limits."""
         return replace(self, limited=False)
 
     def optional(self, most_s: float | None) -> MeteredGraph:
-        """The same graph for what can be done without: each query has so long, and who fails is asked again."""
+        """The same graph for optional queries: each has ``most_s``; a member that fails is asked again later."""
         graph = self.graph.with_own_failures() if isinstance(self.graph, FederatedGraph) else self.graph
         return replace(self, graph=graph, most_s=most_s)
 
     def unfiltered(self) -> MeteredGraph:
-        """The same graph with its identifiers, pictures and statements: for what is looked up, and not walked."""
+        """The same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
         return replace(self, ignored=IgnoredPredicates(qualifiers=True))
 
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
-        """The graphs that this is made of, counted with it; itself alone if it is a single one."""
+        """The members of a federation, counted with it; the graph itself if it is a single one."""
         if not isinstance(self.graph, FederatedGraph):
             return (self,)
         return tuple(replace(self, graph=member) for member in self.graph.each_member)
 
     @property
     def may_repeat_triples(self) -> bool:
-        """Taken for granted: to find it out may take a query that nobody counts, and is no part of a question."""
+        """Taken for granted: to find it out may take a query that is no part of the question."""
         return True
 
     @property
@@ -79,16 +79,16 @@ class MeteredGraph:
 
     @property
     def failures(self) -> tuple[Note, ...]:
-        """Of several graphs, those that failed: a note each."""
+        """A note for each member of a federation that failed."""
         return self.graph.failures if isinstance(self.graph, FederatedGraph) else ()
 
     @property
     def errors(self) -> tuple[KgsparqlError, ...]:
-        """Of several graphs, what was wrong with those that failed."""
+        """The errors of the members of a federation that failed."""
         return tuple(self.graph.errors.values()) if isinstance(self.graph, FederatedGraph) else ()
 
     def will_ask_again(self, solutions: Solutions) -> None:
-        """The reader need not be told of this result: what is missing is asked for in parts."""
+        """No note is needed about this result: what it lacks is asked for in parts."""
         if solutions.missing in self.cut_short:
             self.cut_short.remove(solutions.missing)
 

@@ -1,4 +1,4 @@
-"""What kgsparql asks of a graph, wherever the graph is."""
+"""The protocols that graphs implement, and the solutions that they return."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 BOUND = 10_000
-"""Solutions of one query that are worth fetching; of what has more, a part is asked about, or some are looked at."""
+"""The most solutions that one query is meant to fetch; where there are more, it is split, or some are enough."""
 MOST_CUT = 4
-"""Results that an endpoint cuts one after the other, while smaller and smaller parts are asked for."""
+"""Results in a row that an endpoint may cut while smaller and smaller parts are asked for."""
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variable name to term; an unbound variable is absent."""
@@ -58,10 +58,10 @@ class Solutions(Sequence[Solution]):
     """The solutions of a SELECT.
 
     :param cut: why there are more than these, in a clause; asking for less may bring them. An endpoint may cut a result
-        and still say 200.
-    :param invalid: solutions that are missing because a term in them is none; asking for less does not bring them.
-    :param failed: of several graphs asked at once, those that did not reply; asking for less does not bring theirs.
-    :param left_out: how many solutions came and were not wanted: what led nowhere.
+        and still reply 200.
+    :param invalid: how many solutions are missing because a term in them is invalid.
+    :param failed: the members of a federation that did not reply.
+    :param left_out: how many solutions were dropped because of an ignored predicate.
     """
 
     variables: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Solutions(Sequence[Solution]):
     def together(
         cls, parts: Sequence[Solutions], *, variables: tuple[str, ...], solutions: tuple[Solution, ...]
     ) -> Solutions:
-        """Solutions that were made of those of several replies; what any of these lacks is lacking."""
+        """Solutions made of those of several results; what is missing in any of these is missing."""
         return cls(
             variables,
             solutions,
@@ -87,12 +87,12 @@ class Solutions(Sequence[Solution]):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing, whatever the cause."""
+        """Whether nothing is missing."""
         return not (self.cut or self.invalid or self.failed)
 
     @property
     def missing(self) -> str:
-        """Why some are missing that a graph which replied would have, in a clause; empty if none are.
+        """Why a graph that replied lacks some solutions, in a clause; empty if it lacks none.
 
         >>> Solutions(cut="the endpoint stopped at 10 solutions", invalid=2).missing
         'the endpoint stopped at 10 solutions, and 2 solutions with invalid terms left out'
@@ -117,7 +117,7 @@ class Solutions(Sequence[Solution]):
 
 @dataclass(slots=True)
 class Halving:
-    """Tells when to stop asking for ever smaller parts of what an endpoint cuts: they are then no help to either side.
+    """Tells when to stop asking an endpoint that cuts results for ever smaller parts.
 
     >>> halving, cut = Halving(), Solutions(cut="the endpoint stopped at 10 solutions")
     >>> [halving.should_give_up(cut) for _ in range(5)], halving.should_give_up(Solutions())
@@ -127,7 +127,7 @@ class Halving:
     cut: int = 0
 
     def should_give_up(self, found: Solutions) -> bool:
-        """Whether this result is one of too many, one after the other, that were cut."""
+        """Whether this result is the last of too many in a row that were cut."""
         self.cut = self.cut + 1 if found.cut else 0
         return self.cut > MOST_CUT
 
@@ -185,34 +185,34 @@ class BlankNodeLookup(Protocol):
 
 @runtime_checkable
 class CutShort(Protocol):
-    """A graph that keeps in mind which results an endpoint cut, to tell the reader."""
+    """A graph that notes for the reader which results an endpoint cut."""
 
     def will_ask_again(self, solutions: Solutions) -> None:
-        """The reader need not be told of this result: what is missing is asked for in parts."""
+        """No note is needed about this result: what it lacks is asked for in parts."""
         ...
 
 
 class OpenedGraph(KnowledgeGraph, Protocol):
-    """A graph that a user opened, with what must be known of it beside its answers."""
+    """A graph that a user opened, with its metadata."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash that changes with what the graph holds, as far as that can be told."""
+        """A hash that changes with the triples of the graph, as far as that can be told."""
         ...
 
     @property
     def prefixes(self) -> Mapping[str, str]:
-        """The prefixes that its files declare; none if it has no files."""
+        """The prefixes that its files declare."""
         ...
 
     @property
     def stored(self) -> tuple[Any, ...]:
-        """The files that it was filled from, a dataclass each; none if it has none."""
+        """The files that it was loaded from, a dataclass each."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of any answer should know."""
+        """Notes for the reader of any answer."""
         ...
 
     @property
@@ -232,7 +232,7 @@ class WithNaming(Protocol):
 
 
 def naming_of(graph: KnowledgeGraph) -> Naming:
-    """By which predicates a graph names things: those that kgsparql knows, where it does not say."""
+    """The label predicates of a graph; those that kgsparql knows, where it does not say."""
     return graph.naming if isinstance(graph, WithNaming) else Naming()
 
 
@@ -242,18 +242,18 @@ class WithMembers(Protocol):
 
     @property
     def members(self) -> tuple[KnowledgeGraph, ...]:
-        """These, in the order in which they were named; itself alone if it is a single one."""
+        """Its members in the order given; the graph itself if it is a single one."""
         ...
 
 
 def members_of(graph: _Graph) -> tuple[_Graph, ...]:
-    """The graphs that a graph is made of, each asked by itself; the graph alone if it is a single one."""
+    """The members of a graph, each to be asked by itself; the graph itself if it is a single one."""
     return cast("tuple[_Graph, ...]", graph.members) if isinstance(graph, WithMembers) else (graph,)
 
 
 @runtime_checkable
 class Interruptible(Protocol):
-    """A graph whose queries can be given up while they run."""
+    """A graph whose queries can be stopped while they run."""
 
     def select_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
@@ -277,7 +277,7 @@ class InTime(Protocol):
     """A graph that can be asked within the time of a question."""
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> KnowledgeGraph:
-        """The same graph for one question: whatever it is asked ends with the question's time, or when that is stopped.
+        """The same graph for one question: its queries end with the question's time, or when the question is stopped.
 
         :param in_grace: queries for what an answer must show: when the question's time is over, they may still take
             :attr:`Usage.grace_s`.
@@ -287,5 +287,5 @@ class InTime(Protocol):
 
 
 def within(graph: _Graph, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> _Graph:
-    """A graph for one question, as :meth:`InTime.within`; as it is, where it cannot be interrupted."""
+    """A graph for one question, as :meth:`InTime.within`; the graph itself, where it cannot be interrupted."""
     return cast("_Graph", graph.within(usage, in_grace=in_grace, most_s=most_s)) if isinstance(graph, InTime) else graph

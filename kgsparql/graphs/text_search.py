@@ -1,4 +1,4 @@
-"""The text searches that SPARQL engines have beside SPARQL: a query for each, and the words each of them takes."""
+"""The full-text searches of SPARQL engines: a query for each, and search words in its own syntax."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgsparql.rdf.terms import IRI, Literal
 __all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikibase_search"]
 
 MAX_SEARCHES = MAX_ARMS
-"""Searches in one query."""
+"""Searches in one query, at most."""
 
 _FILES: dict[TextSearch, str] = {
     "bif:contains": "text_search/bif_contains",
@@ -29,7 +29,7 @@ def label_search(
     languages: Sequence[str],
     limit: int,
 ) -> Query:
-    """A query for the labels that have all words of one of the searches: ``?entity``, ``?predicate``, ``?label``.
+    """A query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
 
     :param kind: any but ``none`` and ``wikibase:mwapi``.
     :param searches: at most :data:`MAX_SEARCHES`; those without a letter or digit are left out.
@@ -43,10 +43,10 @@ def label_search(
 
 
 def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
-    """A query for the items that the own search of a Wikibase finds for some names: ``?words``, ``?entity``.
+    """A query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``.
 
     :param host: of its web page.
-    :param languages: whose labels and aliases are searched; what is in no language is in all of them.
+    :param languages: whose labels and aliases are searched; those without a language are always searched.
     """
     query = Query.load("text_search/mwapi").fix(host=Literal(host))
     words = dict.fromkeys(Literal(name) for name in names if name.strip())
@@ -54,23 +54,23 @@ def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]
 
 
 def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
-    """Words as an engine's text search takes them, all of which a label is to have; ``None`` if no word is left.
+    """A search for labels with all these words, in an engine's own syntax; ``None`` if no word is left.
 
-    What an engine reads there is a small language with operators, wildcards and fields: only letters and digits get in.
+    That syntax has operators, wildcards and fields, so only letters and digits are passed on.
 
     >>> print(search_words("bif:contains", ["Curie's", 'x" OR *']))
     "'curie' AND 's' AND 'x' AND 'or'"
     >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
     "not AND curie AND 2" "marie curie"
     """
-    told = [word for text in words for word in _plain(text)]
-    if not told:
+    plain = [word for text in words for word in _plain_words(text)]
+    if not plain:
         return None
     if kind == "bif:contains":
-        return Literal(" AND ".join(f"'{word}'" for word in told))
-    return Literal(" ".join(told) if kind == "qlever" else " AND ".join(told))
+        return Literal(" AND ".join(f"'{word}'" for word in plain))
+    return Literal(" ".join(plain) if kind == "qlever" else " AND ".join(plain))
 
 
-def _plain(text: str) -> list[str]:
-    """The runs of letters and digits, in small letters: no operator is written so."""
+def _plain_words(text: str) -> list[str]:
+    """The runs of letters and digits in lower case, which no engine takes for operators."""
     return "".join(char if char.isalnum() else " " for char in text.lower()).split()

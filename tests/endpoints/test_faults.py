@@ -378,8 +378,8 @@ def test_a_server_that_says_very_odd_words_is_read_in_time() -> None:
 
 def test_E20_however_many_terms_are_bad_each_solution_is_tried_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    written = repair._written
-    monkeypatch.setattr(repair, "_written", lambda names, rows: tried.append(len(rows)) or written(names, rows))
+    written = repair._document
+    monkeypatch.setattr(repair, "_document", lambda names, rows: tried.append(len(rows)) or written(names, rows))
     found = selected(results(listed(4_000, lambda i: f"http://e.org/{i}" if i % 2 else f"http://e.org/ {i}")))
     assert (len(found), found.invalid) == (2_000, 2_000)
     assert sum(tried) <= 2 * 4_000 + 2_000, "and what is left is written once"

@@ -280,8 +280,8 @@ def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
     data.write_text("<a:a> <a:b> <a:c> .")
     program = (
         "from kgsparql.graphs import open_graph; import kgsparql.graphs.profiles.catalogue as k\n"
-        f"open_graph({str(data)!r}); print(k._read.cache_info().misses)\n"
-        "open_graph('dbpedia'); print(k._read.cache_info().misses)"
+        f"open_graph({str(data)!r}); print(k._known_endpoints.cache_info().misses)\n"
+        "open_graph('dbpedia'); print(k._known_endpoints.cache_info().misses)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "1"]

@@ -20,7 +20,7 @@ from kgsparql.errors import (
     StoreLockedError,
 )
 from kgsparql.graphs import EndpointGraph, groups_of, known_aliases, names_endpoint, open_graph, open_store
-from kgsparql.graphs.endpoint_info import NAMED_GRAPHS, limits, what_it_is
+from kgsparql.graphs.endpoint_info import NAMED_GRAPHS, limits_in_words, summary
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of, rdf_files
 from kgsparql.graphs.profiles.catalogue import endpoint_named
 from kgsparql.graphs.profiles.profile import UNKNOWN
@@ -185,14 +185,14 @@ def _endpoint_checks(graph: EndpointGraph, *, timeout_s: float, note: Callable[[
 def _engine(graph: EndpointGraph) -> Check:
     profile, found = graph.profile, graph.probe.found
     if profile.name != UNKNOWN.name:
-        return Check("engine", "ok", what_it_is(profile, found))
+        return Check("engine", "ok", summary(profile, found))
     why = f": {graph.probe.trouble}" if graph.probe.trouble else ""
-    return Check("engine", "absent", what_it_is(profile, found) + why, _OWN_PROFILE)
+    return Check("engine", "absent", summary(profile, found) + why, _OWN_PROFILE)
 
 
 def _limits(graph: EndpointGraph) -> Check:
     profile = graph.profile
-    said = ", ".join(limits(profile))
+    said = ", ".join(limits_in_words(profile))
     hint = ""
     if profile.is_public:
         hint = "many share it: --max-queries bounds a question; for many questions, ask a copy of your own"

@@ -1,4 +1,4 @@
-"""The endpoints that are known: those that are shipped, and those that users described in files of their own."""
+"""The known endpoints: the profiles that are shipped, and those in files of the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _URL = "url"
 
 @dataclass(frozen=True, slots=True)
 class KnownEndpoints:
-    """Profiles, those that go before others first.
+    """Profiles; the first that fits is used.
 
     >>> known_endpoints().named("dbpedia").urls[0]
     'https://dbpedia.org/sparql'
@@ -45,8 +45,8 @@ class KnownEndpoints:
         return next((profile for profile in self.profiles if profile.urls and wanted in profile.aliases), None)
 
     def at(self, url: str) -> EndpointProfile:
-        """The service at a URL, or else on its host; one that is not known is :data:`UNKNOWN`, with more manners if
-        anybody may ask there.
+        """The profile of the service at a URL, else on its host; else :data:`UNKNOWN`, with the limits of a public one
+        if the public may use the URL.
 
         >>> known_endpoints().at("http://dbpedia.org/sparql/").name
         'DBpedia'
@@ -60,39 +60,37 @@ class KnownEndpoints:
         hosts = [(at, profile) for profile in services for at in profile.hosts if matches(host, at)]
         if hosts:
             return max(hosts, key=lambda found: len(found[0]))[1]
-        known = next((profile for profile in services if _bears(url, profile)), None)
+        known = next((profile for profile in services if _url_has_sign(url, profile)), None)
         return known or (replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN)
 
     def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
-        """The engine that gives itself away.
+        """The engine that is recognised by its signs; ``None`` if none is.
 
         :param headers: of any reply, names in lower case.
         :param description: the text of the service description; empty if there is none.
         """
         engines = [profile for profile in self.profiles if not profile.urls]
-        for profile in engines:  # what it says of itself goes before what its URL looks like
-            if any(_is_said(sign, headers, description) for sign in profile.signs):
+        for profile in engines:  # what it says of itself is surer than its URL
+            if any(_has_sign(sign, headers, description) for sign in profile.signs):
                 return profile
-        return next((profile for profile in engines if _bears(url, profile)), None)
+        return next((profile for profile in engines if _url_has_sign(url, profile)), None)
 
     def by_name(self, name: str) -> EndpointProfile | None:
-        """The engine of a name, as :attr:`EndpointProfile.engine` has it."""
+        """The engine with a name, as in :attr:`EndpointProfile.engine`."""
         return next((profile for profile in self.profiles if not profile.urls and profile.name == name), None)
 
 
 def known_endpoints() -> KnownEndpoints:
-    """The profiles of the user's files and of ours, read when they are first asked for or a file has changed.
+    """The profiles of the user's files and of ours; read again when a file has changed.
 
     :raises GraphLoadError: for a file that is not right, with its line.
     :raises InputError: if there is no file where :data:`PROFILES_VARIABLE` says.
     """
-    return _read(tuple((path, path.stat().st_mtime_ns) for path in _user_files()))
+    return _known_endpoints(tuple((path, path.stat().st_mtime_ns) for path in _user_files()))
 
 
 def endpoint_named(source: object) -> EndpointProfile | None:
-    """The service that a source names by its alias, if it is one; its only alias is then the one that names it.
-
-    A file of that name is no obstacle to the endpoint, nor the other way round: which one is meant must be said.
+    """The profile of a service whose alias the source is, with that alias alone; ``None`` if it is no alias.
 
     :raises InputError: if there is also a file or a directory of that name.
     :raises GraphLoadError: for a file of profiles that is not right.
@@ -116,7 +114,7 @@ def endpoint_named(source: object) -> EndpointProfile | None:
 
 
 @cache
-def _read(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints:
+def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints:
     shipped = ProfileFile(_FILE, data=resource("ontologies", _FILE).read_bytes())
     return KnownEndpoints(read_profiles([*(ProfileFile(str(path), path) for path, _ in user_files), shipped]))
 
@@ -136,18 +134,18 @@ def _user_files() -> list[Path]:
 
 
 def _key(url: str) -> tuple[str, str]:
-    """What two ways to write one URL share: parameters are no part of it."""
+    """Server and path of a URL, the same for all its spellings; without parameters."""
     return server_of(url), urlsplit(Address.parse(url).url).path.rstrip("/")
 
 
-def _bears(url: str, profile: EndpointProfile) -> bool:
+def _url_has_sign(url: str, profile: EndpointProfile) -> bool:
     parts = urlsplit(Address.parse(url).url)
-    where = f"//{parts.netloc}{parts.path}".lower()  # what else a URL has may name any other
+    where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
     signs = (sign.partition(": ") for sign in profile.signs)
     return any(name.lower() == _URL and part.lower() in where for name, colon, part in signs if colon)
 
 
-def _is_said(sign: str, headers: Mapping[str, str], description: str) -> bool:
+def _has_sign(sign: str, headers: Mapping[str, str], description: str) -> bool:
     if "://" in sign and not sign.lower().startswith(f"{_URL}:"):
         return sign in description
     name, _, value = sign.partition(":")

@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 PUBLIC_PAUSE_S = 60.0
-"""After a public endpoint that is overloaded, or asked too often, and does not say how long to wait."""
+"""The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
 PUBLIC_TIMEOUT_S = 60.0
-"""That a public endpoint may work on a query, where nobody knows how long it lets one run."""
+"""How long a public endpoint may work on a query, where its profile does not say."""
 
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -36,9 +36,9 @@ TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qleve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusMeaning:
-    """What a server means by a status where that is not what HTTP says.
+    """The meaning of a status where it is not that of HTTP.
 
-    :param says: words that the body must have, in any case, for this meaning; empty for any body.
+    :param says: words that the body must have for this meaning, in upper or lower case; empty for any body.
     """
 
     status: int
@@ -63,11 +63,11 @@ class EndpointProfile:
     :param timeout_s: how long the server lets a query run.
     :param concurrency: queries at once.
     :param pause_s: between the end of a query and the next.
-    :param query_seconds: of a minute that its queries may run altogether, ``burst_seconds`` at most saved up.
+    :param query_seconds: in each minute, for all queries together; at most ``burst_seconds`` may be saved up.
     :param errors_per_minute: from which on a client is banned.
-    :param hosts: all of whose endpoints are of this service; ``*.`` at the beginning stands for every name below one.
-    :param signs: how it is told: ``Header: how its value begins``, ``URL: part of its host and path``, or how an IRI
-        begins that its service description mentions.
+    :param hosts: all endpoints there are of this service; ``*.`` at the beginning stands for every name below one.
+    :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``, or
+        how an IRI begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
     :param has_union: whether the default graph is the union of all graphs; ``None``: find out.
     :param has_named_graphs: whether there are any, so that it makes sense, and is allowed, to ask for them; ``None``:
@@ -120,52 +120,52 @@ class EndpointProfile:
 
     @property
     def counts_clients(self) -> bool:
-        """Whether it counts who asks, not what they open: all graphs and processes of a user take turns there."""
+        """Whether it counts clients: all graphs and processes of a user take turns there."""
         return self.is_public
 
     @property
     def counts_bad_queries(self) -> bool:
-        """Whether a query that it cannot run is an error of who sent it, of which it does not take many."""
+        """Whether queries that it cannot run count as errors, of which it allows a client few."""
         return self.is_public
 
     @property
     def abandoned_query_s(self) -> float:
-        """How long it may work on a query that nobody waits for any more, and counts it as one that runs; 0 if not."""
+        """How long it may work on, and count, a query that nobody waits for any more."""
         if not self.is_public:
             return 0.0
         return PUBLIC_TIMEOUT_S if self.timeout_s is None else self.timeout_s
 
     @property
     def overload_pause_s(self) -> float | None:
-        """How long it is left alone when it has too much to do and says no time; ``None``: as any server."""
+        """The pause when it is overloaded and does not say how long; ``None``: as for any server."""
         return PUBLIC_PAUSE_S if self.is_public else None
 
     @property
     def may_be_searched_for_noise(self) -> bool:
-        """Whether it may be asked for its predicates of identifiers: if others wait, only where it must have some."""
+        """Whether it may be asked for its identifying predicates; a public one only if its profile says it has some."""
         return self.external_ids or not self.is_public
 
     @property
     def is_counted_briefly(self) -> bool:
-        """Whether a count of all there is gets some seconds only, as nobody needs it."""
+        """Whether counts of all triples, which nobody needs, get some seconds only."""
         return self.is_public
 
     @property
     def wants_contact(self) -> bool:
-        """Whether those who run it should know how to reach who asks, even where they do not insist."""
+        """Whether its operators should know how to reach who asks, even where they do not insist."""
         return self.needs_contact or self.is_public
 
 
 UNKNOWN = EndpointProfile()
-"""What is taken for granted of an endpoint that nobody described."""
+"""The profile of an endpoint without one."""
 
 SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
-"""What is taken for granted, too, of one that anybody may ask, where its profile says nothing else."""
+"""What is assumed of an endpoint that the public may use, where its profile says nothing else."""
 
 
 @runtime_checkable
 class WithProfile(Protocol):
-    """A graph behind an endpoint, of which something may be known."""
+    """A graph behind an endpoint, with its profile."""
 
     @property
     def url(self) -> str:
@@ -174,7 +174,7 @@ class WithProfile(Protocol):
 
     @property
     def account(self) -> str:
-        """A hash of where it is and who asks: what one user may see is not for another."""
+        """A hash of its URL and user, as one user may see what another may not."""
         ...
 
     @property
@@ -184,7 +184,7 @@ class WithProfile(Protocol):
 
 
 def profile_of(graph: object) -> EndpointProfile:
-    """What is known of the endpoint that a graph is behind; of a graph that is on this machine, as of any unknown."""
+    """The profile of a graph behind an endpoint; :data:`UNKNOWN` for a graph on this machine."""
     return graph.profile if isinstance(graph, WithProfile) else UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""Endpoint profiles read from Turtle, with the place in the file of whatever is wrong with one."""
+"""Reads endpoint profiles from Turtle; an error names the line of what is wrong."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProfileFile:
     """A Turtle file of profiles.
 
     :param name: as errors say it.
-    :param data: what is in it, for one that is not the user's.
+    :param data: its content, where it is not the user's.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ProfileFile:
     data: bytes = b""
 
     def graph(self) -> OxigraphGraph:
-        """What the file says.
+        """The triples of the file.
 
         :raises GraphLoadError: for what is not Turtle.
         :raises InputError: if it cannot be read.
@@ -56,7 +56,7 @@ class ProfileFile:
         return OxigraphGraph(store, name=self.name, fingerprint="")
 
     def wrong(self, predicate: str, value: Term | None, message: str, hint: str = _EXAMPLE) -> GraphLoadError:
-        """The error for a triple that says something that no profile can say.
+        """The error for a triple that no profile may have.
 
         :param value: ``None``, or a blank node, for the first triple with the predicate.
         """
@@ -65,7 +65,7 @@ class ProfileFile:
         return GraphLoadError(f"{place}: {message}", code="E_PROFILE", hint=hint, path=self.name, line=line)
 
     def _line(self, predicate: str, value: Term | None) -> int | None:
-        """Where a triple is: the parser, given one line at a time, tells of each as soon as it has read it."""
+        """The line of a triple: the parser, given one line at a time, yields each triple as soon as it is complete."""
         if self.path is None:
             return None
         with raw_file(RdfFile(self.name, self.path)) as raw:
@@ -94,8 +94,8 @@ class _Lines:
 
 
 @dataclass(slots=True)
-class _Said:
-    """What files say of one profile: the values of fields, and the files that named the engine and the like data.
+class _Statements:
+    """What files say of one profile: values of fields, and the profiles of its engine and of the same data.
 
     :param searched_by: the file that says how its labels can be searched.
     """
@@ -111,15 +111,15 @@ class _Said:
 def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
     """The profiles of some files, those of the first before those of the next, each in the order of its names.
 
-    Where two files speak of one IRI, the earlier's values come before the later's, property by property.
+    Where two files describe one IRI, the earlier's values replace the later's, property by property.
 
-    :raises GraphLoadError: for what is not Turtle, or says what no profile can say, with its line.
+    :raises GraphLoadError: for what is not Turtle, or no valid profile, with its line.
     :raises InputError: for a file that cannot be read.
     """
-    said: dict[tuple[object, Term], _Said] = {}
+    said: dict[tuple[object, Term], _Statements] = {}
     for file in files:
-        for node, found in _said(file).items():
-            # A blank node is known in its own file only.
+        for node, found in _statements(file).items():
+            # The same blank node in another file is another.
             known = said.setdefault((file if isinstance(node, BlankNode) else None, node), found)
             if known is not found:
                 known.values = {**found.values, **known.values}
@@ -128,11 +128,11 @@ def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
                     known.engine, known.file = found.engine, found.file
                 if known.data is None:
                     known.data, known.data_file = found.data, found.data_file
-    named: dict[Term, _Said] = {node: found for (_, node), found in said.items() if isinstance(node, IRI)}
+    named: dict[Term, _Statements] = {node: found for (_, node), found in said.items() if isinstance(node, IRI)}
     return tuple(_profile(found, named) for found in said.values())
 
 
-def _said(file: ProfileFile) -> dict[Term, _Said]:
+def _statements(file: ProfileFile) -> dict[Term, _Statements]:
     graph = file.graph()
     values: dict[tuple[Term, str], list[Term]] = defaultdict(list)
     for solution in graph.select(Query.load("endpoint_profiles")):
@@ -141,7 +141,7 @@ def _said(file: ProfileFile) -> dict[Term, _Said]:
         message = f"{file.name}: nothing in it is a kgs:EndpointProfile"
         raise GraphLoadError(message, code="E_PROFILE", hint=_EXAMPLE, path=file.name)
     lists = _lists(graph)
-    found: dict[Term, _Said] = {node: _Said() for node, _ in sorted(values, key=str)}
+    found: dict[Term, _Statements] = {node: _Statements() for node, _ in sorted(values, key=str)}
     for (node, name), terms in values.items():
         if name == ENGINE:
             found[node].engine, found[node].file = _other(file, ENGINE, terms), file
@@ -193,7 +193,7 @@ def _statuses(file: ProfileFile, graph: OxigraphGraph) -> dict[Term, tuple[Statu
 
 
 def _value(file: ProfileFile, name: str, prop: Property, terms: Sequence[Term]) -> Any:
-    """The value of a field: one, or several in an order that does not depend on the store's."""
+    """The value of a field: one, or several in an order that does not depend on the store."""
     read: list[Any] = []
     # Of labels in several languages, the English one.
     ordered = (
@@ -211,10 +211,10 @@ def _value(file: ProfileFile, name: str, prop: Property, terms: Sequence[Term]) 
     return tuple(read) if prop.holds in {"several", "list"} else read[0]
 
 
-def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
-    """A profile with what its engine says, and the engine of that, where it says nothing itself.
+def _profile(said: _Statements, named: dict[Term, _Statements]) -> EndpointProfile:
+    """A profile with the values of its engine, and the engine of that, where it has none itself.
 
-    Of its data, what the profile says that has the same goes before.
+    For properties of the data, the profile of the same data comes before the engine.
     """
     values, engine = _with_data(said, named), ""
     for parent in _engines(said, named):
@@ -239,8 +239,8 @@ def _profile(said: _Said, named: dict[Term, _Said]) -> EndpointProfile:
     return EndpointProfile(**values)
 
 
-def _with_data(said: _Said, named: dict[Term, _Said]) -> dict[str, Any]:
-    """What a profile says itself, and of its data what another says."""
+def _with_data(said: _Statements, named: dict[Term, _Statements]) -> dict[str, Any]:
+    """The values of a profile, and for properties of the data those of the profile of the same data."""
     values: dict[str, Any] = dict(said.values)
     if said.data is None:
         return values
@@ -260,8 +260,8 @@ def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
     return tuple(dict.fromkeys((*own, *parents))) if adds else own
 
 
-def _engines(said: _Said, named: dict[Term, _Said]) -> Iterator[_Said]:
-    """The engine, its engine, and so on."""
+def _engines(said: _Statements, named: dict[Term, _Statements]) -> Iterator[_Statements]:
+    """The statements of its engine, of the engine of that, and so on."""
     met = [said]
     while (node := met[-1].engine) is not None:
         file = met[-1].file or ProfileFile("")

@@ -1,4 +1,4 @@
-"""What the properties of an endpoint profile mean: the field that each fills, and the values it may have."""
+"""The properties of an endpoint profile in Turtle: the field that each fills, and the values that it may have."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Property:
     """A property of a profile.
 
     :param field: of :class:`~kgsparql.graphs.profiles.EndpointProfile`.
-    :param read: the value that a term stands for; its ValueError says what is wanted instead.
+    :param read: the value of a term; its ValueError says what is wanted instead.
     :param holds: one value, several without an order, a list, or any one of several.
-    :param adds: what the engine says is added to it; else it takes the place of that.
+    :param adds: the values of the engine are added; else the profile's replace them.
     :param is_own: never taken over from an engine.
-    :param is_of_data: about what is there, whatever engine holds it.
+    :param is_of_data: it is about the data, whatever engine holds it.
     """
 
     field: str
@@ -172,11 +172,11 @@ PROPERTIES: dict[str, Property] = {
     KGS + "silentTimeoutSeconds": Property("silent_timeout_s", _number),
     KGS + "keepSeconds": Property("keep_s", _number),
 }
-"""By IRI; :data:`ENGINE`, :data:`DATA` and :data:`STATUS`, which lead to other nodes, stand beside them."""
+"""By IRI; without :data:`ENGINE`, :data:`DATA` and :data:`STATUS`, which lead to other nodes."""
 
 STATUS_PROPERTIES: dict[str, Property] = {
     KGS + "httpStatus": Property("status", _count),
     KGS + "means": Property("means", _one_of(get_args(Meaning))),
     KGS + "says": Property("says", _text),
 }
-"""Of what a status means."""
+"""The properties of a status meaning, by IRI."""

@@ -1,1 +1,4 @@
-"""The SPARQL protocol as it is spoken to endpoints: requests with manners, and replies that are believed only whole."""
+"""The SPARQL protocol: requests within rate limits, and replies that are read only if they are whole.
+
+May use: ``graphs.profiles``, ``http``, ``storage``. Open first: ``request.py``, then ``channel.py``.
+"""

@@ -1,4 +1,4 @@
-"""Bodies of replies looked at before they are read: which format one has, whether it is whole, what is wrong."""
+"""Checks of reply bodies before they are read: which format, whether complete, what is wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_DEPTH = 100
-"""Triples inside triples that are read; from some thousands on, reading them ends the process."""
+"""Levels of triples inside triples that are read; some thousands would crash the process."""
 _MOST_QUOTED = 10_000
 BOM = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
@@ -45,20 +45,20 @@ _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _STEP = {ord("{"): 1, ord("}"): -1}
 _NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
 _NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
-"""Virtuoso calls blank nodes so, which is no name of one. In a literal, JSON escapes the quote and XML the tag."""
+"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
 _TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
 """Virtuoso writes truth values as numbers."""
 
 
 def respelt(body: bytes) -> bytes:
-    """Results in which Virtuoso's own spellings are those of the specifications."""
+    """The body with Virtuoso's own spellings replaced by those of the specifications."""
     node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
     body = node_id.sub(rb"\1", body)
     return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
 
 
 def format_of(body: bytes, reply: Reply, request: SparqlRequest) -> ox.QueryResultsFormat:
-    """JSON or XML, as the first byte says; a server's Content-Type is often missing or wrong."""
+    """JSON or XML, by the first byte; a server's Content-Type is often missing or wrong."""
     if body[:1] == b"{":
         return ox.QueryResultsFormat.JSON
     head = body[:1024].lower()
@@ -79,7 +79,7 @@ def format_of(body: bytes, reply: Reply, request: SparqlRequest) -> ox.QueryResu
 
 
 def not_sparql(body: bytes, request: SparqlRequest) -> EndpointReplyError:
-    """The error of a body that is something else, such as a web page."""
+    """The error of a body that holds no SPARQL results, such as a web page."""
     said = without_query(excerpt(body, request), request)
     where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
     return EndpointReplyError(
@@ -89,7 +89,7 @@ def not_sparql(body: bytes, request: SparqlRequest) -> EndpointReplyError:
 
 
 def broken(body: bytes, request: SparqlRequest) -> KgsparqlError:
-    """A document that ends too early, or has something else in it or after it."""
+    """The error of a document that ends too early, or has something else in it or after it."""
     end = excerpt(trace_in(body) or body[-400:], request)
     if ran_out_of_time(end):
         return timed_out(request, said=end)
@@ -102,7 +102,7 @@ def broken(body: bytes, request: SparqlRequest) -> KgsparqlError:
 def unreadable(body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, why: str) -> KgsparqlError:
     """The error of a body that cannot be read.
 
-    :param why: in the words of the parser, which repeats what it read.
+    :param why: the message of the parser, which repeats parts of the body.
     """
     if format_ == ox.QueryResultsFormat.JSON and not is_json(body):
         return broken(body, request)
@@ -117,7 +117,7 @@ def unreadable(body: bytes, format_: ox.QueryResultsFormat, request: SparqlReque
 
 
 def is_json(body: bytes) -> bool:
-    """Whether it is one whole JSON document; a big one that cannot be read is taken for one that breaks off."""
+    """Whether it is one whole JSON document; of a very large one, ``False``."""
     if len(body) > MOST_BYTES:
         return False
     try:
@@ -128,7 +128,7 @@ def is_json(body: bytes) -> bool:
 
 
 def refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
-    """Refuse XML that breaks off, which pyoxigraph reads as far as it goes, and XML that declares entities."""
+    """Refuse XML that breaks off, of which pyoxigraph would read the first part, and XML that declares entities."""
     parser = expat.ParserCreate()
 
     def doctype(*_: object) -> None:
@@ -142,7 +142,7 @@ def refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
 
 
 def refuse_deep(body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest) -> None:
-    """Refuse triples inside triples without end."""
+    """Refuse triples inside triples on too many levels."""
     if format_ == ox.QueryResultsFormat.XML:
         # Names have no escapes in XML, so each level is a tag that can be counted.
         if body.count(b"triple") > _MOST_QUOTED:

@@ -1,4 +1,4 @@
-"""The connections to an endpoint, and one request on its way over them, over at a deadline.
+"""The connections to an endpoint, and a request on its way over them, ended at a deadline.
 
 Every request runs on a thread of its own. Its caller can stop waiting at any time, and then shuts the connection down.
 """
@@ -30,9 +30,9 @@ from kgsparql.redaction import unreadable_url
 __all__ = ["Exchange", "connections"]
 
 CONNECT_S = 3.0
-"""For a connection to one of the addresses that a host may have."""
+"""Seconds for a connection to one of the addresses that a host may have."""
 REACH_S = 8.0
-"""For the name, the connection and the handshake together."""
+"""Seconds for name server, connection and TLS handshake together."""
 _PIECE = 2**16
 _CONNECTIONS = 8
 
@@ -98,7 +98,7 @@ class Exchange:
             ) from error
 
     def abandon(self) -> None:
-        """End it wherever it is: a thread that waits for bytes is woken by the end of its connection."""
+        """Shut its connection down, which wakes the thread that waits for bytes."""
         self.abandoned = True
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
@@ -140,7 +140,7 @@ class Exchange:
 
 
 class _Running(threading.local):
-    """The exchange that the thread at hand works for."""
+    """The exchange of the current thread."""
 
     exchange: Exchange
 
@@ -149,7 +149,7 @@ _running = _Running()
 
 
 class _Watched(HTTPConnection):
-    """A connection that tells its exchange about itself, so that it can be taken down."""
+    """A connection that tells its exchange about itself, so that the exchange can shut it down."""
 
     def connect(self) -> None:
         exchange = _running.exchange

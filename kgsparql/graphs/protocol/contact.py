@@ -1,4 +1,4 @@
-"""Who asks: what requests to an endpoint say of themselves, so that its operators can reach somebody."""
+"""Who asks: the contact in the ``User-Agent`` of requests, for the operators of an endpoint."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'
 
 
 def checked_contact(url: str, *, needed: bool) -> str:
-    """The e-mail address or URL that the environment names for whoever asks; empty without one.
+    """The e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one.
 
     :param url: the endpoint that wants to know.
-    :param needed: whether it must be there.
-    :raises OptionError: if it is needed and not there, or is neither an address nor a URL.
+    :param needed: whether there must be one.
+    :raises OptionError: if it is needed and missing, or is neither an address nor a URL.
     """
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
     if contact and not _CONTACT.fullmatch(contact):
@@ -40,7 +40,7 @@ def user_agent(contact: str) -> str:
     >>> user_agent("me@example.org").partition("/")[0], user_agent("me@example.org").endswith("(me@example.org)")
     ('kgsparql', True)
     """
-    known = metadata("kgsparql")
-    pages = (entry.partition(",")[2].strip() for entry in known.get_all("Project-URL") or ())
-    said = "; ".join(part for part in (contact, next(pages, "")) if part)
-    return f"kgsparql/{known['Version']}" + (f" ({said})" if said else "")
+    package = metadata("kgsparql")
+    pages = (entry.partition(",")[2].strip() for entry in package.get_all("Project-URL") or ())
+    comment = "; ".join(part for part in (contact, next(pages, "")) if part)
+    return f"kgsparql/{package['Version']}" + (f" ({comment})" if comment else "")

@@ -1,4 +1,4 @@
-"""What went wrong at an endpoint, said in one line: connections that fail, and what can be read in its words."""
+"""Errors of an endpoint in one line: connections that fail, and what the words of a server tell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHOWN = 200
 """Characters of a server's own words that an error repeats."""
 _READ = 8192
 _REPEATED = 12
-"""Characters of a query from which on it is no accident that a server has them, too."""
+"""A server that repeats so many first characters of a query repeats the query."""
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _TIME = re.compile(
@@ -52,10 +52,10 @@ _TIME = re.compile(
 )
 _AGENT = re.compile(r"user.?agent", re.IGNORECASE)
 _TRACE = re.compile(rb"(?<![\w$])(?<![\w$]\.)(?:[a-z][\w$]*+\.)++[A-Z][\w$]*+(?:(?<=Exception)|(?<=Error))")
-"""The full name of an exception; begun only where a name begins, and never taken back, for it may be very long."""
+"""The full name of an exception. Possessive, as bodies may be long: no backtracking."""
 _TRACE_WITHIN = 2**17
 _PLAIN = re.compile(r"WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|HTTP_REQUEST|UNKNOWN_PROTOCOL")
-"""How OpenSSL says that what came back is no TLS."""
+"""How OpenSSL says that the reply was not TLS."""
 _PLAIN_HINT = "is it http:// and not https://, or another port?"
 CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
 
@@ -63,7 +63,7 @@ CONTACT_HINT = f"say who asks: export {CONTACT_VARIABLE}=you@example.org"
 def of_transport(
     error: BaseException, request: SparqlRequest, *, is_connected: bool, has_headers: bool
 ) -> KgsparqlError:
-    """The error of a request that never became a whole reply."""
+    """The error of a request that got no whole reply."""
     if isinstance(error, ReadTimeoutError) and is_connected:
         return timed_out(request)
     if isinstance(error, DecodeError):
@@ -97,7 +97,7 @@ def _no_connection(error: BaseException) -> tuple[str, str]:
 
 
 def _no_tls(error: BaseException) -> tuple[str, str]:
-    if isinstance(error, ReadTimeoutError):  # somebody took the connection, and then did not say hello
+    if isinstance(error, ReadTimeoutError):  # the connection was accepted, but no TLS hello came
         return "no TLS connection in time: the server may not speak TLS", _PLAIN_HINT
     if _PLAIN.search(str(error)):
         return "no TLS connection: the server does not speak TLS there", _PLAIN_HINT
@@ -105,7 +105,7 @@ def _no_tls(error: BaseException) -> tuple[str, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """The words of the innermost error, without the objects around them."""
+    """The message of the innermost error."""
     seen = error
     while (inner := seen.__cause__ or seen.__context__) is not None and inner is not seen:
         seen = inner
@@ -114,7 +114,7 @@ def _reason(error: BaseException) -> str:
 
 
 def timed_out(request: SparqlRequest, *, said: str = "", status: int | None = None) -> EndpointTimeoutError:
-    """A query that was not done in time, by our clock or by the server's."""
+    """The error of a query that took too long, by our clock or by the server's."""
     if not said and status is None:
         message = f"{request.url} did not answer {request.what} within {request.timeout_s:.3g} s"
     else:
@@ -142,7 +142,7 @@ def wants_contact(words: str) -> bool:
 
 
 def trace_in(body: bytes) -> bytes:
-    """What a body ends with from the name of an exception on; empty without one.
+    """The end of a body from the name of an exception on; empty without one.
 
     >>> trace_in(b'{"head": java.util.concurrent.TimeoutException: late')
     b'java.util.concurrent.TimeoutException: late'
@@ -153,7 +153,7 @@ def trace_in(body: bytes) -> bytes:
 
 
 def without_query(said: str, request: SparqlRequest) -> str:
-    """The words of a server up to where they repeat what was sent: a page for people may have its own address in it.
+    """The words of a server up to where they repeat the query, as a web page may with its own address.
 
     >>> request = SparqlRequest("http://e.org/", "q", "SELECT * { ?s ?p ?o }", 1.0)
     >>> without_query("Directory listing for /?query=SELECT+%2A+%7B+%3Fs", request)
@@ -167,7 +167,7 @@ def without_query(said: str, request: SparqlRequest) -> str:
 
 
 def excerpt(body: bytes, request: SparqlRequest) -> str:
-    """What a person can read of a body: its first characters, without markup, control characters and who we are."""
+    """The first characters of a body, without markup, control characters, secrets and contact."""
     text = body[:_READ].decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))

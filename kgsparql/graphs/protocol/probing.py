@@ -1,4 +1,4 @@
-"""What an endpoint that nobody described says of itself, asked for once: its headers, and its service description."""
+"""Probes an endpoint without a profile, once: its headers and its service description tell which engine it runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEPT_FOR = timedelta(days=7)
 
 _PROBE_S = 5.0
 _AGAIN_S = 60.0
-"""After a look that led to nothing."""
+"""Seconds until the next probe, after one without a result."""
 _POLL_S = 0.1
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _VOID_TRIPLES = IRI("http://rdfs.org/ns/void#triples")
@@ -46,8 +46,8 @@ _TURTLE = {"text/turtle", "application/n-triples"}
 class ProbeResult:
     """What an endpoint says of itself.
 
-    :param at: when it was asked, ISO 8601.
-    :param engine: the name of the profile of its engine; empty if it cannot be told.
+    :param at: when it was probed, ISO 8601.
+    :param engine: the name of the profile of its engine; empty if it is not known.
     :param version: of the engine.
     :param server: the header of that name.
     :param is_described: whether there is a service description.
@@ -66,17 +66,16 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Probe:
-    """Finds out what engine an endpoint runs on, before its first query, if nobody said; any thread may ask.
+    """Finds out what engine an endpoint runs, before its first query, if its profile does not say; for any threads.
 
-    A look that fails breaks nothing: the endpoint is asked as one of which nothing is known.
+    Where a probe fails, the endpoint is asked as an unknown one.
 
-    :param known: its profile.
-    :param keep: whether what is found is kept in the cache directory, and taken from there: not in a recording, which
-        is to have it itself, and never of an endpoint on this machine, which may be another tomorrow.
+    :param known: its profile before the probe; ``profile``: with what was found.
+    :param keep: whether the result is kept in the cache directory: not for a recording, which must have it itself, and
+        never of an endpoint on this machine, which may be another tomorrow.
     :param now: the time, ISO 8601.
-    :param profile: that with what was found.
-    :param found: what was found; ``None`` before that, and where the profile says enough.
-    :param trouble: why nothing was found, or why it is not kept.
+    :param found: the result; ``None`` before the probe, and where the profile says enough.
+    :param trouble: why nothing was found, or why the result is not kept.
     """
 
     address: Address
@@ -95,7 +94,7 @@ class Probe:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is something to find out, and it may be tried now."""
+        """Whether the profile does not say enough, and a probe may be tried now."""
         says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
         return not says_enough and self.found is None and time.monotonic() >= self._until
 
@@ -127,10 +126,10 @@ class Probe:
                 raise
             except KgsparqlError as error:
                 if error.detail.get("connected") is False:
-                    raise  # nobody is there, for the query that comes next neither
+                    raise  # nobody is there: the query would fail, too
                 self.trouble, self._until = error.message, time.monotonic() + _AGAIN_S
                 return
-            found = _said(reply, self.address, known, at=self.now())
+            found = _result_of(reply, self.address, known, at=self.now())
             if self.keep:
                 try:
                     remember(self.address, found)
@@ -140,7 +139,7 @@ class Probe:
 
 
 def recalled(address: Address, directory: Path | None = None) -> ProbeResult | None:
-    """What was found out about an endpoint in the last days; ``None`` for nothing, or nothing that can be read.
+    """The result that is kept of an endpoint; ``None`` for none, or for one that is too old or cannot be read.
 
     :param directory: the cache directory, if ``None``.
     """
@@ -149,13 +148,13 @@ def recalled(address: Address, directory: Path | None = None) -> ProbeResult | N
         age = datetime.now(UTC) - datetime.fromisoformat(kept.pop("at"))
         if kept.pop("url") != address.url or not timedelta(0) <= age < KEPT_FOR:
             return None
-        return _checked({**kept, "at": (datetime.now(UTC) - age).isoformat(timespec="seconds")})
+        return _checked_result({**kept, "at": (datetime.now(UTC) - age).isoformat(timespec="seconds")})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # it is found out again, and written anew
+        return None  # it is probed again
 
 
 def remember(address: Address, found: ProbeResult, directory: Path | None = None) -> None:
-    """Keep what was found out about an endpoint; whoever reads sees the old or the new.
+    """Keep the result of a probe; a reader sees the old or the new file, whole.
 
     :raises OSError: if it cannot be written.
     """
@@ -174,8 +173,8 @@ def _file(address: Address, directory: Path | None) -> Path:
     return (cache_directory() if directory is None else directory) / FOLDER / name
 
 
-def _checked(kept: Mapping[str, Any]) -> ProbeResult:
-    """What is kept, if it has the types that it should have.
+def _checked_result(kept: Mapping[str, Any]) -> ProbeResult:
+    """The kept result, if its fields have the right types.
 
     :raises TypeError: if it has not.
     """
@@ -188,22 +187,22 @@ def _checked(kept: Mapping[str, Any]) -> ProbeResult:
     return found
 
 
-def _said(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
-    """What the reply to a request without a query says of its server."""
+def _result_of(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
+    """The result of a probe, from the reply to a request without a query."""
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_rdf = reply.status == 200 and (kind in _TURTLE or kind == "application/rdf+xml")
     text = reply.body.decode("utf-8", "replace") if is_rdf else ""
     engine = known.engine(address.url, headers, text)
     server = printable(headers.get("server", ""), 120)
-    described = _described(reply.body, address) if is_rdf and kind in _TURTLE else None
+    described = _description_graph(reply.body, address) if is_rdf and kind in _TURTLE else None
     return ProbeResult(
         at=at, engine=engine.name if engine else "", version=_version(engine, headers), server=server,
         is_described=described is not None, has_union=_has_union(described), triples=_triples(described),
     )  # fmt: skip
 
 
-def _described(body: bytes, address: Address) -> OxigraphGraph | None:
+def _description_graph(body: bytes, address: Address) -> OxigraphGraph | None:
     store = ox.Store()
     try:
         store.bulk_load(body, ox.RdfFormat.TURTLE, base_iri=address.url)
@@ -218,7 +217,7 @@ def _has_union(graph: OxigraphGraph | None) -> bool | None:
 
 
 def _triples(graph: OxigraphGraph | None) -> int | None:
-    """The greatest number of triples that a description in VoID gives: that of the whole, beside those of its parts."""
+    """The greatest number of triples in a VoID description: that of the whole, not of a part."""
     counts = [term.value for term in _objects(graph, _VOID_TRIPLES) if isinstance(term, Literal)]
     return max((int(count) for count in counts if re.fullmatch("[0-9]{1,18}", count)), default=None)
 
@@ -232,7 +231,7 @@ def _objects(graph: OxigraphGraph | None, predicate: IRI) -> set[Term]:
 
 
 def _version(engine: EndpointProfile | None, headers: Mapping[str, str]) -> str:
-    """The version in the header that gave the engine away."""
+    """The version in the header by which the engine was recognised."""
     for sign in engine.signs if engine else ():
         name, _, value = sign.partition(":")
         said = headers.get(name.lower(), "")
@@ -243,7 +242,7 @@ def _version(engine: EndpointProfile | None, headers: Mapping[str, str]) -> str:
 
 
 def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: ProbeResult) -> EndpointProfile:
-    """What is known of the endpoint, and for the rest, of its engine."""
+    """The profile of the endpoint; what it does not say is taken from the profile of its engine."""
     profile = known
     if engine is not None:
         said = {f.name: getattr(known, f.name) for f in fields(known) if f.name not in {"name", "urls", "aliases"}}

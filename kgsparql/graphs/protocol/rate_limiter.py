@@ -1,4 +1,4 @@
-"""When an endpoint may be asked: how many queries at once, how often, and not while it wants to be left alone."""
+"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from kgsparql.http.retry_after import in_words
 __all__ = ["MAX_WAIT_S", "RateLimiter", "rate_limiter_of"]
 
 MAX_WAIT_S = 120.0
-"""That one query waits because the endpoint wants it, or because of what it may be asked in a minute."""
+"""The longest that one query waits for the endpoint's sake."""
 MOST_FAILURES = 5
-"""In a row; then an endpoint is left alone for :data:`REST_S`."""
+"""In a row; then an endpoint is not asked for :data:`REST_S`."""
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
 _SAME_S = 1.0
-"""By which two times may differ that are one, told by two clocks."""
+"""Clock tolerance in seconds."""
 _RESERVE_S = 1.0
-"""Of query time must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
+"""Query time that must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
 
 
 @dataclass(slots=True, weakref_slot=True)
 class RateLimiter:
-    """Lets queries go to one endpoint, first come first served; for all threads and questions of this process.
+    """Lets queries go to one server, first come, first served; for all threads and questions of this process.
 
-    :param shared: the other processes of this user, which take turns with it; ``None`` if they are not known.
+    :param shared: takes turns with the other processes of this user; ``None`` if it need not.
     :param clock: in seconds, never back.
     :param wait: waits on a condition, at most so long.
     """
@@ -65,7 +65,7 @@ class RateLimiter:
 
     @property
     def closed_s(self) -> float:
-        """How long the endpoint wants to be left alone still."""
+        """Seconds for which the endpoint still asks for a pause."""
         return max(0.0, self._closed_until - self.clock())
 
     def enter(self, request: SparqlRequest, waited_s: float = 0.0) -> float:
@@ -94,10 +94,10 @@ class RateLimiter:
         return waited_s
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
-        """A query is over, and what was learned from it is told; the next may go.
+        """A query is over: keep what was learned from it, and let the next go.
 
-        :param closed_s: nobody is to ask for so long.
-        :param runs_on_s: the endpoint may work on it for so long still, though nobody waits for it any more.
+        :param closed_s: seconds for which nobody may ask.
+        :param runs_on_s: seconds for which the endpoint may still work on it, though nobody waits any more.
         """
         with self._changed:
             self._running -= 1
@@ -108,16 +108,16 @@ class RateLimiter:
             if runs_on_s > 0:
                 self._left_behind.append(self._ended + runs_on_s)
             if self.shared is not None:
-                self.shared.leave(self._known(self.shared))
+                self.shared.leave(self._state(self.shared))
             self._changed.notify_all()
 
     def succeeded(self) -> None:
-        """The endpoint did its part, or said what is wrong with a query."""
+        """The endpoint replied as it should; an error in a query counts as that, too."""
         with self._changed:
             self._failures = 0
 
     def failed(self, why: str, profile: EndpointProfile, *, is_about_the_query: bool = False) -> None:
-        """Count a failure; too many in a row, or half of what a ban takes in a minute, end the asking for a while."""
+        """Count a failure. After too many in a row, or half of what leads to a ban, nobody asks for a while."""
         with self._changed:
             now = self.clock()
             self._errors.append(now)
@@ -154,25 +154,25 @@ class RateLimiter:
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
         self._left_behind = [until for until in self._left_behind if until > now]
-        return self._running + len(self._left_behind) < self._at_once(profile)
+        return self._running + len(self._left_behind) < self._most_at_once(profile)
 
     def _has_turn(self, request: SparqlRequest) -> bool:
-        """Whether no other process has it; what those have learned meanwhile is heard, and may change everything."""
+        """Whether this process has the turn. What others have learned is taken over, and may forbid it after all."""
         if self.shared is None:
             return True
-        known = self.shared.enter(max(1, self._at_once(request.profile) - len(self._left_behind)))
+        known = self.shared.enter(max(1, self._most_at_once(request.profile) - len(self._left_behind)))
         if known is None:
             return False
         now = self.clock()
-        self._hear(known, now - self.shared.clock())
+        self._take_over(known, now - self.shared.clock())
         is_fine = now >= self._resting_until and self._wanted(now, request.profile)[0] <= 0
         if is_fine and self._has_room(now, request.profile):
             return True
         self.shared.leave()
         return False
 
-    def _hear(self, known: RateState, ahead_s: float) -> None:
-        """Take over what other processes know, whose clock is another."""
+    def _take_over(self, known: RateState, ahead_s: float) -> None:
+        """Take over what other processes know; ``ahead_s``: how far our clock is ahead of theirs."""
         if not known.at:
             return
         self._ended = max(self._ended, known.ended + ahead_s)
@@ -185,8 +185,8 @@ class RateLimiter:
         if known.resting_until + ahead_s > self._resting_until + _SAME_S:
             self._resting_until, self._why = known.resting_until + ahead_s, "too many queries of another run failed"
 
-    def _known(self, shared: SharedRateState) -> RateState:
-        """What other processes should know; no words of the server are among it."""
+    def _state(self, shared: SharedRateState) -> RateState:
+        """What other processes should know; none of it repeats words of the server."""
         now = shared.clock()
         ahead_s = self.clock() - now
         closed, resting = (
@@ -199,12 +199,12 @@ class RateLimiter:
             saved_s=None if math.isinf(self._saved_s) else self._saved_s, counted=self._counted - ahead_s,
         )  # fmt: skip
 
-    def _at_once(self, profile: EndpointProfile) -> int:
-        """After too many failures one query tries alone whether it is better."""
+    def _most_at_once(self, profile: EndpointProfile) -> int:
+        """How many queries may run at once; after too many failures, one."""
         return 1 if self._failures >= MOST_FAILURES else max(1, profile.concurrency)
 
     def _wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
-        """How long nobody is to ask, and why."""
+        """For how many seconds nobody may ask, and why."""
         closed_s = self._closed_until - now
         share_s = self._until_saved(now, profile)
         if closed_s > 0 and closed_s >= share_s:
@@ -246,14 +246,14 @@ def _no_turn(request: SparqlRequest, waited_s: float) -> EndpointTimeoutError:
 
 _known: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
 _kept: set[int] = set()
-_of_the_public: list[RateLimiter] = []
+_kept_limiters: list[RateLimiter] = []
 _knowing = threading.Lock()
 
 
 def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> RateLimiter:
-    """The limiter at a server, the same for whoever asks any of its endpoints in this process.
+    """The limiter of a server, the same for all its endpoints and all graphs of this process.
 
-    :param keep: also when nobody asks it any more: a public endpoint counts clients, not the graphs that they open.
+    :param keep: even when no graph uses it any more: a public endpoint counts clients, not the graphs they open.
     :param share: with other processes, by files in the cache directory.
     """
     with _knowing:
@@ -264,5 +264,5 @@ def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> 
             limiter.shared = SharedRateState(server)
         if keep and id(limiter) not in _kept:
             _kept.add(id(limiter))
-            _of_the_public.append(limiter)
+            _kept_limiters.append(limiter)
         return limiter

@@ -1,4 +1,4 @@
-"""Senders that remember: one keeps every exchange, to be replayed; the other saves an endpoint the same work."""
+"""Senders that keep replies: one records all of them, to be replayed; the other caches results for a while."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from kgsparql.storage.response_cache import ResponseCache
 __all__ = ["CachedSender", "RecordedSender", "keep_s_of", "reply_of"]
 
 MOST_BYTES = 256_000_000
-"""Of what the cache keeps of all endpoints; of more, the oldest go."""
+"""Of the cache, for all endpoints; beyond, the oldest replies are removed."""
 MOST_REPLY_BYTES = 8_000_000
-"""A larger reply is not cached: it is read once, into an index that is kept itself."""
+"""A larger reply is not cached: it is read once, for an index that is itself kept."""
 MOST_S = 7 * 24 * 3600.0
-"""Nothing is cached for longer, whatever a profile says."""
+"""Seconds after which nothing is used again, whatever a profile says."""
 
 _HEADERS = re.compile(r"content-type|retry-after|server|link|(?:x-sql|x-sparql|fuseki)-.+")
-"""What anybody reads of the headers of a reply; others may tell of whoever asked, such as their address."""
+"""The headers that are read and kept; others may tell who asked, such as their address."""
 _CREDENTIALS = re.compile(rb"(?i)\b(basic|bearer) +[A-Za-z0-9+/=._~-]{6,}")
-"""A header of ours in the words of a server that shows what it was sent."""
+"""Our own header, in the reply of a server that shows what it was sent."""
 
 
 @dataclass(slots=True)
 class RecordedSender:
-    """A sender for a snapshot: while it is recorded everything is kept, failures too; in a replay nothing is sent.
+    """A sender for a snapshot: a recording keeps all outcomes, failures too; in a replay nothing is sent.
 
-    What is kept is the outcome: how often the endpoint was asked for it, and what was waited, is not.
+    Tries and waits before an outcome are not kept.
 
-    :param make: the sender that asks; it is never made for a replay.
-    :param asker: which of those it is who ask this endpoint in one recording, as :meth:`Recording.asker` counts them.
+    :param make: makes the sender that sends; not called in a replay.
+    :param asker: the number of this user of the endpoint in the recording, by :meth:`Recording.asker_number`.
     """
 
     make: Callable[[], Sender]
@@ -55,8 +55,7 @@ class RecordedSender:
         """As :meth:`Sender.send`.
 
         :raises ReplayMissError: if nothing may be sent, and this was not recorded.
-        :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording that lacks something, or
-            has something else in its place, is none.
+        :raises StoreError: if it cannot be kept, or has credentials in its terms: a recording must be complete.
         """
         exchange, recording = _exchange(request, self.asker), self.recording
         with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
@@ -82,10 +81,10 @@ class RecordedSender:
 
 @dataclass(slots=True)
 class CachedSender:
-    """A sender that asks an endpoint a second time only after a while: whole results are used again until then.
+    """A sender that uses complete results again for as long as the endpoint's profile says.
 
-    For how long, its profile says. Of one that is asked with a password or a key nothing is kept. Where results cannot
-    be kept, that is said once and done without.
+    Nothing is kept of an endpoint that is asked with a password or a key. Where results cannot be kept, a note says so
+    once.
     """
 
     sender: Sender
@@ -129,22 +128,22 @@ class CachedSender:
 
 
 def _is_whole(reply: Reply, request: SparqlRequest) -> bool:
-    """Whether a reply is a result, and nothing says that it is not all of it."""
+    """Whether a reply is a result, and nothing tells that it is incomplete."""
     try:
         if request.form == "SELECT":
             return solutions(reply, request).complete
         return request.form == "ASK" and boolean(reply, request) is not None
     except (DataError, UnreachableError):
-        return False  # whoever reads it will say so
+        return False  # whoever reads it raises the error
 
 
 def keep_s_of(request: SparqlRequest) -> float:
-    """How long a result of this request may be used again; 0 for not at all."""
+    """Seconds for which a result of this request may be used again; 0 for never."""
     return request.profile.keep_s if not any(request.secrets) else 0.0
 
 
 def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
-    """What makes two exchanges the same; of who asks only which of several that is."""
+    """The key of a request: what two requests must share to be the same; not who asks, but its number."""
     given = dict(sorted(request.parameters.items()))
     exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
     return {**exchange, "asker": asker} if asker else exchange
@@ -152,12 +151,12 @@ def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
 
 def _kept(reply: Reply) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in reply.headers.items()}
-    told = {name: v for name, v in sorted(headers.items()) if _HEADERS.fullmatch(name)}
+    kept_headers = {name: v for name, v in sorted(headers.items()) if _HEADERS.fullmatch(name)}
     try:
         body = {"body": reply.body.decode("utf-8")}
     except UnicodeDecodeError:
         body = {"base64": b64encode(reply.body).decode("ascii")}
-    return {"status": reply.status, "headers": told, **body, "seconds": round(reply.seconds, 6)}
+    return {"status": reply.status, "headers": kept_headers, **body, "seconds": round(reply.seconds, 6)}
 
 
 def reply_of(kept: Mapping[str, Any]) -> Reply:
@@ -167,9 +166,9 @@ def reply_of(kept: Mapping[str, Any]) -> Reply:
 
 
 def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
-    """The reply without what a server said back of our credentials; and, where it is no result, of who asks.
+    """The reply without the credentials that the server echoed; where it is no result, without the contact, too.
 
-    Results stay as they are: what is a password for us, or a contact, may be a term of the graph.
+    Results stay as they are: our password, or the contact, may be a term of the graph.
 
     :raises StoreError: for results with what can only be credentials.
     """
@@ -190,7 +189,7 @@ def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
 
 
 def _is_data(reply: Reply, request: SparqlRequest) -> bool:
-    """Whether a reply is what was asked for, and not what a server says instead, whatever type it says that has."""
+    """Whether a reply holds the results that were asked for, whatever its Content-Type."""
     try:
         if request.form == "SELECT":
             solutions(reply, request)
@@ -199,5 +198,5 @@ def _is_data(reply: Reply, request: SparqlRequest) -> bool:
         else:
             deque(triples(reply, request), maxlen=0)
     except KgsparqlError:
-        return False  # whoever reads it will say so
+        return False  # whoever reads it raises the error
     return True

@@ -1,4 +1,4 @@
-"""Whole results in JSON that are not quite what the W3C says, made so: row by row, without those that cannot be."""
+"""Repairs complete JSON results that break the W3C format a little; solutions that cannot be repaired are left out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pyoxigraph as ox
 __all__ = ["MOST_BYTES", "repaired"]
 
 MOST_BYTES = 2**24
-"""Of a document that is read a second time, into some ten times as much memory."""
+"""Of a document that is repaired, which takes some ten times as much memory."""
 _BLOCK = 100
 """Rows that are tried together; each by itself where that fails."""
 
 
 def repaired(body: bytes, check: Callable[[], None] = lambda: None) -> tuple[bytes, int] | None:
-    """The results of a SELECT that pyoxigraph can read, and how many solutions are not in them.
+    """The results of a SELECT so that pyoxigraph can read them, and how many solutions were left out.
 
-    Tolerated are a missing head, variables that the head does not name, unbound ones that are null, any names of blank
-    nodes, empty language tags, and whatever is beside the results. A solution with a term that is none is left out.
+    Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of
+    blank nodes, empty language tags, and anything beside the results. A solution with an invalid term is left out.
 
-    :param check: called again and again; what it raises ends the work.
-    :return: ``None`` for what is no whole document, for other results, and where no solution would be left.
+    :param check: called again and again; an error that it raises ends the work.
+    :return: ``None`` for an incomplete document, for other results, and where no solution would be left.
 
     >>> good, bad = ({"s": {"type": "uri", "value": iri}} for iri in ("http://e.org/a", "http://e.org/a b"))
     >>> body, left_out = repaired(json.dumps({"results": {"bindings": [good, bad]}}).encode())
@@ -49,7 +49,7 @@ def repaired(body: bytes, check: Callable[[], None] = lambda: None) -> tuple[byt
     if not _is_readable(names, []):
         return None
     kept = _readable(names, [row for row in tidy if row is not None], check)
-    return None if rows and not kept else (_written(names, kept), len(rows) - len(kept))
+    return None if rows and not kept else (_document(names, kept), len(rows) - len(kept))
 
 
 def _names(head: Any, rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -65,7 +65,7 @@ def _row(row: Any, nodes: dict[str, str]) -> dict[str, Any] | None:
 
 
 def _term(term: Any, nodes: dict[str, str]) -> Any:
-    """A term with what servers do differently put right; what is still none is found out later."""
+    """A term with the usual deviations of servers repaired; whether it is valid is found out later."""
     if not isinstance(term, dict):
         return term
     value = term.get("value")
@@ -79,7 +79,7 @@ def _term(term: Any, nodes: dict[str, str]) -> Any:
 
 
 def _readable(names: Sequence[str], rows: Sequence[dict[str, Any]], check: Callable[[], None]) -> list[dict[str, Any]]:
-    """The rows that can be read. Each is tried twice at most, however many there are of the others."""
+    """The rows that can be read; each is tried twice at most."""
     kept: list[dict[str, Any]] = []
     for at in range(0, len(rows), _BLOCK):
         if at:
@@ -91,7 +91,7 @@ def _readable(names: Sequence[str], rows: Sequence[dict[str, Any]], check: Calla
 
 def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
     try:
-        found = ox.parse_query_results(_written(names, rows), format=ox.QueryResultsFormat.JSON)
+        found = ox.parse_query_results(_document(names, rows), format=ox.QueryResultsFormat.JSON)
         for _ in found if isinstance(found, ox.QuerySolutions) else ():
             pass
     except (SyntaxError, ValueError, OSError):
@@ -99,6 +99,6 @@ def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bool:
     return True
 
 
-def _written(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+def _document(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     document = {"head": {"vars": list(names)}, "results": {"bindings": list(rows)}}
     return json.dumps(document, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Replies of an endpoint made into terms: only whole documents, of the form that was asked for."""
+"""Reads replies of an endpoint: only whole documents, with results of the form that was asked for."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from kgsparql.rdf.terms import Triple, printable
 __all__ = ["boolean", "mended", "read", "solutions", "triples", "why_cut"]
 
 _USUAL_CAP = 10_000
-"""Of solutions; an endpoint that nobody described may be one that gives no more, without a word."""
+"""Of solutions; an endpoint without a profile may be one that silently gives no more."""
 MAX_SOLUTIONS = 1_000_000
-"""Of one reply; nobody can read more."""
+"""Of one reply."""
 _LOOK_EVERY = 10_000
-"""Solutions, at the clock."""
+"""Solutions after which the clock is read again."""
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _MOST_HEADER = "x-sparql-maxrows"
 _MOST = re.compile(r"\s*([0-9]{1,9})\s*")
-"""Virtuoso says how many solutions it gives at most, when it gives so many."""
+"""Virtuoso states the most solutions that it gives, when it gives so many."""
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _Read = TypeVar("_Read")
 
@@ -65,9 +65,9 @@ def solutions(reply: Reply, request: SparqlRequest) -> Solutions:
 
 
 def mended(reply: Reply, error: EndpointReplyError, request: SparqlRequest) -> tuple[Reply, int]:
-    """A reply to a SELECT that could not be read, without the solutions that cannot be, and how many these are.
+    """A reply to a SELECT that could not be read, repaired; and how many of its solutions were left out for that.
 
-    :raises EndpointReplyError: the same, if that is not what is wrong with it.
+    :raises EndpointReplyError: the same error, if the reply cannot be repaired.
     :raises EndpointTimeoutError: if it takes too long.
     """
     if error.code != "E_FORMAT":
@@ -81,7 +81,7 @@ def mended(reply: Reply, error: EndpointReplyError, request: SparqlRequest) -> t
 def boolean(reply: Reply, request: SparqlRequest) -> bool:
     """The answer to an ASK.
 
-    :raises EndpointTimeoutError: if it is false of what was not all looked at.
+    :raises EndpointTimeoutError: if it is false, but the endpoint stopped early.
     :raises KgsparqlError: as :func:`read`.
     """
     is_true = read(reply, request, "ASK", bool)
@@ -94,13 +94,13 @@ def boolean(reply: Reply, request: SparqlRequest) -> bool:
 def why_cut(
     reply: Reply, request: SparqlRequest, number: int, of: Literal["solutions", "triples"] = "solutions"
 ) -> str:
-    """Why an endpoint has more than a result, in a clause; empty if nothing says so.
+    """Why an endpoint may have more than this result, in a clause; empty if nothing tells.
 
-    A status or a header, Virtuoso's above all; a number of solutions that is just what the endpoint gives at most; and
-    none at all after so long that the endpoint may have run out of time.
+    What tells: a status; a header, mostly Virtuoso's; exactly as many solutions as the endpoint gives at most; and no
+    solution after so long that the endpoint may have run out of time.
 
-    :param number: of solutions, or triples, those that could not be read too. Of triples Virtuoso gives one more than
-        of solutions, and does not say how many at most.
+    :param number: of solutions or triples, those that could not be read included. Of triples Virtuoso gives one more
+        than of solutions, and does not say how many at most.
     """
     said = {name.lower(): value for name, value in reply.headers.items() if name.lower().startswith("x-sql-")}
     if said:
@@ -120,11 +120,11 @@ def why_cut(
 
 
 def read(reply: Reply, request: SparqlRequest, form: Form, reader: Callable[[Any], _Read]) -> _Read:
-    """What a reader makes of the results that pyoxigraph finds in a reply, with all that may be wrong as our errors.
+    """What a reader returns for the results that pyoxigraph parses from a reply; whatever is wrong is our own error.
 
-    :param reader: gets the ``QuerySolutions`` of a SELECT or the ``QueryBoolean`` of an ASK, and does not keep it.
+    :param reader: is given the ``QuerySolutions`` of a SELECT or the ``QueryBoolean`` of an ASK, and must not keep it.
     :raises QueryError: if the endpoint could not answer, or answered with another form of results.
-    :raises EndpointTimeoutError: if it gave up.
+    :raises EndpointTimeoutError: if it ran out of time.
     :raises EndpointReplyError: for what is no result (``E_ENDPOINT_NOT_SPARQL``), breaks off (``E_PARTIAL``), or is
         malformed (``E_FORMAT``).
     :raises EndpointError: for any other failure.
@@ -173,7 +173,7 @@ def _all(found: ox.QuerySolutions, *, request: SparqlRequest) -> tuple[tuple[str
 
 
 def _refuse_late(request: SparqlRequest) -> None:
-    """End reading when nobody waits for it any more."""
+    """Stop reading at the deadline, or when the question was stopped."""
     if request.cancel is not None and request.cancel.is_set():
         raise CancelledError("stopped while the reply of an endpoint was read")
     if time.monotonic() > request.deadline:
@@ -191,7 +191,7 @@ def _refuse_other_form(found: object, form: Form, request: SparqlRequest) -> Non
 
 
 def triples(reply: Reply, request: SparqlRequest) -> Iterator[Triple]:
-    """The triples of a CONSTRUCT or a DESCRIBE, as they come.
+    """The triples of a CONSTRUCT or a DESCRIBE, one by one.
 
     :raises KgsparqlError: as :func:`read`.
     """

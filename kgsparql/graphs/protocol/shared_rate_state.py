@@ -1,4 +1,4 @@
-"""What processes of one user know of each other that ask the same public endpoint: whose turn it is, and from when."""
+"""What the processes of one user share about a public endpoint: whose turn it is, and when it may be asked again."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kgsparql.storage.file_lock import writer_lock
 __all__ = ["FOLDER", "RateState", "SharedRateState", "is_to_be_left_alone"]
 
 FOLDER = "manners"
-"""In the cache directory: a small file for each server, and the locks of those who ask it now."""
+"""In the cache directory: a small file for each server, and the locks of the processes that ask it now."""
 _AHEAD_S = 5.0
-"""That a file may seem to come from the future; more, and the clock was set back since."""
+"""A file that seems to be this far from the future, or less, is believed; else the clock was set back since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +32,10 @@ class RateState:
 
     :param at: when it was written; 0 if nothing is known.
     :param ended: when the last query was over.
-    :param closed_until: it wants to be left alone; ``resting_until``: too many queries failed.
-    :param left_behind: until when it may work on queries for which nobody waits any more.
+    :param closed_until: the server asks for a pause; ``resting_until``: too many queries failed.
+    :param left_behind: until when it may work on each of the queries that nobody waits for any more.
     :param errors: when the last queries failed; ``failures``: how many in a row.
-    :param saved_s: of query time that may be used, at ``counted``; ``None`` if it may be any.
+    :param saved_s: seconds of query time that were left at ``counted``; ``None`` for no limit.
     """
 
     at: float = 0.0
@@ -49,7 +49,7 @@ class RateState:
     counted: float = 0.0
 
     def then(self, later: RateState) -> RateState:
-        """What is known after a turn, at the start of which this was."""
+        """The state after a turn that began with this one and ended with the later one."""
         return replace(
             later, ended=max(self.ended, later.ended), closed_until=max(self.closed_until, later.closed_until),
             resting_until=max(self.resting_until, later.resting_until),
@@ -57,16 +57,16 @@ class RateState:
 
 
 def is_to_be_left_alone(file: Path, *, clock: Callable[[], float] = time.time) -> bool:
-    """Whether the server that a file of ours is about must not be asked now."""
-    known = _known_in(file, clock())
+    """Whether the server of a state file must not be asked now."""
+    known = _state_in(file, clock())
     return max(known.closed_until, known.resting_until) > clock()
 
 
 class SharedRateState:
-    """The other processes at a server. A lock is held while a query runs; its process may end however it likes.
+    """Takes turns with other processes at a server. A lock is held while a query runs; it ends with its process.
 
-    Who waits for a turn holds a second lock, so that a process that asks one query after the other lets others in.
-    Where no file can be written, every process is on its own, and ``trouble`` says why. For one thread at a time.
+    A process that waits for a turn holds a second lock, so that one with many queries lets others in. Where no file can
+    be written, processes do not wait for each other, and ``trouble`` says why. For one thread at a time.
 
     :param directory: the cache directory, if ``None``.
     :param clock: the time of day, in seconds.
@@ -81,9 +81,9 @@ class SharedRateState:
         self._turns: list[ExitStack] = []
 
     def enter(self, at_once: int) -> RateState | None:
-        """Take a turn, if there is one, and hear what is known; :meth:`leave` must follow. ``None`` if there is none.
+        """Take a turn, if there is one, and return the shared state; :meth:`leave` must follow. ``None`` for no turn.
 
-        :param at_once: queries of all processes together.
+        :param at_once: queries of all processes that may run at once.
         """
         if self.trouble:
             return RateState()
@@ -100,22 +100,22 @@ class SharedRateState:
             return None
         self._turns.append(turn)
         self.step_back()
-        return self._read()
+        return self._state()
 
     def leave(self, known: RateState | None = None) -> None:
-        """Give the turn back; whoever is next hears of what was learned in it."""
+        """Give the turn back, and write what was learned in it."""
         if not self._turns:
             return
         try:
             if known is not None:
-                self._write(self._read().then(known))
+                self._write(self._state().then(known))
         except OSError as error:
             self._give_up(f"{self._file}: {error.strerror}")
         finally:
             self._turns.pop().close()
 
     def step_back(self) -> None:
-        """Nobody here waits for a turn any more."""
+        """Stop waiting for a turn."""
         if self._first is not None:
             self._first.close()
             self._first = None
@@ -137,8 +137,8 @@ class SharedRateState:
         self.trouble = why
         self.step_back()
 
-    def _read(self) -> RateState:
-        return _known_in(self._file, self.clock())
+    def _state(self) -> RateState:
+        return _state_in(self._file, self.clock())
 
     def _write(self, known: RateState) -> None:
         partial = self._file.with_name(f"{self._file.name}.partial-{uuid4().hex[:12]}")
@@ -149,15 +149,15 @@ class SharedRateState:
             partial.unlink(missing_ok=True)
 
 
-def _known_in(file: Path, now: float) -> RateState:
+def _state_in(file: Path, now: float) -> RateState:
     try:
-        return _checked(json.loads(file.read_text(encoding="utf-8")), now)
+        return _checked_state(json.loads(file.read_text(encoding="utf-8")), now)
     except (OSError, ValueError, TypeError, AttributeError):
-        return RateState()  # it is written anew
+        return RateState()  # it is written again
 
 
-def _checked(kept: dict[str, Any], now: float) -> RateState:
-    """What is kept, if it can be meant: no time is further away than any server may ask for.
+def _checked_state(kept: dict[str, Any], now: float) -> RateState:
+    """The state in a file, if it makes sense: no time is further away than any server may ask for.
 
     :raises ValueError: if it cannot.
     """

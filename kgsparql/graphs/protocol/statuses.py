@@ -1,4 +1,4 @@
-"""What an endpoint means by a status: the number says little without the body, and without knowing the engine."""
+"""What an endpoint means by a status, as its body and its profile tell; and the errors of failures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _OF_ENGINES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"generated SQL.{0,40}exceed|10000 lines", re.IGNORECASE), "ask for less at once"),
     (re.compile(r"Virtuoso (37000|42S22|42001) Error", re.IGNORECASE), "the endpoint cannot run this form of query"),
 )
-"""Words in a failure of a server that are about the query, and what to do about each."""
+"""Words in a failure that are about the query, and a hint for each."""
 
 
 def meaning_of(reply: Reply, request: SparqlRequest) -> Meaning | None:
-    """What the status of a reply means, as the profile of the endpoint says, else as the words in the body do.
+    """The meaning of a status, by the endpoint's profile, else by the words in the body.
 
-    ``None`` for results, and for what is about the query or the URL.
+    ``None`` for results, and for errors of the query or the URL.
     """
     status, words = reply.status, reply.body[:_READ].decode("utf-8", "replace").lower()
     for meaning in request.profile.statuses:
@@ -45,7 +45,7 @@ def meaning_of(reply: Reply, request: SparqlRequest) -> Meaning | None:
             return meaning.means
     # A server may repeat the whole query before it says what was wrong with it.
     said = f"{excerpt(reply.body, request)} {excerpt(trace_in(reply.body), request)}"
-    # Too many requests, or too much time: where the engine is known, its profile says which words tell.
+    # A 429 may mean too much time, too: where the engine is known, its profile says by which words to tell.
     is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and ran_out_of_time(said)
     if is_late or status in {408, 504}:
         return "out of time"
@@ -57,7 +57,7 @@ def meaning_of(reply: Reply, request: SparqlRequest) -> Meaning | None:
 
 
 def of_status(reply: Reply, request: SparqlRequest) -> KgsparqlError | None:
-    """The error that a status says, with the server's words; ``None`` for a reply that should hold results."""
+    """The error of a status, with the server's words; ``None`` for a reply that should hold results."""
     if reply.status in {200, 206}:
         return None
     said = excerpt(reply.body, request)
@@ -93,7 +93,7 @@ def _refused(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
 
 
 def _about_the_query(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError | None:
-    """The error of a query that this endpoint cannot run, whatever status it gives that."""
+    """The error of a query that this endpoint cannot run, whatever the status; ``None`` if it is no such error."""
     detail = request.detail(status=reply.status, said=said)
     for words, hint in _OF_ENGINES if reply.status == 400 or reply.status >= 500 else ():
         if words.search(said):
