@@ -12,7 +12,7 @@ from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.retrievers._description import CostBound, MethodDescription
+    from kgsparql.retrievers._loading import CostBound, MethodDescription
 
 __all__ = ["methods_table", "retrievers"]
 
@@ -52,7 +52,7 @@ def _described(name: str | None) -> list[MethodDescription]:
     :raises OptionError: if the one that was named is none.
     """
     from kgsparql.retrievers import find, names
-    from kgsparql.retrievers._description import description_of
+    from kgsparql.retrievers._loading import description_of
 
     if name is not None:
         return [description_of(find(name))]

@@ -1,4 +1,4 @@
-"""MindMap's chains: from the first entity to the next that can be reached, and on from there."""
+"""MindMap's chains: shortest paths from each entity of the question to the next, joined to whole paths."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kgsparql.rdf.terms import IRI, Term
 __all__ = ["Segment", "chained_paths", "chains", "round_robin"]
 
 Segment = tuple[Path, ...]
-"""The shortest paths between two entities that follow each other, the best first."""
+"""The shortest paths from an entity to the next, the best first."""
 
 _JOINED = 10_000
-"""Ways to join the parts of a chain that are looked at: of many entities there are more than anybody can wait for."""
+"""Combinations of a chain's parts that are tried: with many entities there are too many to try all."""
 
 
 def chains(
@@ -31,15 +31,15 @@ def chains(
     limit: int,
     merge_inverses: bool,
 ) -> tuple[list[list[Segment]], list[Cut]]:
-    """Chains of segments; an entity that cannot be reached from the one before it starts a new chain.
+    """Chains of segments; an entity that cannot be reached from the one before starts a new chain.
 
-    A path that passes through an entity still to come takes the place of the others, and that entity is not looked
-    for again. When the budget is spent, the chains found until then stand.
+    A path through an entity that is still to come replaces the other paths, and that entity is not a target again. When
+    the budget is spent, it returns the chains found until then.
 
-    :param limit: shortest paths of a pair that are enumerated and ordered, of which ``paths_per_pair`` are kept.
-    :param merge_inverses: of paths that differ only by a predicate and its inverse, keep one.
+    :param limit: shortest paths of a pair that are enumerated and ordered; ``paths_per_pair`` of them are kept.
+    :param merge_inverses: keep one of the paths that differ only by a predicate and its inverse.
 
-    Source: Wen et al., section 3.2, with the entities compared by IRI and the start moved on.
+    Source: Wen et al., section 3.2, but entities are compared by IRI, and each segment starts where the last one ended.
     """
     found: list[list[Segment]] = []
     cuts: list[Cut] = []
@@ -70,9 +70,9 @@ def chains(
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
-    """The paths but for those that are another one with some of its predicates replaced by inverses.
+    """The paths, without those that are another path with some predicates replaced by their inverses.
 
-    Of paths through the same terms, those that walk more predicates forwards are looked at first.
+    Of paths through the same terms, those with more forward steps are preferred.
     """
     same: dict[tuple[Term, ...], list[Path]] = {}
     for path in paths:
@@ -81,15 +81,15 @@ def _without_inverses(paths: Sequence[Path]) -> Segment:
     for some in same.values():
         kept: list[Path] = []
         for path in sorted(some, key=lambda p: sum(hop.direction == "inverse" for hop in p.hops)):
-            if any(_says_the_same(path, other) for other in kept):
+            if any(_is_same_but_for_inverses(path, other) for other in kept):
                 dropped.add(path)
             else:
                 kept.append(path)
     return tuple(path for path in paths if path not in dropped)
 
 
-def _says_the_same(path: Path, other: Path) -> bool:
-    """Whether each hop is that of the other, or leads the other way by another predicate: its inverse."""
+def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
+    """Whether each hop equals that of the other path, or has the other direction and another predicate: its inverse."""
     return all(
         a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate)
         for a, b in zip(path.hops, other.hops, strict=True)
@@ -97,13 +97,13 @@ def _says_the_same(path: Path, other: Path) -> bool:
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
-    """Whole paths through all segments, those made of better-placed parts first; each made only when asked for.
+    """Whole paths through all segments, lazily, those of better-placed parts first.
 
-    Two parts may meet a term twice when they are joined, which no query of ours finds: such a path is not one. Where
-    all are so, the parts stand by themselves.
+    A joined path that passes a term twice is left out, since no query finds it. If all do, the parts are returned as
+    they are.
     """
     joined = False
-    for parts in islice(_joined(segments), _JOINED):
+    for parts in islice(_combinations(segments), _JOINED):
         terms = [parts[0].start, *chain.from_iterable(part.terms[1:] for part in parts)]
         if len(set(terms)) == len(terms):
             joined = True
@@ -112,8 +112,8 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
         yield from (path for turn in zip_longest(*segments) for path in turn if path is not None)
 
 
-def _joined(segments: Sequence[Segment]) -> Iterator[list[Path]]:
-    """The parts to be joined, in every way, the better-placed first."""
+def _combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
+    """Every combination of one path of each segment, the better-placed first."""
     queue = [(0, (0,) * len(segments))]
     seen = {queue[0][1]}
     while queue:
@@ -127,7 +127,7 @@ def _joined(segments: Sequence[Segment]) -> Iterator[list[Path]]:
 
 
 def round_robin(sources: Sequence[Iterator[Path]], at_most: int) -> list[Path]:
-    """One path from each source in turn, so that every start is covered before any has two."""
+    """At most so many paths, one of each source in turn, so that every source has one before any has two."""
     taken: list[Path] = []
     turns = zip_longest(*sources)
     while len(taken) < at_most and (turn := next(turns, None)) is not None:

@@ -1,8 +1,7 @@
-"""What Entity-based KG-RAG asks of a model: one answer, in words, with its reasoning, or as a number."""
+"""The entity method's calls of a model: for one answer, in words, with its reasoning, or as a number."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -65,34 +64,32 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 _NUMBERS = {"type": "array", "items": {"type": "integer"}}
 _LONGEST_REASONING = 4_000
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s\[])")
-
 
 def text_draft(retrieval: Retrieval, session: Session) -> Draft:
     """An answer in words."""
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "string"}, entities=_NUMBERS, used=_TEXTS)
-    return _drafted(TEXT, schema, written_answer, retrieval, session)
+    return _draft_of_call(TEXT, schema, written_answer, retrieval, session)
 
 
 def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """An answer in words, and below it the reasoning that led there, without markers that are not in the evidence."""
+    """An answer in words with the reasoning below it, without markers that are not in the evidence."""
     schema = object_schema(
         reasoning={"type": "string"}, sufficient={"type": "boolean"}, answer={"type": "string"},
         entities=_NUMBERS, used=_TEXTS,
     )  # fmt: skip
     reader = _Reasoning(retrieval, session)
-    draft = _drafted(REASONING, schema, reader.read, retrieval, session)
+    draft = _draft_of_call(REASONING, schema, reader.read, retrieval, session)
     if not draft.text or not reader.text or draft.grounding != "graph" or draft.sufficient is False:
         return draft
     return replace(draft, text=f"{draft.text}\n\nReasoning: {reader.text}")
 
 
 def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """A bare number; what a model said instead, and the fallback counted, where its reply holds no single one."""
+    """A bare number; if the reply holds no single number, the draft as it is, counted as a fallback."""
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=_TEXTS)
     reader = _Number(retrieval)
-    draft = _drafted(NUMERIC, schema, reader.read, retrieval, session)
-    if draft.grounding != "graph" or not draft.claims or reader.said is None:
+    draft = _draft_of_call(NUMERIC, schema, reader.read, retrieval, session)
+    if draft.grounding != "graph" or not draft.claims or not reader.was_read:
         return draft
     if reader.value is None:
         session.fall_back("answer", "no number in the reply")
@@ -100,7 +97,7 @@ def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
     return replace(draft, text=reader.value)
 
 
-def _drafted(
+def _draft_of_call(
     reply: str, schema: dict[str, object], read: Callable[[str], WrittenAnswer], retrieval: Retrieval, session: Session
 ) -> Draft:
     shown = Evidence(replace(item, text=item.sourced_text) for item in retrieval.evidence)
@@ -110,7 +107,7 @@ def _drafted(
 
 @dataclass(slots=True)
 class _Reasoning:
-    """Reads a reply with its reasoning, and keeps that as it may be shown."""
+    """A reader of replies that keeps the reasoning, with valid markers only, in ``text``."""
 
     retrieval: Retrieval
     session: Session
@@ -119,11 +116,11 @@ class _Reasoning:
     def read(self, text: str) -> WrittenAnswer:
         """The answer, with the sentences of the reasoning that cite something as its claims."""
         reply = written_answer(text)
-        said = _member(text, ("reasoning", "thoughts", "explanation"))
+        reasoning = _text_member(text, ("reasoning", "thoughts", "explanation"))
         evidence = self.retrieval.evidence
         known = {item.marker: None for item in evidence}
         quoted = like_markers((self.session.question, *(item.text for item in evidence)))
-        kept = cited_text(printable(said, _LONGEST_REASONING), known, quoted)
+        kept = cited_text(printable(reasoning, _LONGEST_REASONING), known, quoted)
         self.text = kept.text
         return replace(
             reply,
@@ -134,20 +131,20 @@ class _Reasoning:
 
 @dataclass(slots=True)
 class _Number:
-    """Reads a number however it is said, and keeps it without its unit.
+    """A reader of replies that keeps the number, without its unit, in ``value``.
 
-    :param said: that there was a reply that should hold one.
+    :param was_read: whether there was a reply at all.
     """
 
     retrieval: Retrieval
-    said: bool | None = None
+    was_read: bool = False
     value: str | None = None
 
     def read(self, text: str) -> WrittenAnswer:
-        """The number as the answer; with the passages and facts that it stands in, if it cites none."""
+        """The number as the answer; if it cites nothing, with the markers of the items that contain it."""
         number = quantity(text)
         self.value = None if number is None else plain_number(number)
-        self.said = True
+        self.was_read = True
         try:
             reply = written_answer(text)
         except ModelReplyError:
@@ -156,11 +153,11 @@ class _Number:
             reply = WrittenAnswer(self.value)
         if self.value is None:
             return reply
-        markers = reply.markers or self._holding(self.value)
+        markers = reply.markers or self._markers_with(self.value)
         return replace(reply, answer=self.value, markers=markers)
 
-    def _holding(self, number: str) -> tuple[str, ...]:
-        """The markers of the evidence in whose text the number stands, as a word of its own."""
+    def _markers_with(self, number: str) -> tuple[str, ...]:
+        """The markers of the items whose text contains the number as a separate word."""
         wanted = f" {normalised(number)} "
         texts = {item.marker: normalised(item.text.replace(",", "")) for item in self.retrieval.evidence}
         return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")
@@ -177,7 +174,7 @@ def plain_number(value: float) -> str:
     return f"{value:.12g}"
 
 
-def _member(text: str, names: tuple[str, ...]) -> str:
+def _text_member(text: str, names: tuple[str, ...]) -> str:
     """A text in the JSON object of a reply; empty if there is none."""
     try:
         value = json_value(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -19,14 +19,28 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = ["hops_of", "line_item", "lines_around", "lines_beyond", "without_inverse_lines", "without_names"]
+__all__ = [
+    "SHOWN",
+    "line_item",
+    "lines_around",
+    "lines_beyond",
+    "lines_of",
+    "without_inverse_lines",
+    "without_names",
+]
+
+SHOWN = 50
+"""Ways of a line that the entity method shows, and whose triples are cited."""
+
+FRONTIER = 100
+"""Ends that it walks on from for each further hop."""
 
 
 def lines_around(groups: Iterable[NeighbourGroup]) -> list[Line]:
     """A line for each group of neighbours; blank nodes are replaced by what lies behind them."""
     lines = []
     for group in groups:
-        plain = [Path(group.entity, (hop,)) for hop in hops_of(group)]
+        plain = [Path(group.entity, (hop,)) for hop in _hops(group)]
         whole = group.exact and group.count == len(group.neighbours)
         if plain:
             blank = len(group.neighbours) - len(plain)
@@ -57,7 +71,7 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
     return _by_property_path(
         (first.then(second), group.count == len(group.neighbours) and (first.start, first.hops[0].step) not in partial)
         for group in found.items
-        for second in (Path(group.entity, (hop,)) for hop in hops_of(group))
+        for second in (Path(group.entity, (hop,)) for hop in _hops(group))
         for first in reached[group.entity]
         if may_follow(first.hops[-1], second.hops[0]) and second.end != first.start
     )
@@ -77,7 +91,7 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     ]
 
 
-def hops_of(group: NeighbourGroup) -> list[Hop]:
+def _hops(group: NeighbourGroup) -> list[Hop]:
     """The hops to the neighbours of a group, without those to mediators."""
     near, step = group.entity, group.step
     return [hop_of(near, step.predicate, far, step.direction) for far in group.neighbours if not is_mediator(far)]
@@ -123,6 +137,61 @@ def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
     steps = " ".join(arrow(step, labels) for step in line.path)
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
     return replace(cut, told=f"{cut} (-O ends_per_line=N)") if most and len(line.ways) >= most else cut
+
+
+def lines_of(
+    groups: Sequence[NeighbourGroup], named: Collection[Term], session: Session, *, max_hops: int
+) -> list[Line]:
+    """The lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
+
+    :param groups: the neighbours of the entities.
+    :param named: the entities that longer lines begin at; those of other entities say little about the question.
+    """
+    around = lines_around(groups)
+    lines = without_inverse_lines(around)
+    with session.within_budget():
+        level = lines_beyond([line for line in around if line.start in named], session, frontier=FRONTIER, limit=SHOWN)
+        lines += level
+        for _ in range(1, max_hops):
+            level = _longer_lines(level, session)
+            lines += level
+    between = [w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal)]
+    steps = [step.predicate for line in lines for step in line.path]
+    labels: Mapping[Term, str] = {}
+    with session.within_budget():
+        labels = session.labels([*between, *steps])
+    return without_names(lines, labels)
+
+
+def _longer_lines(lines: Sequence[Line], session: Session) -> list[Line]:
+    """The lines that continue these by one step, from at most :data:`FRONTIER` of their ends, and never in a circle."""
+    reached: dict[IRI, list[Path]] = {}
+    for line in lines:
+        for way in line.ways:
+            if isinstance(way.end, IRI):
+                reached.setdefault(way.end, []).append(way)
+    onward = list(reached)
+    if len(onward) > FRONTIER:
+        session.note_cuts([Cut("neighbours walked on from", FRONTIER, len(onward))])
+    found = neighbours(session.graph, onward[:FRONTIER], direction=session.direction, limit=SHOWN)
+    # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
+    partial = {(line.start, line.path) for line in lines if not line.exact or line.count > len(line.ways)}
+    partial |= {(way.start, way.property_path) for term in onward[FRONTIER:] for way in reached[term]}
+    longer: dict[tuple[Term, PropertyPath], list[Path]] = {}
+    cut: set[tuple[Term, PropertyPath]] = set()
+    for group in found.items:
+        is_whole = group.exact and group.count == len(group.neighbours)
+        for way in reached[group.entity]:
+            key = way.start, PropertyPath((*way.property_path.steps, group.step))
+            if not is_whole or (way.start, way.property_path) in partial:
+                cut.add(key)
+            for hop in _hops(group):
+                if hop.end in way.terms:
+                    if may_follow(way.hops[-1], hop):
+                        cut.add(key)  # a circle, which the query of the path would walk
+                else:
+                    longer.setdefault(key, []).append(way.then(Path(group.entity, (hop,))))
+    return [Line(key[1], tuple(ways[:SHOWN]), len(ways), exact=key not in cut) for key, ways in longer.items()]
 
 
 def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most: int = 0) -> EvidenceItem:

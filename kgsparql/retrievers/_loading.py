@@ -1,4 +1,4 @@
-"""Methods by name: which there are, the class of one, and one with its options.
+"""Methods by name: which there are, the class of one, one with its options, and its description.
 
 A method is one file beside this one, with a class whose ``name`` is the file's, or a class that another package
 registers under its name in the entry-point group ``kgsparql.retrievers``.
@@ -6,26 +6,40 @@ registers under its name in the entry-point group ``kgsparql.retrievers``.
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 import types
 from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import get_annotations, isclass
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
+from kgsparql.answering.cost_formulas import names_in
 from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["alternatives", "find", "load", "names", "option_fields", "with_options"]
+__all__ = [
+    "CostBound",
+    "MethodDescription",
+    "Option",
+    "alternatives",
+    "description_of",
+    "find",
+    "load",
+    "names",
+    "option_fields",
+    "with_options",
+]
 
 _GROUP = "kgsparql.retrievers"
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
@@ -72,7 +86,7 @@ def find(name: str) -> type[Retriever]:
 
 
 def _is_method(thing: Any) -> bool:
-    return isclass(thing) and issubclass(thing, Retriever) and is_dataclass(thing) and hasattr(thing, "name")
+    return inspect.isclass(thing) and issubclass(thing, Retriever) and is_dataclass(thing) and hasattr(thing, "name")
 
 
 def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Retriever:
@@ -109,7 +123,7 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
 def option_fields(method: type[Retriever]) -> list[Field[Any]]:
     """The fields that are options: the method's own, then those it inherits; fields without ``repr`` are none."""
     options = [field for field in fields(cast("Any", method)) if field.init and field.repr]
-    own = get_annotations(method)
+    own = inspect.get_annotations(method)
     return sorted(options, key=lambda field: field.name not in own)
 
 
@@ -156,3 +170,121 @@ def _parsed(kind: Any, text: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{text} is not finite")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a method.
+
+    :param type: as a person writes it: ``int``, ``model | linker``.
+    :param default: as the command line takes it; ``None`` for an option that must be given.
+    :param about: its purpose in one line.
+    """
+
+    name: str
+    type: str
+    default: str | None
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """The most that a method spends of something on one question.
+
+    :param formula: in the names of options, and of properties of the question, such as ``entities``.
+    :param value: of the formula with the default options.
+    :param where: the properties of the question that this value assumes: ``{"entities": 1}``.
+    """
+
+    formula: str
+    value: int
+    where: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDescription:
+    """A method in words and numbers.
+
+    :param about: the first paragraph of the docstring of its class.
+    :param cost: bounds of ``calls``, ``rounds`` and ``queries``.
+    """
+
+    name: str
+    summary: str
+    source: str
+    about: str
+    cost: dict[str, CostBound]
+    options: tuple[Option, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return asdict(self)
+
+
+def description_of(method: type[Retriever]) -> MethodDescription:
+    """The description of a method, from its class, its docstring and its fields.
+
+    :raises OptionError: if it does not say what it costs, in formulas that can be read.
+
+    >>> found = description_of(find("mindmap"))
+    >>> found.options[0]
+    Option(name='paths_kept', type='int', default='5', about='paths shown, over all chains')
+    >>> found.cost["calls"]
+    CostBound(formula="2 + (verbalise == 'model')", value=2, where={})
+    """
+    docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
+    about = {name: _one_line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}
+    hints = get_type_hints(method)
+    options = option_fields(method)
+    return MethodDescription(
+        name=method.name,
+        summary=method.summary,
+        source=method.source,
+        about=_one_line(docs[0].partition("\n\n")[0], end="."),
+        cost=_bounds(method, {field.name: _default(field) for field in options}),
+        options=tuple(
+            Option(field.name, _type_text(hints[field.name]), _default_text(_default(field)), about.get(field.name, ""))
+            for field in options
+        ),
+    )
+
+
+def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostBound]:
+    try:
+        values = method.cost.bounds(options)
+        given = method.cost.open_names(options)
+    except (AttributeError, ValueError) as error:
+        raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error
+    return {
+        what: CostBound(formula, values[what], {name: 1 for name in names_in(formula) if name in given})
+        for what, formula in method.cost.formulas.items()
+    }
+
+
+def _one_line(text: str, *, end: str = "") -> str:
+    """A text as one line that ends as wanted."""
+    return " ".join(text.replace("``", "").split()).removesuffix(".") + end
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _default_text(default: Any) -> str | None:
+    """A default as the command line takes it."""
+    if default is MISSING:
+        return None
+    if isinstance(default, tuple | list | frozenset):
+        return ",".join(str(value) for value in default)
+    return str(default).lower() if isinstance(default, bool) or default is None else str(default)
+
+
+def _type_text(hint: Any) -> str:
+    """A type as a person writes it."""
+    if get_origin(hint) is OneOf:
+        return " | ".join(map(str, get_args(hint)))
+    if len(kinds := alternatives(hint)) > 1:
+        return " | ".join("none" if kind is type(None) else _type_text(kind) for kind in kinds)
+    if get_origin(hint) in {tuple, list, frozenset}:
+        return f"{_type_text(get_args(hint)[0])}, …"
+    return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))

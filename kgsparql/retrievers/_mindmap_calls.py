@@ -1,4 +1,4 @@
-"""What MindMap asks of a model: the names in a question, sentences for its evidence, and the answer.
+"""MindMap's calls of a model: for the names in a question, for sentences of its evidence, and for the answer.
 
 Source: Wen et al., section 3; the prompts are our own.
 """
@@ -58,7 +58,7 @@ _TEXT = {"type": "string"}
 
 
 def mentions_call(question: str) -> Call[list[tuple[str, bool]]]:
-    """Which names are in the question, and which of them are types."""
+    """The call for the names in a question, and whether each is a type."""
     mention = object_schema(mention=_TEXT, is_type={"type": "boolean"})
     return Call(
         purpose="mentions",
@@ -69,7 +69,7 @@ def mentions_call(question: str) -> Call[list[tuple[str, bool]]]:
 
 
 def sentences_call(retrieval: Retrieval) -> Call[dict[str, str]]:
-    """A sentence for each piece of evidence, by its marker; of those that are no markers, nothing."""
+    """The call for a sentence for each item of evidence, by its marker; other markers in the reply are ignored."""
     lines = [f"{item.marker} {item.text}" for item in retrieval.evidence]
     sentence = object_schema(marker=_TEXT, sentence=_TEXT)
     return Call(
@@ -97,9 +97,9 @@ def _pairs(entries: object) -> list[tuple[object, object]]:
 
 
 def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Session) -> Call[WrittenAnswer]:
-    """The answer, with the facts that lead to it.
+    """The call for the answer, with the facts that lead to it.
 
-    :param sentences: to be read in place of the texts of the items with these markers.
+    :param sentences: by marker; the model reads them instead of the texts of these items.
     """
     shown = Evidence(replace(item, text=sentences.get(item.marker, item.text)) for item in retrieval.evidence)
     step = object_schema(marker=_TEXT, subject=_TEXT, predicate=_TEXT, object=_TEXT)

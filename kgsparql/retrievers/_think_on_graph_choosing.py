@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from kgsparql.retrievers._think_on_graph_steps import ChosenOffer, Offer, candid
 from kgsparql.retrievers._walking import is_opaque
 
 __all__ = [
-    "ScoredChains",
     "candidate_lists",
     "choices_among",
     "chosen_offers",
@@ -30,17 +29,6 @@ __all__ = [
 
 _SHARPNESS = 10.0
 """How strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredChains:
-    """The chains to everything that was listed at a depth.
-
-    :param told_apart: whether a model took some of the siblings and left others.
-    """
-
-    chains: tuple[Chain, ...]
-    told_apart: bool = False
 
 
 def candidate_lists(
@@ -98,9 +86,10 @@ def chosen_offers(made: Sequence[Offer], choices: Sequence[Choice], width: int, 
 
 def scored_chains(
     chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session
-) -> ScoredChains:
-    """The chains to everything listed, scored by the share of the predicate times the share among the siblings.
+) -> tuple[list[Chain], bool]:
+    """The chains to everything listed, and whether a model took some siblings and left others.
 
+    The score is the share of the predicate times the share among the siblings.
     Nobody is asked if all fit into the beam, nor about terms that have no name.
 
     :raises ModelError: if a model was asked and cannot be reached.
@@ -109,13 +98,13 @@ def scored_chains(
     named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
     candidates = [Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(named)]
     if len(listed) <= width or len(candidates) < 2:
-        return ScoredChains(tuple(_chains(chosen, listed, dict.fromkeys(named, 1.0))))
+        return _chains(chosen, listed, dict.fromkeys(named, 1.0)), False
     choices = choices_among(candidates, "entities", len(candidates), session)
     by_model = any(choice.chosen_by == "model" for choice in choices)
     values = dict.fromkeys(named, 0.0)
     for choice, value in zip(choices, _weights(choices, "entities", session), strict=True):
         values[named[choice.candidate.number]] = value
-    return ScoredChains(tuple(_chains(chosen, listed, values)), told_apart=by_model and len(choices) < len(candidates))
+    return _chains(chosen, listed, values), by_model and len(choices) < len(candidates)
 
 
 def _weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
@@ -147,13 +136,9 @@ def _chains(
     return chains
 
 
-def evenly_scored_chains(chosen: Sequence[ChosenOffer]) -> ScoredChains:
+def evenly_scored_chains(chosen: Sequence[ChosenOffer]) -> list[Chain]:
     """The chains to everything listed, with equal scores for siblings."""
-    return ScoredChains(
-        tuple(
-            Chain(path, one.share / len(one.listed), by_oracle=one.by_oracle) for one in chosen for path in one.listed
-        )
-    )
+    return [Chain(path, one.share / len(one.listed), by_oracle=one.by_oracle) for one in chosen for path in one.listed]
 
 
 def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:

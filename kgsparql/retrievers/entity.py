@@ -6,6 +6,7 @@ Source: VectorInstitute, kg-rag, entity-based method (2025).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -19,7 +20,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
-from kgsparql.evidence.verbalising import Line
+from kgsparql.evidence.verbalising import Line, line_terms
 from kgsparql.exploration import NeighbourGroup, Text, labels, neighbours, texts
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -27,16 +28,16 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, RDF_TYPE, is_mediator
 from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, text_draft
-from kgsparql.retrievers._entity_lines import SHOWN, best_lines, degrees, line_items, lines_of, terms_shown
-from kgsparql.retrievers._entity_passages import passage_items, passage_terms
+from kgsparql.retrievers._entity_evidence import best_lines, line_items, passage_items, passage_terms
+from kgsparql.retrievers._lines import SHOWN, lines_of
 
 __all__ = ["Entity"]
 
 _ON_THE_WAY = 0.5
-"""How much less a term between the start and the ends of a line counts than one at its end."""
+"""Taken off the score of a term between the start and the ends of a line."""
 
 _NEIGHBOURS = 500
-"""Neighbours that count beside the entities themselves."""
+"""Most neighbours that count besides the entities themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,14 @@ class Entity(Retriever):
                 named: Collection[Term] = [link.term for link in links if link.term in matched] or list(matched)
                 lines = lines_of(groups, named, session, max_hops=self.max_hops)
                 best = best_lines(
-                    lines, matched, degrees(groups), session,
+                    lines, matched, _degrees(groups), session,
                     at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
                 )  # fmt: skip
                 similarity = {link.term: link.score for link in matched.values()}
-                session.labels([*terms_shown(best), *passage_terms(list(similarity), about, groups)], in_grace=True)
+                session.labels(
+                    [*line_terms(own.shown for own in best), *passage_terms(list(similarity), about, groups)],
+                    in_grace=True,
+                )
                 items += line_items(best, groups, session)
             with session.within_budget():
                 items += self._passages(matched, about, groups, lines, session)
@@ -119,12 +123,12 @@ class Entity(Retriever):
         )
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """The answer of one call, in the mode that was asked for."""
+        """The answer of one call, in the mode of the option."""
         drafts = {"text": text_draft, "reasoning": reasoned_draft, "numeric": numeric_draft}
         return drafts[self.mode](retrieval, session)
 
     def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
-        """The entities that the question names, then those that are most like it."""
+        """The entities that the question names, then those most like it, by term."""
         matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
             near = session.linker.similar(
@@ -146,7 +150,7 @@ class Entity(Retriever):
         if session.passages.note:
             session.notes.append(session.passages.note)
         similarity = {link.term: link.score for link in matched.values()}
-        near = self._near(similarity, lines, session)
+        near = self._similar_neighbours(similarity, lines, session)
         if near:
             found = texts(session.graph, near, languages=session.labels.languages)
             session.note_cuts(found.cuts)
@@ -156,8 +160,10 @@ class Entity(Retriever):
             node_freq_weight=self.node_freq_weight, node_sim_weight=self.node_sim_weight,
         )  # fmt: skip
 
-    def _near(self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session) -> dict[IRI, float]:
-        """The neighbours with the similarity of their entities, less of it with every hop; none without a decay."""
+    def _similar_neighbours(
+        self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session
+    ) -> dict[IRI, float]:
+        """The neighbours with the similarity of their entity, which decays with every hop; none without a decay."""
         found: dict[IRI, float] = {}
         if not self.decay:
             return found
@@ -174,7 +180,7 @@ class Entity(Retriever):
 
 
 def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
-    """What lies one hop around the entities; the members of a class that the question names, too."""
+    """The neighbours of the entities, with the instances of classes."""
     entities = [entity.term for entity in matched]
     near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
     classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
@@ -182,10 +188,18 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
     return [*near.items, *members.items]
 
 
+def _degrees(groups: Sequence[NeighbourGroup]) -> Counter[Term]:
+    """The number of known neighbours of each entity."""
+    counts: Counter[Term] = Counter()
+    for group in groups:
+        counts[group.entity] += group.count
+    return counts
+
+
 def _present(
     matched: Mapping[Term, LinkedEntity], groups: Sequence[NeighbourGroup], about: Sequence[Text], session: Session
 ) -> dict[Term, LinkedEntity]:
-    """The entities that are in the graph: an index may know some that were deleted since."""
+    """The entities that are in the graph; the index may have some that were deleted since."""
     known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
     silent = [term for term in matched if term not in known]
     if silent:
@@ -195,9 +209,9 @@ def _present(
 
 
 def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
-    """Terms of the lines that the question did not name, by the best line each is in; then what only passages name.
+    """Terms of the lines that the question did not name, by the best line of each; then terms of passages only.
 
-    Where there are none, the entities that the question names.
+    If there are none, the entities that the question names.
     """
     linked = {link.term for link in links}
     scores: dict[Term, float] = {}
@@ -212,7 +226,7 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
     last = min(scores.values(), default=0.0)
     for item in evidence:
         if item.kind == "passage":
-            for term in dict.fromkeys(_named(item)):
+            for term in dict.fromkeys(_terms_named(item)):
                 scores.setdefault(term, last - 1 + item.score)
                 markers.setdefault(term, []).append(item.marker)
     terms: list[Term] = [t for t in scores if t not in linked and not is_mediator(t)] or [
@@ -223,7 +237,7 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
         yield AnswerTerm(term, named[term], scores[term], tuple(markers[term]))
 
 
-def _named(item: EvidenceItem) -> Collection[Term]:
+def _terms_named(item: EvidenceItem) -> Collection[Term]:
     """The entities that a passage names."""
     if item.excerpt is not None:
         return [mention.term for mention in item.excerpt.mentions]

@@ -36,23 +36,23 @@ from kgsparql.retrievers._walking import SAMPLE, terms_of
 
 __all__ = ["MindMap"]
 
-Scored: TypeAlias = tuple[EvidenceItem, Candidate]
-"""An item of evidence and the words in which it is compared with the question."""
+ScoredItem: TypeAlias = tuple[EvidenceItem, Candidate]
+"""An item of evidence, and the candidate that compares it with the question."""
 
 _JOINING = 0.25
-"""What a term counts for that lies on a path joining entities of the question, beside one near a single entity."""
+"""Added to the score of a term on a path that joins entities of the question."""
 
 _ON_THE_WAY = 0.5
-"""What a term between the start and the ends of a line counts for, beside one at its end."""
+"""The factor for a term between the start and the ends of a line."""
 
 _SHARED_WORDS = 0.05
-"""What a line counts for that has every content word of the question in its wording."""
+"""The bonus of a line whose wording has every content word of the question."""
 
 _OTHERS = 0.05
-"""What a line that walks a predicate and then back counts for, where the question asks for others with the same."""
+"""The bonus of a line that walks a predicate and then back, if the question asks for others with the same."""
 
 _KIND = 0.5
-"""What being of the kind that the question asks for counts for, beside fitting it."""
+"""The weight of how well the kind of a term fits the kind that the question asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class MindMap(Retriever):
     verbalise: OneOf["template", "model"] = "template"
 
     def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
-        """What a model says the names in the question are, where the entities are not given."""
+        """The names in the question that a model finds; ``None`` if the entities are given or the linker finds them."""
         if self.mentions == "linker" or session.given or not session.can_spare_call("mentions"):
             return None
         with session.within_budget():
@@ -110,8 +110,8 @@ class MindMap(Retriever):
         links = session.links
         entities = [link.term for link in links]
         classes = [link.term for link in links if link.kind == "class" and session.direction != "forward"]
-        paths: list[Scored] = []
-        lines: list[Scored] = []
+        paths: list[ScoredItem] = []
+        lines: list[ScoredItem] = []
         around: list[Line] = []
         with session.within_budget():
             near = neighbours(session.graph, entities, direction=session.direction, limit=self.frontier)
@@ -137,7 +137,7 @@ class MindMap(Retriever):
         )
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """An answer with the steps it was inferred by, and the tree of what they rest on."""
+        """An answer with its steps of inference, and the tree of the evidence that these use."""
         wanted = self.verbalise == "model" and session.can_spare_call("sentences")
         sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
         draft = drafted(answer_call(retrieval, sentences or {}, session), retrieval, session)
@@ -148,9 +148,9 @@ class MindMap(Retriever):
         labels = evidence_labels(cited, session)
         return replace(draft, tree=decision_tree(cited, labels, only=steps) or decision_tree(cited, labels))
 
-    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[Scored]:
-        """The best lines of each entity: a fair share for each, so that the first does not take them all."""
-        items: list[Scored] = []
+    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[ScoredItem]:
+        """The best lines of each entity: an equal share for each, so that the first does not take them all."""
+        items: list[ScoredItem] = []
         share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
         for entity in entities[: self.neighbour_lines]:
             own = [line for line in around if line.start == entity]
@@ -159,8 +159,8 @@ class MindMap(Retriever):
                 items += self._best_lines(own, share, "neighbour lines", session)
         return items
 
-    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[Scored]:
-        """Whole paths through the linked entities, those that fit the question best first."""
+    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[ScoredItem]:
+        """Whole paths through the linked entities, one of each chain in turn."""
         found, cuts = chains(
             entities, session,
             max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,
@@ -180,8 +180,8 @@ class MindMap(Retriever):
         cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
         return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path)
 
-    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[Scored]:
-        """The lines that fit the question best; of two-hop lines with the same ends, one."""
+    def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[ScoredItem]:
+        """The lines that fit the question best; one of the two-hop lines with the same ends."""
         before = session.labels(w.terms[-2] for x in lines for w in x.ways[:1] if isinstance(w.end, Literal))
         lines = without_names(lines, before)
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
@@ -196,10 +196,10 @@ class MindMap(Retriever):
         )
         return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
-    def _completed(self, scored: Sequence[Scored], session: Session) -> list[Scored]:
-        """The lines with everything they lead to, and the query that finds just this; a path stays as it is.
+    def _completed(self, scored: Sequence[ScoredItem], session: Session) -> list[ScoredItem]:
+        """The lines with all their ends and the query for exactly these; paths stay as they are.
 
-        A line of which nothing was cut keeps its wording.
+        A line from which nothing was cut keeps its text.
         """
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
@@ -217,8 +217,8 @@ class MindMap(Retriever):
         return line_item(shown, session.labels(line_terms([shown]), in_grace=True), session, most=self.ends_per_line)
 
 
-def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session) -> list[EvidenceItem]:
-    """Paths, then lines, each the best first, with scores that can be compared across both."""
+def _in_order(paths: Sequence[ScoredItem], lines: Sequence[ScoredItem], session: Session) -> list[EvidenceItem]:
+    """Paths, then lines, each the best first, with scores that are comparable across both."""
     found = [*paths, *lines]
     scores = session.score([candidate for _, candidate in found])
     scored = [replace(item, score=float(score)) for (item, _), score in zip(found, scores, strict=True)]
@@ -229,7 +229,7 @@ def _in_order(paths: Sequence[Scored], lines: Sequence[Scored], session: Session
 
 
 def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Term, str], question: str) -> Candidate:
-    """A line as something to choose, in three wordings, with what it has in common with the question to the letter."""
+    """A line as a candidate: three wordings, and a bonus for words that it shares with the question."""
     nested = nested_text(line.path, kinds, labels)
     bonus = _SHARED_WORDS * word_overlap(question, nested)
     if line.path.goes_back and asks_for_others(question):
@@ -240,10 +240,10 @@ def _candidate(number: int, line: Line, kinds: Sequence[str], labels: Mapping[Te
 
 
 def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -> Iterator[AnswerTerm]:
-    """Terms of the evidence that the question did not name, by the best item each is in and by their kind.
+    """Terms of the evidence that the question did not name, by the best item of each and by their kind.
 
-    The best item, not the sum of all: a sum puts first what lies on every way, such as the university between two
-    colleagues (``benchmarks/mindmap.py`` prints both).
+    By the best item, not by the sum of all: a sum puts first the terms on every path, such as the university between
+    two colleagues (``benchmarks/mindmap.py`` prints both).
     """
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}

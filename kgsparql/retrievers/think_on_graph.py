@@ -247,17 +247,17 @@ class ThinkOnGraph(Retriever):
                 chosen, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to
             )
             try:
-                found = scored_chains(chosen, labels, self.width, session)
+                chains, told_apart = scored_chains(chosen, labels, self.width, session)
             except _MODEL_FAILED as error:
                 _stop(walked, error, session)
-                found = evenly_scored_chains(chosen)
+                chains, told_apart = evenly_scored_chains(chosen), False
         else:
             chosen = [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
-            found = evenly_scored_chains(chosen)
-        walked.by_model |= found.told_apart
-        unlisted = [] if found.told_apart else [path for one in chosen for path in one.unlisted]
-        chains = with_meeting_bonus(found.chains, self.meeting_bonus)
-        return beam_of(chains, labels, self.width, spread=not found.told_apart, unlisted=unlisted)
+            chains, told_apart = evenly_scored_chains(chosen), False
+        walked.by_model |= told_apart
+        unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
+        chains = with_meeting_bonus(chains, self.meeting_bonus)
+        return beam_of(chains, labels, self.width, spread=not told_apart, unlisted=unlisted)
 
     def _retrieval(self, walked: _Walked, session: Session) -> Retrieval:
         """The chains, or, if more answers are wanted and found, the walks with all their ends."""

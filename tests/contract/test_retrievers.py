@@ -27,7 +27,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import find, load, names
-from kgsparql.retrievers._description import description_of
+from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache
 from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest

@@ -24,7 +24,7 @@ from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.retrievers import load
-from kgsparql.retrievers._entity_passages import chunk_scores
+from kgsparql.retrievers._entity_evidence import chunk_scores
 from kgsparql.retrievers.entity import Entity
 from tests.conftest import FIXTURES, PREFIXES
 from tests.model_server import ModelServer, Text

@@ -1,4 +1,7 @@
-"""Passages about entities: from documents, from texts of the graph, and cards of facts; and their scores."""
+"""The entity method's evidence: the lines that fit the question best, and passages about the entities.
+
+Passages are from documents and from texts of the graph; an entity that has neither gets a card of its facts.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,111 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
-from kgsparql.evidence.verbalising import arrow
+from kgsparql.evidence.verbalising import Line, arrow, line_terms
+from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import NeighbourGroup, Text
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, passage_spans
 from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._lines import SHOWN, line_item
+from kgsparql.retrievers._walking import SAMPLE
 
-__all__ = ["chunk_scores", "passage_items", "passage_terms"]
+__all__ = ["RankedLine", "best_lines", "chunk_scores", "line_items", "passage_items", "passage_terms"]
 
 _CARD_GROUPS = 40
 """Most predicates on the card of an entity."""
 
 _CARD_ENDS = 5
 """Most neighbours by one predicate on a card."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLine:
+    """A line and its score.
+
+    :param degree: number of edges that are known at the start of the line, plus the number of its ends.
+    """
+
+    line: Line
+    score: float
+    degree: int
+
+    @property
+    def shown(self) -> Line:
+        """The line with only the ways that are shown."""
+        return Line(self.line.path, self.line.ways[:SHOWN], self.line.count, self.line.exact)
+
+
+def best_lines(
+    lines: Sequence[Line],
+    matched: Mapping[Term, LinkedEntity],
+    degree: Mapping[Term, int],
+    session: Session,
+    *,
+    at_most: int,
+    by_degree: bool,
+) -> list[RankedLine]:
+    """The lines that fit the question best, with more edges first among equals; or just those with the most edges.
+
+    The score of the entity is added, so that lines of less similar entities rank lower. Of longer lines with the same
+    ends, one is kept.
+
+    :param by_degree: rank by edges alone.
+    """
+    kinds = [[""] * (len(line.path) + 1) for line in lines]
+    with session.within_budget():
+        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
+    session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
+    edges = [degree.get(line.start, 0) + line.count for line in lines]
+    scored: list[Candidate | None] = [None] * len(lines)
+    for start in dict.fromkeys(line.start for line in lines):
+        own = [i for i, line in enumerate(lines) if line.start == start]
+        for i, candidate in zip(
+            own, session.path_candidates([(lines[i].path, kinds[i]) for i in own], about=start), strict=True
+        ):
+            score = float(edges[i]) if by_degree else (candidate.score or 0.0) + matched[start].score
+            group = frozenset(lines[i].ends) if len(lines[i].path) > 1 else None
+            scored[i] = replace(candidate, number=i, score=score, group=group)
+    candidates = [candidate for candidate in scored if candidate is not None]
+    candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
+    chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
+    return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
+
+
+def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], session: Session) -> list[EvidenceItem]:
+    """Lines as evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``.
+
+    Where a line of one step is whole, its several ends can be named as the answer with one marker.
+
+    :param groups: the neighbours of the entities; their blank nodes are no ends of lines.
+    """
+    labels = session.labels(line_terms(own.shown for own in ranked), in_grace=True)
+    read_statements([way for own in ranked for way in own.shown.ways], session.labels)
+    left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
+    items = []
+    for own in ranked:
+        line, start = own.shown, as_iri(own.line.start)
+        item = replace(line_item(line, labels, session), score=own.score)
+        if not item.cuts and len(line.path) == 1 and len(line.ends) > 1:
+            mediators = left_out.get((start, line.path.steps[0]), ())
+            query = path_queries.answers(
+                line.path, start,
+                without_blank=any(isinstance(term, BlankNode) for term in mediators),
+                without_statements=any(isinstance(term, IRI) for term in mediators),
+            )  # fmt: skip
+            item = replace(item, query=query, ends=line.ends)
+        items.append(item)
+    return items
 
 
 @dataclass(frozen=True, slots=True)
