@@ -119,7 +119,7 @@ class LabelIndexes:
     def index_of(self, graph: OpenedGraph, cancel: threading.Event | None = None) -> LabelIndex:
         """The index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
-            return self._members.joined(graph, lambda member: self.index_of(member, cancel))
+            return self._members.joint_index(graph, lambda member: self.index_of(member, cancel))
         embedder, directory = self.embedder, self._directory_of(graph)
         index = label_index(
             graph, directory, embedder=embedder, progress=self.progress, cancel=cancel,
@@ -193,7 +193,7 @@ class LabelIndexes:
         index = open_label_index(self.graph, self.directory)
         text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
         if is_looked_up(self.graph, self.directory):
-            pages = self._kept_labels_of(self.graph).pages()
+            pages = self._kept_labels_of(self.graph).slices()
             text = "looked up for each question" + "".join(f", {p.entities:,} of <{c}>" for c, p in pages.items())
         if len(self.passages):
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"

@@ -204,7 +204,8 @@ class MentionDetector:
             if self._is_name(i):
                 run.append(i)
             if run and (not self._is_name(i) or i == len(self.tokens) - 1):
-                is_adjective = len(run) == 1 and i not in run and i in self._small and self._is_beside(i)
+                gap = self.question[self.tokens[i - 1].end : self.tokens[i].start]
+                is_adjective = len(run) == 1 and i not in run and i in self._small and gap.isspace()
                 counts = self.search.vocabulary({self.tokens[j].text for j in run}).counts
                 if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):
                     yield self.tokens[run[0]].start, self.tokens[run[-1]].end
@@ -212,9 +213,6 @@ class MentionDetector:
 
     def _is_name(self, i: int) -> bool:
         return i in self._content and self._is_marked(i)
-
-    def _is_beside(self, i: int) -> bool:
-        return self.question[self.tokens[i - 1].end : self.tokens[i].start].isspace()
 
     def text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
         """Labels that share words or similar words with the question, without those that are already exact."""

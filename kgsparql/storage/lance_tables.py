@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import Any
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MANIFEST", "Tables", "errors_translated", "lancedb", "one_of"]
+__all__ = ["MANIFEST", "Tables", "errors_translated", "lancedb", "one_of", "table_tag"]
 
 MANIFEST = "kgsparql-index.json"
 _VERSION = 1
@@ -113,6 +114,11 @@ def one_of(column: str, values: Iterable[str]) -> str:
     """
     quoted = ("'" + value.replace("'", "''") + "'" for value in sorted(set(values)))
     return f"{column} IN ({', '.join(quoted)})"
+
+
+def table_tag() -> str:
+    """Part of table names that no two builds share, so that a table that is being read is never overwritten."""
+    return uuid.uuid4().hex[:12]
 
 
 @contextmanager

@@ -27,19 +27,19 @@ def kept(tmp_path: Path) -> KeptLabels:
 
 
 def test_reading_makes_no_file(kept: KeptLabels) -> None:
-    assert (kept.newest(), kept.seen(["a"], up_to=9), kept.pages(), kept.paged()) == (0, [], {}, [])
+    assert (kept.newest_id(), kept.seen_rows(["a"], up_to=9), kept.slices(), kept.slice_rows()) == (0, [], {}, [])
     kept.remember([])
     assert not kept.path.parent.exists()
 
 
 def test_what_was_remembered_is_found_by_key_up_to_a_number(kept: KeptLabels) -> None:
     kept.remember([row("Ann"), row("Bob"), row("Ann")])
-    first = kept.newest()
+    first = kept.newest_id()
     kept.remember([row("Ann", "other"), row("x' OR 1=1 --")])
-    assert [r.iri for r in kept.seen(["ann", "nobody"], up_to=first)] == ["http://e.org/Ann"]
-    assert len(kept.seen(["ann"], up_to=kept.newest())) == 2
-    assert [r.text for r in kept.seen([normalised("x' OR 1=1 --")], up_to=kept.newest())] == ["x' OR 1=1 --"]
-    assert kept.paged() == []
+    assert [r.iri for r in kept.seen_rows(["ann", "nobody"], up_to=first)] == ["http://e.org/Ann"]
+    assert len(kept.seen_rows(["ann"], up_to=kept.newest_id())) == 2
+    assert [r.text for r in kept.seen_rows([normalised("x' OR 1=1 --")], up_to=kept.newest_id())] == ["x' OR 1=1 --"]
+    assert kept.slice_rows() == []
 
 
 def test_the_oldest_labels_of_answers_go_and_pages_stay(tmp_path: Path) -> None:
@@ -47,15 +47,15 @@ def test_the_oldest_labels_of_answers_go_and_pages_stay(tmp_path: Path) -> None:
     kept.add_page("http://e.org/C", [row("Paged")], SliceProgress("http://e.org/Paged", 1, whole=True))
     for name in "ABCDE":
         kept.remember([row(name)])
-    assert [r.text for r in kept.seen(list("abcde"), up_to=kept.newest())] == ["C", "D", "E"]
-    assert kept.paged() == [row("Paged")]
-    assert kept.pages() == {"http://e.org/C": SliceProgress("http://e.org/Paged", 1, whole=True)}
+    assert [r.text for r in kept.seen_rows(list("abcde"), up_to=kept.newest_id())] == ["C", "D", "E"]
+    assert kept.slice_rows() == [row("Paged")]
+    assert kept.slices() == {"http://e.org/C": SliceProgress("http://e.org/Paged", 1, whole=True)}
 
 
 def test_an_entity_of_two_classes_is_one_row(kept: KeptLabels) -> None:
     kept.add_page("a", [row("Ann")], SliceProgress("x", 1))
     kept.add_page("b", [row("Ann"), row("Bob")], SliceProgress("y", 2))
-    assert kept.paged() == [row("Ann"), row("Bob")]
+    assert kept.slice_rows() == [row("Ann"), row("Bob")]
 
 
 def test_many_threads_remember_at_once(kept: KeptLabels) -> None:
@@ -66,7 +66,7 @@ def test_many_threads_remember_at_once(kept: KeptLabels) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(kept.seen([f"n{i} {j}" for i in range(4) for j in range(10)], up_to=kept.newest())) == 40
+    assert len(kept.seen_rows([f"n{i} {j}" for i in range(4) for j in range(10)], up_to=kept.newest_id())) == 40
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, not at all", b""])
@@ -76,13 +76,13 @@ def test_a_file_that_is_none_of_ours(tmp_path: Path, content: bytes) -> None:
     kept = KeptLabels(path)
     if content:
         with pytest.raises(StoreError, match=r"labels\.sqlite"):
-            kept.newest()
+            kept.newest_id()
         notes: list[str] = []
-        assert SeenLabels(kept, notes.append).beside((), ["ann"]) == []
+        assert SeenLabels(kept, notes.append).other_rows((), ["ann"]) == []
         assert "earlier answers" in notes[0]
     else:
         kept.remember([row("Ann")])
-        assert kept.newest() == 1
+        assert kept.newest_id() == 1
 
 
 def test_a_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_labels_of_later_answers_are_not_seen(kept: KeptLabels) -> None:
     kept.remember([row("Ann")])
     seen = SeenLabels(kept)
     kept.remember([row("Bob")])
-    assert [r.text for r in seen.beside((), ["ann", "bob"])] == ["Ann"]
-    assert seen.beside({"http://e.org/Ann"}, ["ann"]) == []
+    assert [r.text for r in seen.other_rows((), ["ann", "bob"])] == ["Ann"]
+    assert seen.other_rows({"http://e.org/Ann"}, ["ann"]) == []
     assert seen.notes({"http://e.org/Bob"}) == ()
     assert "'Ann'" in seen.notes({"http://e.org/Ann"})[0]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from kgsparql.linking.labels.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.lance_tables import Tables
+from kgsparql.storage.lance_tables import Tables, table_tag
 
 __all__ = ["RECIPE", "Builder", "IndexContent", "recipe"]
 
@@ -89,7 +88,7 @@ class Builder:
                 rows = read()
                 manifest = self._write_labels(tables, rows)
             if describe is not None and "descriptions" not in manifest:
-                manifest |= write_descriptions(tables, describe(), _tag())
+                manifest |= write_descriptions(tables, describe(), table_tag())
                 tables.publish(manifest)
             if self.embedder is not None and self.embedder.name not in manifest["vectors"]:
                 rows = read() if rows is None else rows
@@ -106,7 +105,7 @@ class Builder:
     def _write_labels(self, tables: Tables, rows: Sequence[LabelRow]) -> dict[str, Any]:
         if self.progress is not None:
             self.progress("indexing labels", len(rows), len(rows))
-        manifest = write_labels(tables, rows, self.content.name, _tag())
+        manifest = write_labels(tables, rows, self.content.name, table_tag())
         manifest |= {"fingerprint": self.content.fingerprint, "recipe": self.content.recipe, **self.more}
         tables.publish(manifest)
         return manifest
@@ -116,11 +115,6 @@ class Builder:
         entry = embed_texts(tables, texts, embedder, progress=self.progress, cancel=self.cancel)
         manifest["vectors"][embedder.name] = entry
         tables.publish(manifest)
-
-
-def _tag() -> str:
-    """Part of table names that no two builds share, so that a table that is being read is never overwritten."""
-    return uuid.uuid4().hex[:12]
 
 
 def _sweep(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:

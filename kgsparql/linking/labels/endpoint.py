@@ -159,7 +159,7 @@ class EndpointLabels:
         """The exact names that earlier answers showed, of entities that the endpoint did not find."""
         if self._seen is None:
             return []
-        rows = self._seen.beside({name.iri for name in names}, {normalised(text) for text in spellings})
+        rows = self._seen.other_rows({name.iri for name in names}, {normalised(text) for text in spellings})
         return [Name(row.iri, row.text, row.role, row.language) for row in rows]
 
     def _names_by_text(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> Mapping[str, list[Name]]:

@@ -24,7 +24,7 @@ class MemberIndexes:
 
     :param last_known: gives what is kept of the labels of a graph that cannot be asked.
     :param note: called by :meth:`tell` with each line a person should read.
-    :ivar missing: for each graph that failed in the last :meth:`joined`, what the reader of an answer is told.
+    :ivar missing: for each graph that failed in the last :meth:`joint_index`, what the reader of an answer is told.
     """
 
     def __init__(self, last_known: Callable[[OpenedGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
@@ -40,7 +40,7 @@ class MemberIndexes:
         """Whether it is useless to try again: all is there, or what is missing can never be read."""
         return self.missing.keys() <= self._unreadable.keys()
 
-    def joined(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
+    def joint_index(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
         """The indexes of all members as one; a member that has just failed is not asked.
 
         :raises KgsparqlError: the error of the first member, if all fail.

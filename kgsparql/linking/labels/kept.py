@@ -11,11 +11,11 @@ from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["KEPT", "MOST_SEEN", "KeptLabels", "SeenLabels", "SliceProgress"]
+__all__ = ["KEPT", "KeptLabels", "SeenLabels", "SliceProgress"]
 
 KEPT = "labels.sqlite"
 """The file in the directory of an endpoint."""
-MOST_SEEN = 200_000
+_MOST_SEEN = 200_000
 """Labels of answers that are kept; of more, the oldest are dropped."""
 _AT_ONCE = 500
 _SEEN = ""
@@ -67,11 +67,11 @@ class KeptLabels:
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     kept = KeptLabels(Path(directory, "labels.sqlite"))
     ...     kept.remember([LabelRow("http://e.org/a", "Ann", "ann")])
-    ...     [row.text for row in kept.seen(["ann"], up_to=kept.newest())]
+    ...     [row.text for row in kept.seen_rows(["ann"], up_to=kept.newest_id())]
     ['Ann']
     """
 
-    def __init__(self, path: Path, *, most_seen: int = MOST_SEEN) -> None:
+    def __init__(self, path: Path, *, most_seen: int = _MOST_SEEN) -> None:
         self.path = Path(path)
         self.most_seen = most_seen
         self._file = SqliteFile(self.path, _CONTENTS)
@@ -87,12 +87,12 @@ class KeptLabels:
             if count > self.most_seen:
                 connection.execute(_DROP_OLDEST, (_SEEN, count - self.most_seen))
 
-    def newest(self) -> int:
+    def newest_id(self) -> int:
         """The row number of the newest label that an answer showed; 0 without any."""
         rows = self._file.rows("SELECT max(id) FROM label WHERE class = ?", (_SEEN,))
         return int(rows[0][0] or 0) if rows else 0
 
-    def seen(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
+    def seen_rows(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
         """The labels that answers showed with one of these keys, up to a row number."""
         found: list[LabelRow] = []
         wanted = sorted(set(keys))
@@ -103,7 +103,7 @@ class KeptLabels:
             found += [LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *some))]
         return sorted(found, key=lambda row: (row.key, row))
 
-    def pages(self) -> dict[str, SliceProgress]:
+    def slices(self) -> dict[str, SliceProgress]:
         """How far each class was read, by its IRI."""
         rows = self._file.rows("SELECT class, last, entities, whole FROM page ORDER BY class")
         return {name: SliceProgress(last, entities, bool(whole)) for name, last, entities, whole in rows}
@@ -114,7 +114,7 @@ class KeptLabels:
             connection.executemany(_ADD, [(name, *row) for row in rows])
             connection.execute(_PUT_PAGE, (name, page.last, page.entities, int(page.whole)))
 
-    def paged(self) -> list[LabelRow]:
+    def slice_rows(self) -> list[LabelRow]:
         """The labels of all slices, each once, sorted."""
         query = f"SELECT DISTINCT {_COLUMNS} FROM label WHERE class <> ?"  # noqa: S608
         return sorted(LabelRow(*row) for row in self._file.rows(query, (_SEEN,)))
@@ -132,16 +132,16 @@ class SeenLabels:
         self._kept = kept
         self._added: dict[str, str] = {}
         try:
-            self._newest = kept.newest()
+            self._newest = kept.newest_id()
         except StoreError as error:
             self._newest = 0
             note(f"labels of earlier answers are not used: {error.message}")
 
-    def beside(self, known: Collection[str], keys: Collection[str]) -> list[LabelRow]:
+    def other_rows(self, known: Collection[str], keys: Collection[str]) -> list[LabelRow]:
         """The labels with one of these keys, of entities other than the known ones."""
         if not self._newest:
             return []
-        added = [row for row in self._kept.seen(keys, up_to=self._newest) if row.iri not in known]
+        added = [row for row in self._kept.seen_rows(keys, up_to=self._newest) if row.iri not in known]
         self._added.update((row.iri, row.text) for row in added)
         return added
 

@@ -43,13 +43,13 @@ class LanceLabels(LocalLabels):
 
     @cached_property
     def _labels(self) -> Any:
-        return self._opened(self._manifest["labels"])
+        return self._table(self._manifest["labels"])
 
     @cached_property
     def _words(self) -> Any:
-        return self._opened(self._manifest["words"])
+        return self._table(self._manifest["words"])
 
-    def _opened(self, name: str) -> Any:
+    def _table(self, name: str) -> Any:
         table = self._tables.open(name)
         if table is None:
             gone = not self._tables.directory.exists()
@@ -66,7 +66,7 @@ class LanceLabels(LocalLabels):
             found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
             counts.update((row["word"], row["labels"]) for row in found)
         known = self._manifest
-        return Vocabulary(counts, known["keys"], known["type_stems"], capitals_tell=known["capitals_tell"])
+        return Vocabulary(counts, known["keys"], frozenset(known["type_stems"]), known["capitals_tell"])
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """As :meth:`LabelSearch.exact`."""
@@ -77,13 +77,13 @@ class LanceLabels(LocalLabels):
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.with_words`."""
-        return self._matching(" ".join(wanted), "key", limit)
+        return self._full_text_rows(" ".join(wanted), "key", limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """As :meth:`LabelSearch.like`."""
-        return self._matching(key, "text", limit)
+        return self._full_text_rows(key, "text", limit)
 
-    def _matching(self, text: str, column: str, limit: int) -> list[LabelRow]:
+    def _full_text_rows(self, text: str, column: str, limit: int) -> list[LabelRow]:
         if not text.strip():
             return []
         # No fuzziness: trigrams already forgive typing errors.
@@ -112,12 +112,12 @@ class LanceLabels(LocalLabels):
     @cached_property
     def _matrix(self) -> tuple[list[str], NDArray[np.float32]]:
         with errors_translated(self._tables.directory):
-            data = self._opened(self._vectors_entry["table"]).to_arrow().sort_by("number")
+            data = self._table(self._vectors_entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
     def _indexed_nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
-        table = self._opened(self._vectors_entry["table"])
+        table = self._table(self._vectors_entry["table"])
         found = []
         for vector in vectors:
             query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
@@ -129,7 +129,7 @@ class LanceLabels(LocalLabels):
 
     def descriptions(self, iris: Collection[str]) -> list[DescriptionRow]:
         """The descriptions that the graph has of some IRIs."""
-        table = self._opened(self._manifest["descriptions"])
+        table = self._table(self._manifest["descriptions"])
         found: list[DescriptionRow] = []
         for some in _chunks(sorted(set(iris))):
             rows = self._rows(table.search().where(one_of("iri", some)), list(DescriptionRow._fields))

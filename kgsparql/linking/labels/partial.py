@@ -39,7 +39,6 @@ __all__ = [
     "kept_labels",
     "last_directory",
     "last_known",
-    "open_slice",
     "read_slice",
 ]
 
@@ -69,7 +68,7 @@ def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: 
         embedder=embedder,
         seen=None if kept is None else SeenLabels(kept, notes.append),
     )
-    found = None if kept is None else open_slice(graph, kept, embedder)
+    found = None if kept is None else _slice_index(graph, kept, embedder)
     part = memory_index(()) if found is None else found
     parts: tuple[LabelSearch, ...] = (lookup,) if found is None else (lookup, found.search)
     return LabelIndex(
@@ -85,7 +84,7 @@ def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: 
 
 def _slice_content(graph: KnowledgeGraph, kept: KeptLabels) -> IndexContent:
     """What the index of a slice is made of: something else as soon as more is read."""
-    read = [[name, page.last, page.entities] for name, page in kept.pages().items() if page.entities]
+    read = [[name, page.last, page.entities] for name, page in kept.slices().items() if page.entities]
     return IndexContent(graph.name, hashlib.sha256(json.dumps(read).encode()).hexdigest(), recipe(naming_of(graph)))
 
 
@@ -98,14 +97,14 @@ def build_slice(
     cancel: threading.Event | None = None,
 ) -> LabelIndex:
     """Index the slice that was read of an endpoint, with vectors if there is an embedder."""
-    more = {"slice": {name: asdict(page) for name, page in kept.pages().items()}}
+    more = {"slice": {name: asdict(page) for name, page in kept.slices().items()}}
     builder = Builder(_slice_content(graph, kept), kept.path.parent, embedder, progress, cancel, more)
-    return builder.build(kept.paged, wait_s=0.0)
+    return builder.build(kept.slice_rows, wait_s=0.0)
 
 
-def open_slice(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | None) -> LabelIndex | None:
+def _slice_index(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | None) -> LabelIndex | None:
     """The index of a slice of an endpoint; the labels read so far, where it was not indexed; ``None`` for no slice."""
-    pages = {name: page for name, page in kept.pages().items() if page.entities}
+    pages = {name: page for name, page in kept.slices().items() if page.entities}
     if not pages:
         return None
     named = ", ".join(f"{page.entities:,} of <{name}>" for name, page in pages.items())
@@ -114,7 +113,7 @@ def open_slice(graph: KnowledgeGraph, kept: KeptLabels, embedder: Embedder | Non
     manifest = tables.manifest()
     if manifest is not None and _slice_content(graph, kept).is_in(manifest):
         return replace(opened_index(tables, manifest, embedder), note=note)
-    return memory_index(kept.paged(), note)
+    return memory_index(kept.slice_rows(), note)
 
 
 def read_slice(
@@ -141,7 +140,7 @@ def read_slice(
     """
     total = 0
     for class_ in classes:
-        page = kept.pages().get(class_.value, SliceProgress())
+        page = kept.slices().get(class_.value, SliceProgress())
         while not page.whole and page.entities < limit:
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while reading labels", hint="run it again: it goes on from here")
@@ -233,9 +232,9 @@ def last_known(
         found = opened_index(tables, manifest, embedder)
         of = printable(_read_time(manifest).partition("T")[0], 40) or "an unknown day"
     else:
-        part = open_slice(graph, kept, embedder)
+        part = _slice_index(graph, kept, embedder)
         if part is None:
             return None
-        read = (f"{page.entities:,} of <{name}>" for name, page in kept.pages().items() if page.entities)
+        read = (f"{page.entities:,} of <{name}>" for name, page in kept.slices().items() if page.entities)
         found, of = part, ", ".join(read)
     return replace(found, note=f"names of {graph.name} are those of {of}: it could not be asked")

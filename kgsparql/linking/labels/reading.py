@@ -20,7 +20,7 @@ from kgsparql.linking.labels.rows import (
     LabelRow,
     Progress,
     Role,
-    cleaned,
+    clean_text,
     with_short,
 )
 from kgsparql.linking.words import is_unspaced
@@ -179,7 +179,7 @@ class _Reader:
                 continue
             if literal.language is None and literal.datatype.value != _XSD_STRING:
                 continue
-            text = cleaned(literal.value)
+            text = clean_text(literal.value)
             if text and text != entity.value:
                 yield entity.value, text, (literal.language or "").lower()
 
@@ -229,7 +229,7 @@ class _Reader:
         """Add the ends of IRIs without a name: those that mean something; all, if no entity has a name."""
         is_bare = not any(kind == "entity" for *_, kind in self.rows)
         for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
-            name = cleaned(local_name(IRI(iri)))
+            name = clean_text(local_name(IRI(iri)))
             if not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
                 self._add_row(iri, name, "", "derived")
 

@@ -9,7 +9,17 @@ from typing import NamedTuple, TypeAlias
 
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["MAX_DEGREE", "DescriptionRow", "Kind", "LabelRow", "Progress", "Role", "cleaned", "label_row", "with_short"]
+__all__ = [
+    "MAX_DEGREE",
+    "DescriptionRow",
+    "Kind",
+    "LabelRow",
+    "Progress",
+    "Role",
+    "clean_text",
+    "label_row",
+    "with_short",
+]
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
@@ -50,10 +60,10 @@ class DescriptionRow(NamedTuple):
     language: str = ""
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text without white space around it, cut to 300 characters.
 
-    >>> cleaned("  Thriller "), len(cleaned("no end " * 100))
+    >>> clean_text("  Thriller "), len(clean_text("no end " * 100))
     ('Thriller', 300)
     """
     return text[: MAX_TEXT + 100].strip()[:MAX_TEXT]
@@ -63,7 +73,7 @@ def label_row(
     iri: str, text: str, *, role: Role = "label", language: str = "", kind: Kind = "entity", degree: int = 0
 ) -> LabelRow | None:
     """The row of a name, its text cleaned; ``None`` for one that is empty, or only the IRI."""
-    name = cleaned(text)
+    name = clean_text(text)
     key = normalised(name)
     if not key or name == iri:
         return None

@@ -27,6 +27,7 @@ SMALL_LETTERS = 0.02
 """Capitals mark names in a graph in which more than this share of labels begins with a small letter."""
 
 
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """How many labels have each word, and which words are those of types and predicates.
 
@@ -36,13 +37,10 @@ class Vocabulary:
     :param capitals_tell: capitals mark names, because some labels begin with a small letter.
     """
 
-    def __init__(
-        self, counts: Mapping[str, int], labels: int, type_stems: Collection[str] = (), *, capitals_tell: bool = False
-    ) -> None:
-        self.counts = counts
-        self.labels = labels
-        self.type_stems = frozenset(type_stems)
-        self.capitals_tell = capitals_tell
+    counts: Mapping[str, int]
+    labels: int
+    type_stems: frozenset[str] = frozenset()
+    capitals_tell: bool = False
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow]) -> Vocabulary:
@@ -56,7 +54,7 @@ class Vocabulary:
             if row.kind != "entity" and row.role != "alternative":
                 types.update(_type_stems(row))
         counts = Counter(chain.from_iterable(set(words(key)) for key in keys))
-        return cls(counts, len(keys), types, capitals_tell=small > SMALL_LETTERS * len(keys))
+        return cls(counts, len(keys), frozenset(types), capitals_tell=small > SMALL_LETTERS * len(keys))
 
     def idf(self, word: str) -> float:
         """How much a word says about which label is meant; more than 0."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import logging
 import re
 from collections.abc import Iterator
@@ -89,11 +88,9 @@ class Document:
     """A document that was read.
 
     :param name: its path below the directory, with ``/`` on every system.
-    :param digest: SHA-256 of the file.
     """
 
     name: str
-    digest: str
     pages: tuple[Page, ...]
 
 
@@ -151,7 +148,7 @@ def read_document(path: Path, directory: Path) -> Document | Skipped:
         return Skipped(name, pages)
     if not any(page.text.strip() for page in pages):
         return Skipped(name, "no text in it" + (" (a scan?)" if path.suffix.lower() == _PDF else ""))
-    return Document(name, hashlib.sha256(data).hexdigest(), tuple(pages))
+    return Document(name, tuple(pages))
 
 
 def _text_page(data: bytes) -> list[Page] | str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import FOLDER, PASSAGE_TOKENS, RECIPE
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
-from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb
+from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, table_tag
 
 __all__ = ["IndexedTexts", "build_passages", "checked_tokens"]
 
@@ -144,9 +143,7 @@ class _Builder:
 
     def build(self, files: Sequence[Path], directory: Path, gazetteer: Gazetteer) -> dict[str, Any]:
         """Write both tables; gives what the manifest says about them."""
-        tag = uuid.uuid4().hex[
-            :12
-        ]  # no two builds share a name, so that a table that is being read is never overwritten
+        tag = table_tag()
         passages = _Table(self.tables, f"passages_{tag}", _passage_schema)
         mentions = _Table(self.tables, f"mentions_{tag}", _mention_schema)
         documents = 0
