@@ -98,8 +98,13 @@ def test_the_table_of_commands_is_whole() -> None:
 
 
 def test_every_file_that_the_readme_names_is_there() -> None:
-    named = set(
-        re.findall(r"\b(?:benchmarks|fixtures|queries|ontologies)/[\w./-]*\w", README.read_text(encoding="utf-8"))
-    )
+    text = README.read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(?:benchmarks|fixtures|queries|ontologies)/[\w./-]*\w", text))
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    where = text[text.index("## Where things are") : text.index("## Development")]
+    files = re.findall(r"`(\w[\w/]*(?:\.py|/))`", where)
+    assert len(files) > 12
+    assert [file for file in files if not any((root / file).exists() for root in (ROOT, ROOT / "kgsparql"))] == []
+    wings = {path.name for path in (ROOT / "kgsparql").iterdir() if (path / "__init__.py").is_file()}
+    assert wings <= {file.partition("/")[0] for file in files}
