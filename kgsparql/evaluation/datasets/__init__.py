@@ -36,18 +36,17 @@ _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
     """The questions of a file, or of a folder with a graph and questions about it.
 
-    The format is recognised from what is in the file. What cannot be used of it is a problem, by line or number, and
-    the rest is read; a question that is there twice counts once. Of a folder the graph is every RDF file that is called
-    ``graph.*``, and the questions are in ``questions.jsonl`` or ``questions.*`` in another format; ``dataset.json``, if
-    it is there, says ``name``, ``source``, ``licence`` and, where there is no ``graph.*``, ``graph`` (one path or
-    several, from the folder on). No licence is assumed: it is empty where neither ``dataset.json`` nor the file itself
-    says which dataset it is.
+    The format is recognised by the content. A question that cannot be used becomes a problem, and one that is there
+    twice counts once. In a folder, the graph is every RDF file called ``graph.*``, and the questions are in
+    ``questions.jsonl`` or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if
+    there is no ``graph.*``, ``graph`` (one path or several, from the folder on). The licence is empty if neither
+    ``dataset.json`` nor the file says it.
 
     :param columns: of CSV and TSV: which column holds what, as
         :func:`kgsparql.evaluation.datasets.csv_tables.read` says.
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, no format is recognised, or a column is missing.
-    :raises DataError: if no question of the file can be used, or it is not what it should be.
+    :raises DataError: if the file is malformed, or none of its questions can be used.
 
     >>> dataset = load("fixtures/nobel_questions.jsonl")
     >>> dataset.name, len(dataset.questions), dataset.questions[0].answers[0].label
@@ -77,17 +76,17 @@ def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> D
 
 def _about(folder: Path) -> Mapping[str, Any]:
     """What ``dataset.json`` says."""
-    file = folder / _ABOUT
-    if not file.is_file():
+    path = folder / _ABOUT
+    if not path.is_file():
         return {}
     try:
-        document = read_file(file)
-        document.check_encoding()
-        data = json_value(document.text)
+        file = read_file(path)
+        file.check_encoding()
+        data = json_value(file.text)
     except InputError as error:
-        raise DataError(f"{file}: {error.message}", hint="name, source and licence of the questions") from error
+        raise DataError(f"{path}: {error.message}", hint="name, source and licence of the questions") from error
     if not isinstance(data, Mapping):
-        raise DataError(f"{file}: no JSON object", hint="name, source and licence of the questions")
+        raise DataError(f"{path}: no JSON object", hint="name, source and licence of the questions")
     return data
 
 
@@ -110,18 +109,18 @@ def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Colle
 
     :raises InputError: if that is none of :data:`FORMATS`.
     """
-    document = read_file(path)
-    if columns is not None or document.suffix in {".csv", ".tsv"}:
-        return csv_tables.read(document, columns)
-    if json_lines.is_ours(document):
-        return json_lines.read(document)
-    document.check_encoding()  # the others are readable only as a whole
-    if text2sparql.looks_like_it(document):
-        return text2sparql.read(document, language)
+    file = read_file(path)
+    if columns is not None or file.suffix in {".csv", ".tsv"}:
+        return csv_tables.read(file, columns)
+    if json_lines.is_ours(file):
+        return json_lines.read(file)
+    file.check_encoding()  # the others are readable only as a whole
+    if text2sparql.looks_like_it(file):
+        return text2sparql.read(file, language)
     why = ""
-    if document.text.lstrip().startswith(("{", "[")):
+    if file.text.lstrip().startswith(("{", "[")):
         try:
-            return _read_json(document, language)
+            return _read_json(file, language)
         except DataError as error:
             why = f" ({error.message.removeprefix(f'{path}: ')})"
         except LookupError:
@@ -129,45 +128,45 @@ def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> Colle
     raise InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
 
 
-def _read_json(document: QuestionFile, language: str) -> CollectedQuestions:
+def _read_json(file: QuestionFile, language: str) -> CollectedQuestions:
     """The questions of one JSON value.
 
     :raises DataError: if it is not JSON.
     :raises LookupError: if it is of no format that is known.
     """
-    data = document.json
+    data = file.json
     if qald.is_qald(data):
-        return qald.read(document, language)
+        return qald.read(file, language)
     for is_it, read in ((lcquad.is_first, lcquad.read_first), (lcquad.is_second, lcquad.read_second)):
         if is_it(data):
-            return read(document)
+            return read(file)
     if isinstance(data, list) and any(map(json_lines.is_entry, data)):
-        return json_lines.read_list(document)
+        return json_lines.read_list(file)
     raise LookupError("no known format")
 
 
 def _dataset(
-    reading: CollectedQuestions, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()
+    found: CollectedQuestions, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()
 ) -> Dataset:
-    """The dataset of what was read.
+    """The dataset of the questions that were read.
 
-    :raises DataError: if that is nothing.
+    :raises DataError: if there are none.
     """
-    path = reading.document.path
-    if not reading.questions:
-        if not reading.problems:
+    path = found.file.path
+    if not found.questions:
+        if not found.problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
-        first = str(reading.problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
+        first = str(found.problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
         raise DataError(
-            f"{path}: none of {len(reading.problems):,} questions can be used; the first{first}",
+            f"{path}: none of {len(found.problems):,} questions can be used; the first{first}",
             hint="is it the right file, or the right --lang?",
         )
-    said = {key: str(value) for key, value in (about or {}).items() if isinstance(value, str | int)}
+    texts = {key: str(value) for key, value in (about or {}).items() if isinstance(value, str | int)}
     return Dataset(
-        name=printable(said.get("name") or reading.name or reading.document.name, 60),
-        source=printable(said.get("source") or reading.source, 300),
-        licence=printable(said.get("licence") or said.get("license") or reading.licence, 100),
-        questions=tuple(reading.questions),
+        name=printable(texts.get("name") or found.name or found.file.name, 60),
+        source=printable(texts.get("source") or found.source, 300),
+        licence=printable(texts.get("licence") or texts.get("license") or found.licence, 100),
+        questions=tuple(found.questions),
         graph=graph,
-        problems=tuple(reading.problems),
+        problems=tuple(found.problems),
     )

@@ -1,4 +1,4 @@
-"""Gold answers: what a method may name, from what a dataset says."""
+"""Gold answers from the labels, IRIs and query results of a dataset."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ def gold_of(
     - As many labels as IRIs: they are pairs.
     - No list of IRIs: the answers are known by name only, and have no term.
     - An empty list of IRIs: no answer is an IRI, so the texts are literals.
-    - Another number of IRIs than of labels: the IRIs are the answers. The texts are then what the rows of a table also
-      hold (numbers, names), or a name that several IRIs share. An IRI gets a label where one is known: from elsewhere
-      in the question, as the only label, or as the label that the end of the IRI spells.
+    - Another number of IRIs than of labels: the IRIs are the answers. The label of an IRI is the one that the question
+      has elsewhere, or the only label, or the label that equals the end of the IRI.
 
     :param names: labels of terms that the question has elsewhere.
     :raises IriError: for an IRI that is none.
@@ -39,7 +38,8 @@ def gold_of(
         return tuple(GoldAnswer(Literal(text), text) for text in dict.fromkeys(texts))
     terms = [iri(text) for text in iris]
     if len(texts) == len(terms):
-        return tuple(GoldAnswer(term, label) for term, label in _first_labels(terms, texts).items())
+        first_labels = dict(zip(reversed(terms), reversed(texts), strict=True))
+        return tuple(GoldAnswer(term, first_labels[term]) for term in dict.fromkeys(terms))
     spelled = {normalised(text): text for text in texts}
     only = texts[0] if len(texts) == 1 else ""
     known = names or {}
@@ -49,19 +49,11 @@ def gold_of(
     )
 
 
-def _first_labels(terms: Iterable[IRI], labels: Iterable[str]) -> dict[IRI, str]:
-    found: dict[IRI, str] = {}
-    for term, label in zip(terms, labels, strict=True):
-        found.setdefault(term, label)
-    return found
-
-
 def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> tuple[Term, ...]:
-    """The terms that are the answer, of the solutions of a query: each once, in their order.
+    """The answers in the solutions of a query: each once, in their order.
 
-    Of one variable all its terms. Of several, every IRI in the rows, whichever variable it is of, because the other
-    cells then say something about it; where no row has an IRI, every literal. A blank node is never an answer: it has
-    no name outside its graph.
+    With one variable, all its terms. With several, every IRI of the rows, as literals then describe the IRIs; without
+    IRIs, every literal. A blank node is never an answer: it has no name outside its graph.
 
     >>> rows = [{"film": IRI("http://e.org/f"), "year": Literal("1999")}]
     >>> gold_terms(rows, ("film", "year"))

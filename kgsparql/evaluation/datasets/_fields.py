@@ -1,10 +1,10 @@
-"""Fields of a question as a file has them, each checked: never a value of another type than was asked for."""
+"""Fields of a question in a file, each checked for its type."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kgsparql.answering.question import checked_question
@@ -32,7 +32,7 @@ def mapping(value: Any, what: str) -> Mapping[str, Any]:
     :raises InputError: if it is none.
     """
     if not isinstance(value, Mapping):
-        raise InputError(f"{what} is no object but {_shown(value)}")
+        raise InputError(f"{what} is no object but {_type_text(value)}")
     return value
 
 
@@ -42,7 +42,7 @@ def text_to_ask(value: Any) -> str:
     :raises InputError: if there is no text, or more than 4,000 characters.
     """
     if not isinstance(value, str):
-        raise InputError(f"the question is no text but {_shown(value)}" if value is not None else "no question")
+        raise InputError(f"the question is no text but {_type_text(value)}" if value is not None else "no question")
     return checked_question(value)
 
 
@@ -57,7 +57,7 @@ def an_id(value: Any, instead: object) -> str:
     if value is None or value == "":
         value = instead
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"the id is no text but {_shown(value)}")
+        raise InputError(f"the id is no text but {_type_text(value)}")
     return printable(_as_text(value), 200)
 
 
@@ -70,12 +70,12 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{name} is no text but {_shown(value)}")
+        raise InputError(f"{name} is no text but {_type_text(value)}")
     return value
 
 
 def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
-    """A list of texts, in which numbers and booleans stand for their text; ``None`` where there is no list.
+    """A list of texts, with numbers and booleans as text; ``None`` where there is no list.
 
     :raises InputError: for anything else.
 
@@ -86,18 +86,15 @@ def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise InputError(f"{name} is no list but {_shown(value)}")
+        raise InputError(f"{name} is no list but {_type_text(value)}")
     if not all(isinstance(item, str | int | float) for item in value):
         wrong = next(item for item in value if not isinstance(item, str | int | float))
-        raise InputError(f"{name} holds {_shown(wrong)}, which is no text")
+        raise InputError(f"{name} holds {_type_text(wrong)}, which is no text")
     return [item if isinstance(item, str) else _as_text(item) for item in value]
 
 
 def _as_text(value: str | float) -> str:
-    """A text as it is; a number or boolean as JSON writes it.
-
-    :raises InputError: for a number of more digits than Python writes.
-    """
+    """A text as it is; a number or boolean as JSON writes it."""
     try:
         return value if isinstance(value, str) else json.dumps(value)
     except ValueError as error:
@@ -114,7 +111,7 @@ def hops_of(value: Any) -> int | None:
     if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(f"hops is no number from 0 on but {_shown(value)}")
+        raise InputError(f"hops is no number from 0 on but {_type_text(value)}")
     return value
 
 
@@ -142,7 +139,7 @@ def topics_of(value: Any) -> tuple[Topic, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise InputError(f"topic_entities is no list but {_shown(value)}")
+        raise InputError(f"topic_entities is no list but {_type_text(value)}")
     found: dict[IRI, Topic] = {}
     for item in value:
         data = {"iri": item} if isinstance(item, str) else mapping(item, "a topic")
@@ -159,7 +156,7 @@ def triples_of(value: Any) -> tuple[Triple, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise InputError(f"golden_triples is no list but {_shown(value)}")
+        raise InputError(f"golden_triples is no list but {_type_text(value)}")
     return tuple(_triple(item) for item in value)
 
 
@@ -174,9 +171,9 @@ def _triple(item: Any) -> Triple:
 
 
 def topics_in(sparql: str) -> tuple[Topic, ...]:
-    """The entities that a query over Wikidata or DBpedia names, classes that something must be an instance of aside.
+    """The entities that a query over Wikidata or DBpedia names, without the classes of ``rdf:type`` and P31.
 
-    In these two graphs an IRI says whether it is an entity. DBpedia's names are those of Wikipedia, so they are labels.
+    In these two graphs an IRI says whether it is an entity. DBpedia's local names are labels: those of Wikipedia.
 
     >>> [t.label for t in topics_in("SELECT * { ?f <http://dbpedia.org/ontology/starring> dbr:Bruce_Willis }")]
     ['Bruce Willis']
@@ -191,17 +188,13 @@ def topics_in(sparql: str) -> tuple[Topic, ...]:
         whole, prefix, name = match.groups()
         value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
         if value.startswith(tuple(_ENTITIES.values())) and not _CLASS.search(body, 0, match.start()):
-            topic = _entity(value)
-            found.setdefault(topic.iri.value, topic)
+            term = iri(value)
+            found.setdefault(term.value, Topic(term, local_name(term) if value.startswith(_ENTITIES["dbr"]) else ""))
     return tuple(found.values())
 
 
-def _entity(value: str) -> Topic:
-    term = iri(value)
-    return Topic(term, local_name(term) if value.startswith(_ENTITIES["dbr"]) else "")
-
-
-def _shown(value: Any) -> str:
-    kinds: Iterable[tuple[type, str]] = ((bool, "a boolean"), (int, "a number"), (float, "a number"), (list, "a list"))
-    more = ((Mapping, "an object"), (str, "a text"), (type(None), "nothing"))
-    return next((name for kind, name in (*kinds, *more) if isinstance(value, kind)), type(value).__name__)
+def _type_text(value: Any) -> str:
+    kinds: dict[type, str] = {
+        bool: "a boolean", int: "a number", float: "a number", list: "a list", str: "a text", type(None): "nothing",
+    }  # fmt: skip
+    return "an object" if isinstance(value, Mapping) else kinds.get(type(value), type(value).__name__)

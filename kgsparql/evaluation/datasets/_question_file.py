@@ -1,4 +1,4 @@
-"""A file of questions as text, and what is taken from it, one question after another."""
+"""A file of questions as text, and the questions collected from it, one after another."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Self
 
 from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
@@ -21,10 +21,10 @@ __all__ = ["LEFT_OUT", "MAX_BYTES", "CollectedQuestions", "QuestionFile", "check
 P = ParamSpec("P")
 
 MAX_BYTES = 2**29
-"""Of a file of questions, unpacked: the largest known have 100 MB."""
+"""The limit for a file of questions, unpacked: the largest known have 100 MB."""
 
 LEFT_OUT = "left out: "
-"""How a problem begins that cost a question."""
+"""The begin of a problem for which a question is left out."""
 
 _GZIP = b"\x1f\x8b"
 _UNDECODED = re.compile(r"[\udc80-\udcff]")
@@ -35,8 +35,8 @@ _UNDECODED = re.compile(r"[\udc80-\udcff]")
 class QuestionFile:
     """A file of questions.
 
-    :param text: all of it, without a byte order mark. A byte that is not UTF-8 is half a surrogate in it: what is read
-        line by line loses the line, and everything else the file (:func:`check_encoding`).
+    :param text: without a byte order mark. A byte that is not UTF-8 is a lone surrogate: a format that is read line by
+        line loses the line (:func:`check_encoding`), any other the whole file.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class QuestionFile:
 
     @property
     def suffix(self) -> str:
-        """The suffix in lower case, that of the packed file where it is packed: ``.jsonl`` of ``a.jsonl.gz``."""
+        """The suffix in lower case, without that of packing: ``.jsonl`` of ``a.jsonl.gz``."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         if suffixes[-1:] == [".gz"]:
             suffixes.pop()
@@ -52,7 +52,7 @@ class QuestionFile:
 
     @property
     def name(self) -> str:
-        """What to call the dataset if it does not say: the file without its suffixes; its folder for ``questions``."""
+        """A name for the dataset if the file says none: the file's without suffixes; the folder's for ``questions``."""
         stem = self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
         return self.path.absolute().parent.name if stem == "questions" else stem
 
@@ -62,7 +62,7 @@ class QuestionFile:
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     def check_encoding(self) -> None:
-        """Refuse a file of which a byte is not UTF-8: for formats that are only readable as a whole.
+        """Refuse a file with a byte that is not UTF-8: for formats that are read as a whole.
 
         :raises DataError: with the line.
         """
@@ -85,12 +85,12 @@ class QuestionFile:
 
 @dataclass
 class CollectedQuestions:
-    """What was taken from a document so far.
+    """The questions of a file, as far as it is read.
 
-    :param source: who published it and where, if the file says so or its format does.
+    :param source: who published it and where, if the file or its format says so.
     """
 
-    document: QuestionFile
+    file: QuestionFile
     name: str = ""
     source: str = ""
     licence: str = ""
@@ -100,15 +100,15 @@ class CollectedQuestions:
     _first: dict[Hashable, str] = field(default_factory=dict)
 
     def add(self, where: str, read: Callable[P, Question], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Take one question; what is wrong with it becomes a problem, and the rest is read.
+        """Add one question, or a problem if it cannot be read.
 
-        A question that is there already, with the same id, text and answers, counts once. An id that another question
-        has gets a number, so that every question has its own.
+        A question with the same id, text and answers as another counts once. An id that another question has gets a
+        number.
 
         :param where: the line or the number of the question.
-        :param read: makes the question of the arguments, or says what is wrong with them.
+        :param read: makes the question of the arguments, or raises a :class:`KgsparqlError`.
         """
-        place = f"{self.document.path}:{where}" if where.isdigit() else f"{self.document.path}: {where}"
+        place = f"{self.file.path}:{where}" if where.isdigit() else f"{self.file.path}: {where}"
         try:
             question = read(*args, **kwargs)
         except KgsparqlError as error:
@@ -128,9 +128,21 @@ class CollectedQuestions:
             question = replace(question, id=new)
         self.questions.append(question)
 
+    def add_all(
+        self,
+        entries: Iterable[Any],
+        read: Callable[Concatenate[Any, int, P], Question],
+        *more: P.args,
+        **named: P.kwargs,
+    ) -> Self:
+        """Add the question of each entry, as :meth:`add` does; ``read`` gets the entry and its number."""
+        for number, entry in enumerate(entries, 1):
+            self.add(f"question {number}", read, entry, number, *more, **named)
+        return self
+
 
 def _content(question: Question) -> Hashable:
-    """What makes two questions the same: id, text and answers, or what finds the answers where nobody has looked."""
+    """What makes two questions the same: id, text and answers, or what finds the answers."""
     if question.answers is not None:
         return question.id, question.text, frozenset(question.answers)
     return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference

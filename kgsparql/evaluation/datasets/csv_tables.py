@@ -23,46 +23,45 @@ FIELDS = ("id", "question", "answers", "topics", "sparql", "hops", "type", "path
 _SEPARATOR = "|"
 
 
-def read(document: QuestionFile, columns: Mapping[str, str] | None) -> CollectedQuestions:
+def read(file: QuestionFile, columns: Mapping[str, str] | None) -> CollectedQuestions:
     """The questions of the rows.
 
-    Several answers in a cell stand between ``|``. One that is an IRI, with or without ``<`` and ``>``, or a literal in
-    N-Triples syntax, is a term; any other text is the name of an answer. A cell without answers leaves them to the
-    row's SPARQL, or to its path and topics; a row without any of these is a problem, since nobody can tell an answer
-    that was forgotten from one that there is not. (JSON Lines and QALD can say that there is none.)
+    ``|`` separates answers in a cell. An IRI, with or without ``<`` and ``>``, or a literal in N-Triples syntax is a
+    term; any other text is the name of an answer. A row without answers must have SPARQL, or a path and topics: else it
+    is a problem, since answers may have been forgotten. (JSON Lines and QALD can say that there is no answer.)
 
-    A row that is not as CSV has it, such as one with a quote that is never closed, is a problem of its first line, and
-    the next line is read as a row again.
+    A malformed row, such as one with a quote that is never closed, is a problem of its first line, and the next line is
+    read as a row again.
 
     :param columns: what is in which column: ``{"question": "q", "answers": "gold"}``; by default the header's own
         names, where they are :data:`FIELDS`.
     :raises InputError: for a column that the header lacks; the message says which there are.
     :raises DataError: if the header is not UTF-8.
     """
-    rows = _rows(document)
+    rows = _rows(file)
     _, head = next(rows, (1, []))
     if isinstance(head, csv.Error):
-        raise InputError(f"{document.path}:1: {_broken(head)}", hint="the first line names the columns") from head
+        raise InputError(f"{file.path}:1: {_error_text(head)}", hint="the first line names the columns") from head
     try:
         check_encoding("".join(head))
     except InputError as error:
         hint = "save the file as UTF-8"
-        raise DataError(f"{document.path}:1: not UTF-8", code="E_ENCODING", hint=hint) from error
+        raise DataError(f"{file.path}:1: not UTF-8", code="E_ENCODING", hint=hint) from error
     header = [name.strip() for name in head]
-    places = _places(document, header, columns)
-    reading = CollectedQuestions(document)
+    places = _places(file, header, columns)
+    found = CollectedQuestions(file)
     for line, row in rows:
         if isinstance(row, csv.Error):
-            reading.add(str(line), _refused, _broken(row))
+            found.add(str(line), _refused, _error_text(row))
         elif any(cell.strip() for cell in row):
-            reading.add(str(line), _question, row, header, places, line)
-    return reading
+            found.add(str(line), _question, row, header, places, line)
+    return found
 
 
-def _rows(document: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """Each row, or what is wrong with it, with the line that it begins in."""
-    lines = list(io.StringIO(document.text, newline=""))
-    delimiter = _delimiter(document)
+def _rows(file: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Each row, or its error, with the line that it begins in."""
+    lines = list(io.StringIO(file.text, newline=""))
+    delimiter = _delimiter(file)
     at = 0
     while at < len(lines):
         rows = csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True)
@@ -80,8 +79,8 @@ def _rows(document: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]
             yield start + 1, row
 
 
-def _broken(error: csv.Error) -> str:
-    """What is wrong with a row, for whoever must mend it."""
+def _error_text(error: csv.Error) -> str:
+    """What is wrong with a row, in words."""
     if "expected after" in str(error) or "unexpected end" in str(error):
         return (
             "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
@@ -91,15 +90,15 @@ def _broken(error: csv.Error) -> str:
     return str(error)
 
 
-def _delimiter(document: QuestionFile) -> str:
-    """What separates cells: a tab, a semicolon or a comma, whichever the header has most of."""
-    if document.suffix == ".tsv":
+def _delimiter(file: QuestionFile) -> str:
+    """What separates cells: a tab, a semicolon or a comma, whichever is most frequent in the header."""
+    if file.suffix == ".tsv":
         return "\t"
-    head = document.lines[0]
+    head = file.lines[0]
     return max(",;\t", key=head.count)
 
 
-def _places(document: QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
+def _places(file: QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
     """Which column each field is in."""
     there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
     wanted = columns if columns is not None else {name: name for name in FIELDS if name in header}
@@ -108,11 +107,11 @@ def _places(document: QuestionFile, header: Sequence[str], columns: Mapping[str,
             raise InputError(f"no field {printable(field, 40)}", hint=f"a column may be: {', '.join(FIELDS)}")
         if name not in header:
             raise InputError(
-                f"{document.path}: no column {printable(name, 60)} for {field}", hint=f"the columns are: {there}"
+                f"{file.path}: no column {printable(name, 60)} for {field}", hint=f"the columns are: {there}"
             )
     if "question" not in wanted:
         raise InputError(
-            f"{document.path}: which column is the question?",
+            f"{file.path}: which column is the question?",
             hint=f"name it: question=COLUMN; the columns are: {there}",
         )
     return {field: header.index(name) for field, name in wanted.items()}

@@ -36,13 +36,13 @@ _LOOKED_AT = 20
 _OWN = frozenset({"answers", "answer_iris", "topic_entities", "path", "golden_triples", "reference_answer", "sparql"})
 
 
-def is_ours(document: QuestionFile) -> bool:
+def is_ours(file: QuestionFile) -> bool:
     """Whether one of the first lines is a question of this format, or the file is called ``.jsonl``."""
-    if document.suffix in {".jsonl", ".ndjson"}:
+    if file.suffix in {".jsonl", ".ndjson"}:
         return True
-    if not document.text.lstrip().startswith("{"):
+    if not file.text.lstrip().startswith("{"):
         return False
-    return any(map(_is_line, document.lines[:_LOOKED_AT]))
+    return any(map(_is_line, file.lines[:_LOOKED_AT]))
 
 
 def is_entry(data: Any) -> bool:
@@ -57,13 +57,13 @@ def _is_line(line: str) -> bool:
         return False
 
 
-def read(document: QuestionFile) -> CollectedQuestions:
+def read(file: QuestionFile) -> CollectedQuestions:
     """The questions of the lines; a line that is not UTF-8 costs only itself."""
-    reading = CollectedQuestions(document)
-    for number, line in enumerate(document.lines, 1):
+    found = CollectedQuestions(file)
+    for number, line in enumerate(file.lines, 1):
         if line.strip():
-            reading.add(str(number), _question_of_line, line, number)
-    return reading
+            found.add(str(number), _question_of_line, line, number)
+    return found
 
 
 def _question_of_line(line: str, number: int) -> Question:
@@ -71,12 +71,9 @@ def _question_of_line(line: str, number: int) -> Question:
     return question_of(json_value(line), number)
 
 
-def read_list(document: QuestionFile) -> CollectedQuestions:
+def read_list(file: QuestionFile) -> CollectedQuestions:
     """The questions of one JSON list."""
-    reading = CollectedQuestions(document)
-    for number, data in enumerate(document.json, 1):
-        reading.add(f"question {number}", question_of, data, number)
-    return reading
+    return CollectedQuestions(file).add_all(file.json, question_of)
 
 
 def question_of(value: Any, number: int) -> Question:

@@ -33,12 +33,10 @@ def _has(data: Any, names: set[str]) -> bool:
     return isinstance(data, list) and any(isinstance(entry, Mapping) and names <= entry.keys() for entry in data)
 
 
-def read_first(document: QuestionFile) -> CollectedQuestions:
+def read_first(file: QuestionFile) -> CollectedQuestions:
     """The questions of LC-QuAD 1, over DBpedia of 2016-04."""
-    reading = CollectedQuestions(document, "lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
-    for number, entry in enumerate(document.json, 1):
-        reading.add(f"question {number}", _first, entry, number)
-    return reading
+    found = CollectedQuestions(file, "lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
+    return found.add_all(file.json, _first)
 
 
 def _first(value: Any, number: int) -> Question:
@@ -53,12 +51,9 @@ def _first(value: Any, number: int) -> Question:
     )
 
 
-def read_second(document: QuestionFile) -> CollectedQuestions:
+def read_second(file: QuestionFile) -> CollectedQuestions:
     """The questions of LC-QuAD 2 with the SPARQL over Wikidata; where that is missing, over DBpedia of 2018."""
-    reading = CollectedQuestions(document, "lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech", "")
-    for number, entry in enumerate(document.json, 1):
-        reading.add(f"question {number}", _second, entry, number)
-    return reading
+    return CollectedQuestions(file, "lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech", "").add_all(file.json, _second)
 
 
 def _second(value: Any, number: int) -> Question:
@@ -66,15 +61,15 @@ def _second(value: Any, number: int) -> Question:
     sparql = _sparql(data, "sparql_wikidata", "sparql_dbpedia18")
     return Question(
         id=an_id(data.get("uid"), number),
-        text=text_to_ask(_asked(data)),
+        text=text_to_ask(_wording(data)),
         type=text_of(data, "subgraph"),
         sparql=sparql,
         topics=topics_in(sparql),
     )
 
 
-def _asked(data: Mapping[str, Any]) -> Any:
-    """The question as people put it; where nobody did, the template it was to be made of, without its braces."""
+def _wording(data: Mapping[str, Any]) -> Any:
+    """The question as people put it; where nobody did, the template, without its braces."""
     for name in ("question", "NNQT_question"):
         text = data.get(name)
         if isinstance(text, str) and not _NOT_A_TEXT.fullmatch(text.strip()):

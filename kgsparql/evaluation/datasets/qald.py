@@ -40,17 +40,14 @@ def is_qald(data: Any) -> bool:
     return not data["questions"] or any(isinstance(entry.get("question"), list) for entry in entries)
 
 
-def read(document: QuestionFile, language: str) -> CollectedQuestions:
+def read(file: QuestionFile, language: str) -> CollectedQuestions:
     """The questions in one language."""
-    data = document.json
+    data = file.json
     about = data.get("dataset")
     named = about.get("id") if isinstance(about, Mapping) else None
     own = printable(named, 100) if isinstance(named, str) else ""
     name, source, licence = _KNOWN.get(own.lower(), (own, f"QALD, dataset {own}" if own else "QALD", ""))
-    reading = CollectedQuestions(document, name, source, licence)
-    for number, entry in enumerate(data["questions"], 1):
-        reading.add(f"question {number}", _question, entry, number, language)
-    return reading
+    return CollectedQuestions(file, name, source, licence).add_all(data["questions"], _question, language)
 
 
 def _question(value: Any, number: int, language: str) -> Question:

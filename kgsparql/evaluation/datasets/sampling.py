@@ -1,4 +1,4 @@
-"""Some questions of many: the same every time, and as many of each number of hops."""
+"""Samples of questions: the same every time, and as many of each number of hops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["equal_shares", "sample"]
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
     """At most ``limit`` questions, in their order; each number of hops gets an equal share, as far as there are any.
 
-    Questions whose hops are not known count as a group of their own. Which are taken of a group depends on the seed
-    and the ids alone: a larger limit keeps what a smaller one took, and more questions elsewhere change nothing here.
+    Questions without a number of hops are a group of their own. The sample of a group depends only on the seed and the
+    ids: a larger limit keeps what a smaller one took.
 
     >>> many = [Question(id=str(n), text="?", hops=n % 3) for n in range(300)]
     >>> from collections import Counter

@@ -29,31 +29,29 @@ _KNOWN = {
 _QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 
 
-def looks_like_it(document: QuestionFile) -> bool:
+def looks_like_it(file: QuestionFile) -> bool:
     """Whether a text may be a file of this format, without parsing it."""
-    return not document.text.lstrip().startswith(("{", "[")) and _QUESTIONS.search(document.text) is not None
+    return not file.text.lstrip().startswith(("{", "[")) and _QUESTIONS.search(file.text) is not None
 
 
-def read(document: QuestionFile, language: str) -> CollectedQuestions:
+def read(file: QuestionFile, language: str) -> CollectedQuestions:
     """The questions in one language.
 
     :raises DataError: if it is not YAML, with the line, or its questions are no list.
     """
-    data = _parsed(document)
+    data = _parsed(file)
     entries = data.get("questions") if isinstance(data, Mapping) else None
     if not isinstance(entries, list):
-        raise DataError(f"{document.path}: questions is no list", hint="each begins with - id: …")
+        raise DataError(f"{file.path}: questions is no list", hint="each begins with - id: …")
     about = data.get("dataset")
     about = about if isinstance(about, Mapping) else {}
-    named, prefix = (_named(document, about, key) for key in ("id", "prefix"))
+    named, prefix = (_named(file, about, key) for key in ("id", "prefix"))
     source, licence = _KNOWN.get(named, (printable(named, 200), ""))
-    reading = CollectedQuestions(document, printable(prefix, 60), source, licence)
-    for number, entry in enumerate(entries, 1):
-        reading.add(f"question {number}", _question, entry, number, prefix, language)
-    return reading
+    found = CollectedQuestions(file, printable(prefix, 60), source, licence)
+    return found.add_all(entries, _question, prefix, language)
 
 
-def _named(document: QuestionFile, about: Mapping[str, Any], key: str) -> str:
+def _named(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:
     """What a file says of itself; empty where it says nothing.
 
     :raises DataError: if that is neither a text nor a number.
@@ -61,31 +59,31 @@ def _named(document: QuestionFile, about: Mapping[str, Any], key: str) -> str:
     try:
         return an_id(about.get(key), "")
     except InputError as error:
-        raise DataError(f"{document.path}: dataset.{key}: {error.message}", hint="write it in quotes") from error
+        raise DataError(f"{file.path}: dataset.{key}: {error.message}", hint="write it in quotes") from error
 
 
-def _parsed(document: QuestionFile) -> Any:
+def _parsed(file: QuestionFile) -> Any:
     try:
-        _check_aliases(document)
-        return yaml.safe_load(document.text)
+        _check_aliases(file)
+        return yaml.safe_load(file.text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise DataError(
-            f"{document.path}:{line}: not YAML: {printable(error.problem or '', 100)}", hint="look at that line"
+            f"{file.path}:{line}: not YAML: {printable(error.problem or '', 100)}", hint="look at that line"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        raise DataError(f"{document.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
+        raise DataError(f"{file.path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
 
 
-def _check_aliases(document: QuestionFile) -> None:
+def _check_aliases(file: QuestionFile) -> None:
     """Refuse aliases before anything is made of the text: a few lines of aliases of aliases stand for gigabytes.
 
     :raises DataError: with the line.
     """
-    for event in yaml.parse(document.text, yaml.SafeLoader) if "*" in document.text else ():
+    for event in yaml.parse(file.text, yaml.SafeLoader) if "*" in file.text else ():
         if isinstance(event, yaml.AliasEvent):
             raise DataError(
-                f"{document.path}:{event.start_mark.line + 1}: an alias: *{printable(event.anchor, 60)}",
+                f"{file.path}:{event.start_mark.line + 1}: an alias: *{printable(event.anchor, 60)}",
                 hint="aliases are not read: write out what they stand for",
             )
 
