@@ -15,7 +15,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, NotFoundError, UnreachableError
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.making.made_dataset import write_dataset
-from kgsparql.evaluation.making.making import Made, make
+from kgsparql.evaluation.making.making import MadeQuestions, make
 from kgsparql.evaluation.making.naming import topic_names
 from kgsparql.evaluation.making.patterns import Starts, patterns_of
 from kgsparql.evaluation.making.question_wording import can_be_asked, question_text
@@ -42,7 +42,7 @@ def nobel() -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def made(nobel: KnowledgeBase) -> Made:
+def made(nobel: KnowledgeBase) -> MadeQuestions:
     return make(nobel, 80, seed=1)
 
 
@@ -61,7 +61,7 @@ def ask(
     )
 
 
-def test_questions_are_balanced_by_hops_and_direction(made: Made) -> None:
+def test_questions_are_balanced_by_hops_and_direction(made: MadeQuestions) -> None:
     counts = Counter((question.hops, question.direction) for question in made.questions)
     assert counts == dict(made.counts)
     assert len(counts) == 8
@@ -96,7 +96,7 @@ def test_a_triple_that_two_graphs_hold_is_one_way_back() -> None:
 
 
 def test_every_question_reproduces_by_its_sparql_and_by_its_path(
-    made: Made, nobel: KnowledgeBase, tmp_path: Path
+    made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     write_dataset(tmp_path / "made", made, nobel, sources=[str(NOBEL)], seed=1)
     dataset = load(tmp_path / "made")
@@ -112,7 +112,7 @@ def test_every_question_reproduces_by_its_sparql_and_by_its_path(
     assert not any(finding.absent for finding in findings)
 
 
-def test_answers_are_few_and_of_one_kind_and_the_topic_is_named(made: Made, nobel: KnowledgeBase) -> None:
+def test_answers_are_few_and_of_one_kind_and_the_topic_is_named(made: MadeQuestions, nobel: KnowledgeBase) -> None:
     for question in made.questions:
         assert question.answers is not None
         assert 1 <= len(question.answers) <= 20
@@ -129,7 +129,7 @@ def test_answers_are_few_and_of_one_kind_and_the_topic_is_named(made: Made, nobe
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
-    made: Made, nobel: KnowledgeBase, tmp_path: Path
+    made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     again = make(kgsparql.open(NOBEL, embedder="none"), 80, seed=1)
     for name, one in (("a", made), ("b", again)):
@@ -171,7 +171,7 @@ def test_an_endpoint_gives_the_same_questions_as_the_file(nobel: KnowledgeBase, 
     assert [question.text for question in remote.questions] == [question.text for question in local.questions]
 
 
-def test_a_folder_that_is_not_empty_is_left_alone(made: Made, nobel: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_left_alone(made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="something is there already"):
         write_dataset(tmp_path, made, nobel, sources=[], seed=1)
@@ -336,7 +336,7 @@ def test_plurals_and_back(noun: str) -> None:
     assert plural(plural(noun)) == plural(noun)
 
 
-def asked_again(made: Made, script: Callable[[dict[str, object]], Reply]) -> tuple[object, list[object]]:
+def asked_again(made: MadeQuestions, script: Callable[[dict[str, object]], Reply]) -> tuple[object, list[object]]:
     with ModelServer(script) as server:
         model = LanguageModel("m", OpenAIClient(server.url, api_key="k"))
         with model:
@@ -344,8 +344,8 @@ def asked_again(made: Made, script: Callable[[dict[str, object]], Reply]) -> tup
         return found, list(server.requests)
 
 
-def test_a_model_rephrases_and_what_it_gets_wrong_stays(made: Made) -> None:
-    few = Made(made.questions[:4], made.counts, 4)
+def test_a_model_rephrases_and_what_it_gets_wrong_stays(made: MadeQuestions) -> None:
+    few = MadeQuestions(made.questions[:4], made.counts, 4)
     seen: list[str] = []
 
     def script(body: dict[str, object]) -> Reply:
@@ -372,7 +372,7 @@ def test_a_model_rephrases_and_what_it_gets_wrong_stays(made: Made) -> None:
     ]
 
 
-def test_a_model_that_is_not_there_is_an_error(made: Made) -> None:
+def test_a_model_that_is_not_there_is_an_error(made: MadeQuestions) -> None:
     with pytest.raises(UnreachableError):
         asked_again(made, lambda _: Status(401, {}))
 

@@ -14,7 +14,7 @@ from kgsparql.cli._model_options import ModelOptions
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.evaluation.making.making import Made, Progress
+    from kgsparql.evaluation.making.making import MadeQuestions, Progress
     from kgsparql.models.language_model import LanguageModel
 
 __all__ = ["make"]
@@ -73,7 +73,7 @@ def make(
         graph.say(f"measure: kgsparql eval {output} -k GRAPH -o RUN")
 
 
-def _rephrased(graph: GraphOptions, made: Made, model: LanguageModel, progress: Progress) -> Made:
+def _rephrased(graph: GraphOptions, made: MadeQuestions, model: LanguageModel, progress: Progress) -> MadeQuestions:
     """The questions in the model's words, and on stderr what could not be used."""
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
@@ -91,7 +91,7 @@ def _rephrased(graph: GraphOptions, made: Made, model: LanguageModel, progress: 
     return found.made
 
 
-def _lines(made: Made, output: Path, count: int) -> list[str]:
+def _lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
     of = f" of {count:,}" if len(made.questions) < count else ""
     lines = [f"{len(made.questions):,}{of} questions in {output}"]
     for (hops, direction), own in made.counts.items():

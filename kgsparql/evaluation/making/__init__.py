@@ -1,5 +1,5 @@
 """Questions with known answers, made from a graph of the user's own."""
 
-from kgsparql.evaluation.making.making import Made, make
+from kgsparql.evaluation.making.making import MadeQuestions, make
 
-__all__ = ["Made", "make"]
+__all__ = ["MadeQuestions", "make"]

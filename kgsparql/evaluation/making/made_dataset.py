@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.making.making import Made
+from kgsparql.evaluation.making.making import MadeQuestions
 from kgsparql.evaluation.runs.directory import check_room, replace_text, store_errors
 from kgsparql.rdf.terms import IRI
 
@@ -32,7 +32,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_dataset(
-    folder: Path, made: Made, knowledge: KnowledgeBase, *, sources: Sequence[str], seed: int, model: str = ""
+    folder: Path, made: MadeQuestions, knowledge: KnowledgeBase, *, sources: Sequence[str], seed: int, model: str = ""
 ) -> None:
     """Write questions as a folder that :func:`kgsparql.evaluation.datasets.load` reads.
 

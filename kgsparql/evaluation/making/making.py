@@ -1,8 +1,8 @@
 """Questions about any graph, made of its own frequent paths and verified on it, so that methods can be measured there.
 
-Each is a property path of one to three hops from an entity with a name, put in plain English by the names of predicates
-and classes. Whether a person would ask it is another matter: a model can rephrase them. Until then the questions repeat
-the labels of predicates letter for letter, which favours methods that compare labels.
+Each is a property path of one to three hops from a named entity, in English made of the names of predicates and
+classes. The questions repeat labels letter for letter, which favours methods that compare labels, until a model
+rephrases them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from kgsparql.exploration import walk_ends
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["MAX_ANSWERS", "Made", "Progress", "make"]
+__all__ = ["MAX_ANSWERS", "MadeQuestions", "Progress", "make"]
 
 Progress = Callable[[str, int, int | None], None]
 
-_Found = tuple[Walk, tuple[GoldAnswer, ...]]
+_AnsweredWalk = tuple[Walk, tuple[GoldAnswer, ...]]
 """A walk and the answers that it leads to."""
 
 MAX_ANSWERS = 20
-"""Answers of a question, by default: more than a person wants to read."""
+"""Answers that a question has at most, by default."""
 
 _PATHS = 60
-"""Paths of one number of hops and direction that questions are made of, the commonest."""
+"""The commonest paths of one number of hops and direction, of which questions are made."""
 
 _ATTEMPTS = 25
 """Walks that are tried for each question that is wanted."""
@@ -50,14 +50,14 @@ _TEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeQuestions:
     """Questions that were made.
 
     :param counts: how many of each number of hops and direction.
     :param tried: walks that were tried.
-    :param are_shared: topics have names that other entities have too, because in this graph nearly every name is so:
+    :param are_shared: topics share their names with other entities, since nearly every name in this graph is shared:
         then methods should be given the topics.
-    :param why_no_more: where there are fewer than were wanted: what became of the paths that were tried.
+    :param why_no_more: if there are fewer than were wanted, why other paths became no questions.
     """
 
     questions: tuple[Question, ...]
@@ -75,13 +75,13 @@ def make(
     max_hops: int = 3,
     max_answers: int = MAX_ANSWERS,
     progress: Progress | None = None,
-) -> Made:
+) -> MadeQuestions:
     """Questions from a graph, the same for the same graph and seed.
 
-    As many of each number of hops and direction (forward, inverse, mixed) as the graph allows, and within these of each
-    of the commonest paths in turn; where topics are scarce, each kind gets its share of them, the rarest first. Every
-    question has at least one answer on this graph and at most ``max_answers``, one topic, whose name no other entity
-    has (``are_shared`` says where that could not be), and the path and SPARQL that find the answers.
+    Each number of hops and direction (forward, inverse, mixed) has as many as the graph allows, made of its commonest
+    paths in turn; if topics are scarce, each kind gets its share of them, the rarest first. Every question has one to
+    ``max_answers`` answers, the path and SPARQL that find them, and one topic, whose name no other entity has, unless
+    ``are_shared``.
 
     :raises NotFoundError: for a graph without triples, without a name that a person would use, or without a path that
         leads to so few answers.
@@ -108,12 +108,12 @@ def make(
         )
     counts = Counter((question.hops or 0, question.direction) for question in found)
     why = maker.why_no_more() if len(found) < count else ()
-    return Made(tuple(found), dict(sorted(counts.items())), maker.tried, are_shared, why)
+    return MadeQuestions(tuple(found), dict(sorted(counts.items())), maker.tried, are_shared, why)
 
 
 @dataclass
 class _Maker:
-    """Tries paths from starts in turn, and keeps the questions that come of it."""
+    """Tries paths from starts in turn, and keeps the questions that it makes."""
 
     knowledge: KnowledgeBase
     topics: Mapping[IRI, str]
@@ -131,10 +131,10 @@ class _Maker:
         paths = {cell: self._usable(own) for cell, own in sorted(patterns.cells.items())}
         waiting = {cell: self._candidates(own) for cell, own in paths.items()}
         rarity = {cell: sum(map(len, own.values())) for cell, own in paths.items()}
-        ready: dict[Cell, deque[_Found]] = {cell: deque() for cell in paths}
+        ready: dict[Cell, deque[_AnsweredWalk]] = {cell: deque() for cell in paths}
         self.made = {cell: [] for cell in sorted(paths, key=lambda cell: (rarity[cell], cell))}
         while True:
-            # What can still be made is shared equally; a cell with nothing left to try has what it has.
+            # Cells share the questions equally; a cell with nothing left to try keeps what it has.
             sizes = [count if cell in waiting or ready[cell] else len(own) for cell, own in self.made.items()]
             wanted = dict(zip(self.made, equal_shares(sizes, count), strict=True))
             self._take_turns(wanted, ready, waiting)
@@ -152,15 +152,15 @@ class _Maker:
                         del waiting[cell]
                     else:
                         batch += own
-            for walk, answers in self._tried(batch):
+            for walk, answers in self._answered(batch):
                 ready[cell_of(walk.path)].append((walk, answers))
 
     def _take_turns(
-        self, wanted: Mapping[Cell, int], ready: Mapping[Cell, deque[_Found]], waiting: Collection[Cell]
+        self, wanted: Mapping[Cell, int], ready: Mapping[Cell, deque[_AnsweredWalk]], waiting: Collection[Cell]
     ) -> None:
-        """Make a question of each kind in turn, the rarest first, until one is needed that must be looked for first.
+        """Make a question of each kind in turn, the rarest first, until a kind has no walk that is ready.
 
-        A topic may be used only so often: what there is much of would leave none to the others.
+        A topic may be used only so often: without turns, the commonest kind would use up the topics.
         """
         while open_ := [c for c, own in self.made.items() if len(own) < wanted[c] and (ready[c] or c in waiting)]:
             cell = min(open_, key=lambda cell: len(self.made[cell]))
@@ -169,14 +169,17 @@ class _Maker:
             self._add(*ready[cell].popleft())
 
     def chosen(self, count: int) -> list[Question]:
-        """So many questions, of each number of hops and direction equally, with their ids."""
+        """At most ``count`` questions, of each number of hops and direction equally, with ids and types."""
         made = [self.made[cell] for cell in sorted(self.made)]
         shares = equal_shares([len(own) for own in made], count)
         picked = [question for own, share in zip(made, shares, strict=True) for question in own[:share]]
-        return [_numbered(question, number) for number, question in enumerate(picked, 1)]
+        return [
+            replace(question, id=f"made-{number:04}", type=f"{question.hops}-hop {question.direction}")
+            for number, question in enumerate(picked, 1)
+        ]
 
     def _usable(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
-        """The commonest paths that can be said, with where they start."""
+        """The commonest paths that can be put in words, with their starts."""
         usable = [path for path in paths if self.namer.makes_sense(path)]
         return {path: paths[path] for path in sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_PATHS]}
 
@@ -188,8 +191,8 @@ class _Maker:
                 if place < len(starts[path]):
                     yield Walk(starts[path][place], path)
 
-    def _tried(self, walks: Sequence[Walk]) -> list[_Found]:
-        """Walk, and keep each walk that leads to a few answers."""
+    def _answered(self, walks: Sequence[Walk]) -> list[_AnsweredWalk]:
+        """The walks that lead to a few answers."""
         self.tried += len(walks)
         found = walk_ends(self.knowledge.graph, walks, limit=self.max_answers + 1)
         kept: list[tuple[Walk, tuple[Term, ...]]] = []
@@ -202,14 +205,16 @@ class _Maker:
         return [(walk, tuple(GoldAnswer(term, named[term]) for term in terms)) for walk, terms in kept]
 
     def _add(self, walk: Walk, answers: tuple[GoldAnswer, ...]) -> None:
-        """Make a question of a walk, unless its topic has been used often enough or another question reads the same."""
+        """Make a question of a walk, unless its topic has been used up, or another question reads the same."""
         if self._uses[walk.start] >= _PER_TOPIC:
             self.unused["topic"] += 1
             return
         topic = self.topics[walk.start]
         kinds = [self.namer.kind(walk.path, i) for i in range(len(walk.path))]
         namer, several = self.namer, len(answers) > 1
-        text = question_text(walk.path, topic, namer.said, kinds, several=several, many=namer.many, dates=namer.dates)
+        text = question_text(
+            walk.path, topic, namer.wordings, kinds, several=several, many=namer.many, dates=namer.dates
+        )
         if text in self._texts:
             self.unused["text"] += 1
             return
@@ -224,37 +229,25 @@ class _Maker:
 
     def why_no_more(self) -> tuple[str, ...]:
         """What became of the walks that no question was made of."""
-        unused = self.unused
-        told = {
-            f"{unused['answers']:,} paths lead to more than {self.max_answers} answers or to none that has a name": (
-                unused["answers"]
-            ),
-            f"{unused['topic']:,} begin at an entity that {_PER_TOPIC} questions are about already": unused["topic"],
-            f"{unused['text']:,} read like another question": unused["text"],
-            f"after {self.tried:,} paths no more were tried": unused["untried"],
+        reasons = {
+            "answers": f"{{:,}} paths lead to more than {self.max_answers} answers or to none that has a name",
+            "topic": f"{{:,}} begin at an entity that {_PER_TOPIC} questions are about already",
+            "text": "{:,} read like another question",
+            "untried": f"after {self.tried:,} paths no more were tried",
         }
-        return tuple(text for text, count in told.items() if count)
-
-
-def _numbered(question: Question, number: int) -> Question:
-    kind = f"{question.hops}-hop {question.direction}"
-    return replace(question, id=f"made-{number:04}", type=kind)
+        return tuple(text.format(self.unused[reason]) for reason, text in reasons.items() if self.unused[reason])
 
 
 def _are_answers(terms: Iterable[Term]) -> bool:
-    """Whether these are what a person would take for answers: all IRIs, or all literals that are short."""
+    """Whether these are what a person would take for answers: all IRIs, or all short literals in one language."""
     own = list(terms)
-    if any(isinstance(term, BlankNode) for term in own):
-        return False
     literals = [term for term in own if isinstance(term, Literal)]
     if not literals:
         return all(isinstance(term, IRI) for term in own)
-    if len(literals) < len(own) or len({term.language for term in literals}) > 1:
-        return False
-    return all(map(_is_short, literals))
+    is_one_kind = len(literals) == len(own) and len({term.language for term in literals}) == 1
+    return is_one_kind and all(_is_short(literal.value) for literal in literals)
 
 
-def _is_short(literal: Literal) -> bool:
-    text = literal.value
-    is_said = bool(text.strip()) and printable(text, _TEXT) == text
-    return is_said and "://" not in text and text.lower() not in {"true", "false"}
+def _is_short(text: str) -> bool:
+    is_printable = bool(text.strip()) and printable(text, _TEXT) == text
+    return is_printable and "://" not in text and text.lower() not in {"true", "false"}

@@ -1,4 +1,4 @@
-"""What questions call things: the names of topics, the forms of predicates, the kinds of thing that a step leads to."""
+"""Names in questions: of topics, of predicates, and of the kinds of thing that a step leads to."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _WORDS = 4
 """Words of the name of a class that says what is asked for."""
 
 _NEAR = 40
-"""Terms of each step that are looked at to say what it leads to."""
+"""Terms of each step whose classes are looked up."""
 
 _OWN_NAMES = 0.2
-"""Of the entities with a name that must have it alone before those that share theirs are left out."""
+"""If at least this share of the named entities have a name of their own, those that share theirs are left out."""
 
 _MAJORITY = 0.7
-"""Of them that must be in a class before all are called by it."""
+"""If at least this share of the terms are in a class, the step leads to things of that name."""
 
 _OFTEN = 0.4
-"""Of them that must be in a class before it counts as one of those that the step leads to."""
+"""If at least this share of the terms are in a class, it is one of those that the step leads to."""
 
 _PERSONS = frozenset(
     IRI(value)
@@ -60,9 +60,9 @@ _SAYS_NOTHING = re.compile(
 
 
 def topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dict[IRI, str], bool]:
-    """The names of those entities that have one a person could write, and that nothing else has.
+    """The names of entities that a person could write and that nothing else has, and whether names are shared.
 
-    Where names of one owner are too few, all names; the second value is whether that is so.
+    If too few entities have a name of their own, all names are taken, and the second value is true.
     """
     named = labels(knowledge.graph, entities, languages=knowledge.languages)
     usable = {entity: label.text for entity, label in _iris(named) if _is_name(label)}
@@ -76,7 +76,7 @@ def _iris(named: Mapping[Term, Label]) -> Iterator[tuple[IRI, Label]]:
 
 
 def _is_name(label: Label) -> bool:
-    """Whether people could call something so: words, and neither an identifier nor a sentence.
+    """Whether a label could be a name in a question: words, and neither an identifier nor a sentence.
 
     >>> [_is_name(Label(text, derived=True)) for text in ("New York", "Q42", "m.0h6rm", "1e0eae5f-25ae", "U2")]
     [True, False, False, False, False]
@@ -113,9 +113,9 @@ def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence
 
 
 class Namer:
-    """How one speaks of predicates, and of what their steps lead to.
+    """The words for predicates, and for what their steps lead to.
 
-    :ivar said: of the predicates that have a name and a form; no question has another.
+    :ivar wordings: of the predicates that questions are made of.
     :ivar many: steps that mostly lead to more than one term.
     :ivar kinds: what most of the terms are that a step leads to: a class in the singular.
     :ivar dates: steps that mostly lead to dates or years.
@@ -126,10 +126,10 @@ class Namer:
         self.many = starts.many
         self.dates = frozenset(step for step, near in starts.near.items() if _are_dates(near))
         predicates = {step.predicate for step in starts.near}
-        self.said: dict[IRI, Wording] = {}
+        self.wordings: dict[IRI, Wording] = {}
         for term, label in _iris(labels(graph, predicates, languages=languages)):
-            if _is_name(Label(label.text, derived=True)) and (said := wording(label.text)) is not None:
-                self.said[term] = said
+            if _is_name(Label(label.text, derived=True)) and (words := wording(label.text)) is not None:
+                self.wordings[term] = words
         classes = _classes(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         names = {t: lb.text for t, lb in _iris(labels(graph, used, languages=languages)) if _is_class_name(lb)}
@@ -142,29 +142,29 @@ class Namer:
             counts = Counter(kind for term in ends for kind in classes.get(term, ()))
             self._classes[step] = frozenset(kind for kind, count in counts.items() if count >= _OFTEN * len(ends))
             common = [kind for kind, count in counts.items() if count >= _MAJORITY * len(ends) and kind in names]
-            if common:  # of several the rarest says most
+            if common:  # of several classes the rarest says most
                 self.kinds[step] = _kind_text(names[min(common, key=lambda kind: (used[kind], str(kind)))])
-            else:  # bakers and clerks are people, and so is who works somewhere, typed or not
-                own = [term for term in ends if _is_one(term, classes.get(term, ()), names, persons)]
+            else:  # bakers and clerks are people, and so is who works somewhere, even without a class
+                own = [term for term in ends if term in persons or _are_persons(classes.get(term, ()), names)]
                 if ends and len(own) >= _MAJORITY * len(ends):
                     self.kinds[step] = "person"
 
     def _persons(self, starts: Starts) -> set[Term]:
-        """The terms that were seen to be subjects of predicates that only people are subjects of."""
-        steps = [Step(predicate, "inverse") for predicate, said in self.said.items() if is_done_by_persons(said)]
+        """The terms that are subjects of predicates that only people are subjects of."""
+        steps = [Step(predicate, "inverse") for predicate, words in self.wordings.items() if is_done_by_persons(words)]
         return {term for step in steps for term in starts.near.get(step, ())}
 
     def kind(self, path: PropertyPath, i: int) -> str:
-        """What the ends of a step are, by the step itself, or by the step that goes on from them."""
+        """What a step leads to, by the step itself, or by the step that follows."""
         found = self.kinds.get(path.steps[i], "")
         return found or (self.kinds.get(path.steps[i + 1].reversed, "") if i + 1 < len(path) else "")
 
     def makes_sense(self, path: PropertyPath) -> bool:
-        """Whether it can be said, and each step begins at the kind of thing that the one before it leads to.
+        """Whether it can be put in words, and each step begins at the kind of thing that the one before it leads to.
 
-        Where one node is both a genre and a film of that name, the tags of a genre are nothing to ask for.
+        If one node is both a genre and a film of that name, nobody asks for the tags of the genre.
         """
-        if not can_be_asked(path, self.said):
+        if not can_be_asked(path, self.wordings):
             return False
         for step, following in pairwise(path.steps):
             reached, left = self._classes[step], self._classes[following.reversed]
@@ -174,7 +174,7 @@ class Namer:
 
 
 def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
-    """The classes of the terms that steps were seen to lead to, but those that everything is in."""
+    """The classes of the terms that steps lead to, without those that say nothing."""
     terms = {term for own in starts.near.values() for term in own[:_NEAR] if isinstance(term, IRI)}
     found: dict[Term, set[IRI]] = defaultdict(set)
     for group in neighbours(graph, sorted(terms, key=str), steps=[Step(p) for p in TYPES], limit=20).items:
@@ -184,9 +184,8 @@ def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
     return found
 
 
-def _is_one(term: Term, kinds: Collection[IRI], names: Mapping[IRI, str], persons: Collection[Term]) -> bool:
-    """Whether a term is a person: by what it does, or by a class of it."""
-    return term in persons or any(is_person(_kind_text(names[kind])) for kind in kinds if kind in names)
+def _are_persons(kinds: Collection[IRI], names: Mapping[IRI, str]) -> bool:
+    return any(is_person(_kind_text(names[kind])) for kind in kinds if kind in names)
 
 
 def _is_people(name: str) -> bool:

@@ -26,26 +26,26 @@ _PREDICATES = 150
 """The commonest predicates, of which questions are made."""
 
 _TRIPLES = 150_000
-"""Triples that are looked at to draw starts from, of all predicates together."""
+"""Triples of all predicates together from which starts are drawn."""
 
 _STARTS = 600
 _FRONTIER = 500
-"""Entities that are walked on from at each hop: what takes the time is to read the neighbours of the larger ones."""
+"""Entities that are walked on from at each hop: reading the neighbours of large ones takes the time."""
 
 _WAYS = 4_000
 """Ways that end at them."""
 
 _AHEAD = 4
-"""Ways that are walked on from one start at each hop."""
+"""Ways of each start that are walked on at each hop."""
 
 _WIDE = 200
-"""A step that leads to more than so many is not walked on from: no person would ask about the sum of it."""
+"""A step that leads to more terms is not walked on: nobody would ask about all of them together."""
 
 _MANY = 1.5
-"""Terms that a step leads to from a start on average, from which on one speaks of them as several."""
+"""Average number of terms that a step leads to from which on questions use the plural."""
 
 TYPES = (RDF_TYPE, INSTANCE_OF)
-"""Predicates that say what something is: no question is made of them, but they name what is asked for."""
+"""Predicates that give the class of something: no question is made of them, but they name what is asked for."""
 
 _NOT_ASKED = re.compile(
     r"^http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2002/07/owl)#|^http://www\.w3\.org/2000/01/rdf-schema#(?!subClassOf)"
@@ -60,7 +60,7 @@ _Way = tuple[IRI, PropertyPath, Term, Term | None]
 
 
 def drawn(items: Iterable[T], seed: int, *, key: Callable[[T], Hashable] = str) -> list[T]:
-    """The items in an order that the seed decides, whatever order they came in.
+    """The items in an order that depends only on the seed.
 
     >>> drawn("abc", 1) == drawn("cab", 1), sorted(drawn("abc", 1))
     (True, ['a', 'b', 'c'])
@@ -73,7 +73,7 @@ class Starts:
     """Entities that questions may be about.
 
     :param entities: in the order they are to be used.
-    :param near: terms that a step of each predicate was seen to lead to, by step.
+    :param near: by step, some terms that it leads to.
     :param skip: predicates that are not walked.
     :param many: steps that mostly lead to more than one term.
     """
@@ -178,7 +178,7 @@ def patterns_of(
 ) -> Patterns:
     """The property paths that lead somewhere from these starts; a few queries for each hop.
 
-    From each start a few ways are walked on, drawn by the seed. Paths through blank nodes are not among them.
+    From each start a few ways are walked on, drawn by the seed; none through blank nodes.
     """
     patterns = Patterns()
     level: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
@@ -205,13 +205,14 @@ def patterns_of(
                 patterns.add(longer, start)
                 if count <= _WIDE:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
-            grown += _one_of_each(drawn(ways, seed, key=_way_key))[:_AHEAD]
+            one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
+            grown += list(one_of_each_path)[:_AHEAD]
         level = _some(drawn(grown, seed, key=_way_key))
     return patterns
 
 
 def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends: Iterable[IRI], starts: Starts) -> None:
-    """Add the paths one step longer; where they lead is not looked at, which is most of the work at a hub."""
+    """Add the paths one step longer; their ends are not looked up, which would be most of the work at a hub."""
     steps: dict[Term, list[PredicateCount]] = defaultdict(list)
     for count in predicates(graph, ends, skip=starts.skip).items:
         if count.step in starts.near:
@@ -227,9 +228,9 @@ def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends:
 def _far_ends(
     graph: KnowledgeGraph, level: Iterable[_Way], steps: Mapping[Term, Iterable[PredicateCount]]
 ) -> dict[tuple[Term, Step], set[Term]]:
-    """Where steps back lead, as far as a count does not say whether that is more than the term just left.
+    """The ends of steps back, where the count does not say whether there are others than the term just left.
 
-    One triple in several graphs that are asked as one counts several times.
+    In a federation, a triple that several graphs have counts several times.
     """
     most = len(members_of(graph))
     doubtful: dict[IRI, set[Step]] = defaultdict(set)
@@ -261,8 +262,3 @@ def _some(ways: Iterable[_Way]) -> list[_Way]:
             ends.add(way[2])
             kept.append(way)
     return kept[:_WAYS]
-
-
-def _one_of_each(ways: Iterable[_Way]) -> list[_Way]:
-    """One way along each path."""
-    return list({way[1]: way for way in ways}.values())

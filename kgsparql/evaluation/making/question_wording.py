@@ -32,7 +32,7 @@ class _Phrase:
 def question_text(
     path: PropertyPath,
     topic: str,
-    said: Mapping[IRI, Wording],
+    wordings: Mapping[IRI, Wording],
     kinds: Sequence[str],
     *,
     several: bool,
@@ -42,18 +42,18 @@ def question_text(
     """A question for the ends of a path.
 
     :param topic: the name of the start.
-    :param said: how one speaks of the predicates.
-    :param kinds: what the ends of each step are, one for each step: a class in the singular; empty if nobody knows.
+    :param wordings: of the predicates.
+    :param kinds: what each step leads to: a class in the singular; empty if unknown.
     :param several: whether there is more than one answer.
-    :param many: steps on the way that mostly lead to more than one term.
+    :param many: steps that mostly lead to more than one term.
     :param dates: steps that mostly lead to dates or years.
 
     >>> from kgsparql.evaluation.making.wording import wording
     >>> at, by = IRI("http://e.org/at"), IRI("http://e.org/by")
-    >>> said = {at: wording("birth place"), by: wording("directed by")}
+    >>> wordings = {at: wording("birth place"), by: wording("directed by")}
     >>> def asked(*steps, kinds):
     ...     path = PropertyPath.of(*("^" * s.startswith("^") + {"at": at, "by": by}[s.strip("^")].value for s in steps))
-    ...     return question_text(path, "Jaws", said, kinds, several=True)
+    ...     return question_text(path, "Jaws", wordings, kinds, several=True)
     >>> asked("by", "at", kinds=["person", "city"])
     'What are the birth places of the person that Jaws was directed by?'
     >>> asked("by", "^by", kinds=["person", "film"])
@@ -62,42 +62,43 @@ def question_text(
     'Which people have Jaws as birth place?'
     """
     phrase = _Phrase(_quoted(topic))
-    kinds = [kind or _whose(step, said) for kind, step in zip(kinds, path.steps, strict=True)]
+    kinds = [kind or _whose(step, wordings) for kind, step in zip(kinds, path.steps, strict=True)]
     for i, step in enumerate(path.steps[:-1]):
-        kind = kinds[i] or _role(path.steps[i + 1], said)
-        phrase = _phrase(step, phrase, _said(step, said), kind, is_back=_is_back(path, i), are_many=step in many)
+        kind = kinds[i] or _role(path.steps[i + 1], wordings)
+        phrase = _phrase(step, phrase, _wording(step, wordings), kind, is_back=_is_back(path, i), are_many=step in many)
     last = len(path) - 1
     step = path.steps[last]
-    text = when_asked(_said(step, said), phrase.text, are_many=phrase.is_plural) if step in dates else ""
-    text = text or _asked(step, phrase, _said(step, said), kinds[last], several, is_back=_is_back(path, last))
+    text = when_asked(_wording(step, wordings), phrase.text, are_many=phrase.is_plural) if step in dates else ""
+    ask = _ask_forward if step.direction == "forward" else _ask_inverse
+    text = text or ask(phrase, _wording(step, wordings), kinds[last], several, is_back=_is_back(path, last))
     return text[0].upper() + text[1:]
 
 
-def _whose(step: Step, said: Mapping[IRI, Wording]) -> str:
-    """What is the subject of a predicate that only people are subjects of: for want of a class."""
-    return "person" if step.direction == "inverse" and is_done_by_persons(said[step.predicate]) else ""
+def _whose(step: Step, wordings: Mapping[IRI, Wording]) -> str:
+    """``person`` for the subject of a predicate that only people are subjects of: used if there is no class."""
+    return "person" if step.direction == "inverse" and is_done_by_persons(wordings[step.predicate]) else ""
 
 
-def _role(following: Step, said: Mapping[IRI, Wording]) -> str:
-    """What the object of a predicate is called by the predicate, for want of a class: the country of a ``country``."""
-    own = said[following.predicate]
+def _role(following: Step, wordings: Mapping[IRI, Wording]) -> str:
+    """What a predicate calls its object (that of ``country`` is a country): used if there is no class."""
+    own = wordings[following.predicate]
     return singular(own.text) if following.direction == "inverse" and own.form == "noun" else ""
 
 
-def can_be_asked(path: PropertyPath, said: Mapping[IRI, Wording]) -> bool:
+def can_be_asked(path: PropertyPath, wordings: Mapping[IRI, Wording]) -> bool:
     """Whether a sentence about a path stays readable: every predicate has a form, and at most one needs a clause.
 
     *The thing that the thing that it is part of was made by* is nothing that people say.
     """
-    if not all(step.predicate in said for step in path):
+    if not all(step.predicate in wordings for step in path):
         return False
-    forms = [_said(step, said).form for step in path if step.direction == "forward"]
+    forms = [_wording(step, wordings).form for step in path if step.direction == "forward"]
     return sum(form != "noun" for form in forms) <= 1
 
 
-def _said(step: Step, said: Mapping[IRI, Wording]) -> Wording:
-    """How one speaks of a predicate when it is walked this way."""
-    own = said[step.predicate]
+def _wording(step: Step, wordings: Mapping[IRI, Wording]) -> Wording:
+    """The words for a predicate that is walked this way."""
+    own = wordings[step.predicate]
     if own.form == "of" and step.direction == "forward" and own.text in _CONVERSE:
         return Wording("noun", _CONVERSE[own.text])
     return own
@@ -108,46 +109,40 @@ def _is_back(path: PropertyPath, i: int) -> bool:
 
 
 def _quoted(topic: str) -> str:
-    """A name that would not be seen as one stands in quotes."""
+    """A name; in quotes if it is long, or has punctuation."""
     if len(topic.split()) <= 5 and not re.search(r"[?!:;,]", topic):
         return topic
     return f'"{topic}"' if '"' not in topic else f"'{topic}'" if "'" not in topic else topic
 
 
-def _phrase(step: Step, of: _Phrase, said: Wording, kind: str, *, is_back: bool, are_many: bool) -> _Phrase:
-    """What a step leads to from what a phrase names."""
+def _phrase(step: Step, of: _Phrase, words: Wording, kind: str, *, is_back: bool, are_many: bool) -> _Phrase:
+    """A phrase for what a step leads to from another phrase."""
     if step.direction == "forward":
-        return _forward(of, said, kind, "other " * is_back, are_many=are_many or is_back)
-    return _inverse(of, said, kind, "other " * is_back)
+        return _forward(of, words, kind, "other " * is_back, are_many=are_many or is_back)
+    return _inverse(of, words, kind, "other " * is_back)
 
 
-def _forward(of: _Phrase, said: Wording, kind: str, other: str, *, are_many: bool) -> _Phrase:
-    if said.form == "noun":
-        noun = plural(said.text) if are_many else said.text
+def _forward(of: _Phrase, words: Wording, kind: str, other: str, *, are_many: bool) -> _Phrase:
+    if words.form == "noun":
+        noun = plural(words.text) if are_many else words.text
         return _Phrase(f"the {other}{noun} of {of.text}", noun != singular(noun))
     things = plural(kind or "thing") if are_many else kind or "thing"
-    rest = _verb(said.text, plural_=of.is_plural)
-    if said.form != "verb":
-        be = _be(said.text, plural_=of.is_plural)
-        rest = f"{be} {_a(said.text)} of" if said.form == "of" else f"{be} {said.text}"
+    rest = _verb(words.text, plural_=of.is_plural)
+    if words.form != "verb":
+        be = _be(words.text, plural_=of.is_plural)
+        rest = f"{be} {_a(words.text)} of" if words.form == "of" else f"{be} {words.text}"
     return _Phrase(f"the {other}{things} that {of.text} {rest}", are_many)
 
 
-def _inverse(of: _Phrase, said: Wording, kind: str, other: str) -> _Phrase:
+def _inverse(of: _Phrase, words: Wording, kind: str, other: str) -> _Phrase:
     what = f"the {other}{plural(kind or 'thing')}"
     text = {
-        "noun": f"{what} whose {singular(said.text)} is {of.one}",
-        "of": f"the {other}{plural(said.text)} of {of.one}",
-        "passive": f"{what} {said.text} {of.one}",
-        "verb": f"{what} that {_verb(said.text, plural_=True)} {of.one}",
-    }[said.form]
+        "noun": f"{what} whose {singular(words.text)} is {of.one}",
+        "of": f"the {other}{plural(words.text)} of {of.one}",
+        "passive": f"{what} {words.text} {of.one}",
+        "verb": f"{what} that {_verb(words.text, plural_=True)} {of.one}",
+    }[words.form]
     return _Phrase(text, is_plural=True)
-
-
-def _asked(step: Step, of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
-    """The question for what a step leads to from what a phrase names."""
-    ask = _ask_forward if step.direction == "forward" else _ask_inverse
-    return ask(of, said, kind, several, is_back=is_back)
 
 
 def _what(kind: str, several: bool, *, is_back: bool) -> str:
@@ -156,35 +151,35 @@ def _what(kind: str, several: bool, *, is_back: bool) -> str:
     return f"what{' else' * is_back}"
 
 
-def _ask_forward(of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
+def _ask_forward(of: _Phrase, words: Wording, kind: str, several: bool, *, is_back: bool) -> str:
     other = "other " * is_back
-    if said.form == "noun":
-        noun = plural(said.text) if several else said.text
-        who = "who" if is_person(kind or said.text) else "what"
+    if words.form == "noun":
+        noun = plural(words.text) if several else words.text
+        who = "who" if is_person(kind or words.text) else "what"
         return f"{who} {'are' if noun != singular(noun) else 'is'} the {other}{noun} of {of.text}?"
-    if said.form == "verb":
+    if words.form == "verb":
         things = f"the {other}{plural(kind) if several else kind}" if kind else f"everything{' else' * is_back}"
-        return f"name {things} that {of.text} {_verb(said.text, plural_=of.is_plural)}."
-    if said.form == "of":
+        return f"name {things} that {of.text} {_verb(words.text, plural_=of.is_plural)}."
+    if words.form == "of":
         what = _what(kind, several, is_back=is_back)
-        return f"{what} {_be('', plural_=of.is_plural)} {of.text} {_a(said.text)} of?"
-    is_who = is_person(kind) and said.text.endswith(" by")
+        return f"{what} {_be('', plural_=of.is_plural)} {of.text} {_a(words.text)} of?"
+    is_who = is_person(kind) and words.text.endswith(" by")
     what = f"who{' else' * is_back}" if is_who else _what(kind, several, is_back=is_back)
-    return f"{what} {_be(said.text, plural_=of.is_plural)} {of.text} {said.text}?"
+    return f"{what} {_be(words.text, plural_=of.is_plural)} {of.text} {words.text}?"
 
 
-def _ask_inverse(of: _Phrase, said: Wording, kind: str, several: bool, *, is_back: bool) -> str:
+def _ask_inverse(of: _Phrase, words: Wording, kind: str, several: bool, *, is_back: bool) -> str:
     what, are_many = _what(kind, several, is_back=is_back), several and bool(kind)
-    if said.form == "noun" and of.is_plural and is_person(kind) and not is_back:
-        return f"whose {singular(said.text)} is {of.one}?"
-    if said.form == "of":
-        noun, who = plural(said.text) if several else said.text, "who" if is_person(kind or said.text) else "what"
+    if words.form == "noun" and of.is_plural and is_person(kind) and not is_back:
+        return f"whose {singular(words.text)} is {of.one}?"
+    if words.form == "of":
+        noun, who = plural(words.text) if several else words.text, "who" if is_person(kind or words.text) else "what"
         return f"{who} {'are' if several else 'is'} the {'other ' * is_back}{noun} of {of.one}?"
-    if said.form == "noun":
-        return f"{what} {'have' if are_many else 'has'} {of.one} as {singular(said.text)}?"
-    if said.form == "passive":
-        return f"{what} {_be(said.text, plural_=are_many)} {said.text} {of.one}?"
-    return f"{what} {_verb(said.text, plural_=are_many)} {of.one}?"
+    if words.form == "noun":
+        return f"{what} {'have' if are_many else 'has'} {of.one} as {singular(words.text)}?"
+    if words.form == "passive":
+        return f"{what} {_be(words.text, plural_=are_many)} {words.text} {of.one}?"
+    return f"{what} {_verb(words.text, plural_=are_many)} {of.one}?"
 
 
 def _a(noun: str) -> str:
@@ -197,7 +192,7 @@ def _a(noun: str) -> str:
 
 
 def _be(text: str, *, plural_: bool) -> str:
-    """What has been done is in the past, what is so is in the present."""
+    """A form of *be*: in the past for what has been done, else in the present."""
     is_past = text.endswith(" by") or text.startswith("born ")
     return ("were" if plural_ else "was") if is_past else ("are" if plural_ else "is")
 

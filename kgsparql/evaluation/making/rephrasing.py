@@ -1,4 +1,4 @@
-"""Questions that were made of templates, put by a model as a person would put them."""
+"""Questions that were made of templates, rephrased by a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kgsparql.budget import Usage
 from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.making.making import Made, Progress
+from kgsparql.evaluation.making.making import MadeQuestions, Progress
 from kgsparql.events import Emit
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
@@ -38,23 +38,23 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Rephrased:
-    """Questions, as far as a model rephrased them.
+    """Questions that a model rephrased.
 
-    :param kept: how many stayed as the template had them, because the reply could not be used.
-    :param reasons: why, with how many of each.
+    :param kept: how many stayed as they were, because the reply could not be used.
+    :param reasons: why, with counts.
     """
 
-    made: Made
+    made: MadeQuestions
     kept: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
 
 
 def rephrased(
-    made: Made, model: LanguageModel, usage: Usage, emit: Emit, *, progress: Progress | None = None
+    made: MadeQuestions, model: LanguageModel, usage: Usage, emit: Emit, *, progress: Progress | None = None
 ) -> Rephrased:
-    """The questions in a model's words; one call for each.
+    """The questions in a model's words, by one call each.
 
-    A reply that does not have the name of the topic in it, letter for letter, or is no one question, is not used.
+    A reply is not used if it lacks the name of the topic, letter for letter, or is not one question.
 
     :raises UnreachableError: if the model cannot be asked at all; replies that came are kept in its response cache.
     :raises BudgetExceededError: if the budget does not hold the next call.

@@ -1,4 +1,4 @@
-"""How one speaks of predicates and classes in English: the forms that their names have."""
+"""English words for predicates and classes: the grammatical forms of their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PRESENT = dict(
     "travelled/travel went/go won/win worked/work wrote/write".split()
 )
 _ACTIVE = frozenset(_PRESENT)
-"""Past forms that say what the subject did; others in -ed say what was done to it."""
+"""Past forms of what the subject does; others in -ed say what is done to it."""
 
 _TO_SOMETHING = frozenset("applies belongs consists depends leads refers relates".split())
 """Verbs whose object stands behind a preposition, and may be named after it: *applies to jurisdiction*."""
@@ -71,7 +71,7 @@ _SINGULARS = {many: one for one, many in _PLURALS.items() if one != "human"}
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How one speaks of a predicate.
+    """The words for a predicate.
 
     :param form: ``noun``: its object *is the* ``text`` *of* its subject; ``passive``: the subject *is* ``text`` the
         object (*located in*); ``verb``: the subject ``text`` the object (*worked at*, *produces*); ``of``: the subject
@@ -83,7 +83,7 @@ class Wording:
 
 
 def wording(label: str) -> Wording | None:
-    """The form that the name of a predicate has; ``None`` for one that no sentence here has a place for.
+    """The words for a predicate by its name; ``None`` if no question can be made of it.
 
     >>> [wording(name).form for name in ("birth place", "directed by", "worked at", "part of", "produces")]
     ['noun', 'passive', 'verb', 'of', 'verb']
@@ -135,7 +135,7 @@ def _without_article(words: Sequence[str]) -> Sequence[str]:
 
 
 def _with_end(words: Sequence[str]) -> Wording | None:
-    """Of a name that ends with a preposition: what the subject did, or is."""
+    """The words for a predicate whose name ends with a preposition."""
     first, text = words[0], " ".join(words)
     if first in _ACTIVE or first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us"))):
         return Wording("verb", text)
@@ -158,17 +158,17 @@ def _is_past(word: str) -> bool:
     return word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
 
 
-def when_asked(said: Wording, of: str, *, are_many: bool) -> str:
-    """The question for the date of what the name of a predicate says; empty where the name is a noun, or not past.
+def when_asked(predicate: Wording, of: str, *, are_many: bool) -> str:
+    """The question for the date of an event; empty if the predicate is a noun, or not in the past.
 
     >>> shop = "the shop"
     >>> [when_asked(wording(n), shop, are_many=False) for n in ("founded", "opened on", "died", "price", "sells")]
     ['when was the shop founded?', 'when was the shop opened?', 'when did the shop die?', '', '']
     """
-    words = said.text.split()
+    words = predicate.text.split()
     while len(words) > 1 and words[-1] in _PREPOSITIONS:
         words.pop()
-    if said.form not in {"passive", "verb"} or len(words) != 1:
+    if predicate.form not in {"passive", "verb"} or len(words) != 1:
         return ""
     if words[0] in _PRESENT:
         return f"when did {of} {_PRESENT[words[0]]}?"
@@ -176,19 +176,19 @@ def when_asked(said: Wording, of: str, *, are_many: bool) -> str:
     return f"when {'were' if are_many else 'was'} {of} {words[0]}?" if is_done else ""
 
 
-def is_done_by_persons(said: Wording) -> bool:
-    """Whether only people are subjects of what the name of a predicate says.
+def is_done_by_persons(predicate: Wording) -> bool:
+    """Whether only people are subjects of a predicate.
 
     >>> [is_done_by_persons(wording(name)) for name in ("works at", "knows", "spouse", "located in", "works with")]
     [True, True, True, False, False]
     """
-    if said.form == "noun":
-        return singular(said.text) in _OF_PERSONS
-    return said.form in {"verb", "passive"} and _BY_PERSONS.fullmatch(said.text) is not None
+    if predicate.form == "noun":
+        return singular(predicate.text) in _OF_PERSONS
+    return predicate.form in {"verb", "passive"} and _BY_PERSONS.fullmatch(predicate.text) is not None
 
 
 def is_person(noun: str) -> bool:
-    """Whether a noun, or the last word of several, is what one calls a person.
+    """Whether a noun is a word for persons.
 
     >>> is_person("doctoral students"), is_person("author of the book"), is_person("number of laureates")
     (True, True, False)
@@ -198,7 +198,7 @@ def is_person(noun: str) -> bool:
 
 
 def plural(noun: str) -> str:
-    """More than one of what a noun says; of ``place of birth`` it is the first word that changes.
+    """The plural of a noun; in ``place of birth`` the first word changes.
 
     >>> [plural(noun) for noun in ("city", "person", "place of birth", "tags", "class", "doctoral student")]
     ['cities', 'people', 'places of birth', 'tags', 'classes', 'doctoral students']
@@ -209,7 +209,7 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """One of what a noun says.
+    """The singular of a noun.
 
     >>> [singular(noun) for noun in ("cities", "children", "series", "genres", "classes", "campuses", "spouses")]
     ['city', 'child', 'series', 'genre', 'class', 'campus', 'spouse']
