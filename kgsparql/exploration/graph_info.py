@@ -110,7 +110,7 @@ class _Counter:
 
     def _select(self, what: str, query: Query) -> Solutions:
         try:
-            if profile_of(self.graph).is_counted_briefly and isinstance(self.graph, Interruptible):
+            if profile_of(self.graph).is_public and isinstance(self.graph, Interruptible):
                 found = self.graph.select_within(query, timeout_s=_COUNT_S)
             else:
                 found = self.graph.select(query)

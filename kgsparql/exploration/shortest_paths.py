@@ -9,10 +9,19 @@ from itertools import islice
 from typing import TypeAlias
 
 from kgsparql.exploration.batched_select import entities_of, far_end, order_key, selected, skipped_in, union_of
+from kgsparql.exploration.bidirectional_search import (
+    Bridge,
+    SearchRules,
+    SearchSide,
+    bridges,
+    can_bridge,
+    link_arms,
+    meetings,
+    one_hop,
+    way_of,
+)
 from kgsparql.exploration.counting import predicates
-from kgsparql.exploration.meeting import Bridge, bridges, can_bridge, meetings, one_hop, way_of
 from kgsparql.exploration.results import Found
-from kgsparql.exploration.search import SearchRules, SearchSide, link_arms
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path

@@ -13,8 +13,14 @@ from typing import Any, TypeVar, cast
 
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, InputError, KgsparqlError
-from kgsparql.graphs.federation.merging import local_triple, merged
-from kgsparql.graphs.federation.queries import FederatedQuery, MemberFailure, is_survivable, left_s
+from kgsparql.graphs.federation.queries import (
+    FederatedQuery,
+    MemberFailure,
+    is_survivable,
+    left_s,
+    local_triple,
+    merged,
+)
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, Source, naming_of, within
 from kgsparql.http.threaded_call import ThreadedCall

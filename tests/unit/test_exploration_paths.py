@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
-from kgsparql.exploration import follow, meeting, predicate_paths, shortest_paths, walks
+from kgsparql.exploration import bidirectional_search, follow, predicate_paths, shortest_paths, walks
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
@@ -82,7 +82,10 @@ def test_shortest_paths_equal_brute_force(
 ) -> None:
     """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks; ends as hubs."""
     graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
-    with patch.multiple(meeting, MAX_PAIRS=max_pairs, FEW_PAIRS=few), patch.object(search_of_paths, "FEW", few):
+    with (
+        patch.multiple(bidirectional_search, MAX_PAIRS=max_pairs, FEW_PAIRS=few),
+        patch.object(search_of_paths, "FEW", few),
+    ):
         found = shortest_paths(graph, start, end, max_hops=max_hops, direction=direction)
     expected = all_shortest_paths(triples, start, end, max_hops=max_hops, direction=direction)
     assert len(set(found.items)) == len(found.items)
@@ -123,7 +126,7 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
     few: int,
     bound: int,
 ) -> None:
-    """A bound of 0 leaves as many joints as the limit, so that their number is cut as well."""
+    """A bound of 0 leaves as many bridges as the limit, so that their number is cut as well."""
     graph = graph_from(triples)
     with patch.multiple(search_of_paths, FEW=few, BOUND=bound):
         found = shortest_paths(graph, start, end, direction=direction, hub_limit=hub_limit, limit=limit)
@@ -248,7 +251,7 @@ def test_more_paths_than_the_limit_are_a_cut_with_their_number(graph_of: Graphs)
     assert {by_names(path)[1] for path in found.items} == {"m0", "m1", "m10", "m11"}
 
 
-def test_between_hubs_as_many_joints_are_fetched_as_the_limit_can_use(graph_of: Graphs) -> None:
+def test_between_hubs_as_many_bridges_are_fetched_as_the_limit_can_use(graph_of: Graphs) -> None:
     """3,000 ways between two ends of 3,000 hops each: neither neighbourhood is fetched, nor every way."""
     middles = [f"m{i:04}" for i in range(3_000)]
     triples = " ".join(f":a :p :{name} . :{name} :p :b ." for name in middles)
@@ -287,7 +290,7 @@ def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(graph_of: Graphs) 
     assert ([by_names(path) for path in to_hub.items], to_hub.cuts) == ([["a", "a1", "a2", "a3", "hub"]], ())
     from_hub = shortest_paths(graph, ex("hub"), ex("b"), hub_limit=10)
     assert ([by_names(path) for path in from_hub.items], from_hub.cuts) == ([["hub", "b1", "b2", "b"]], ())
-    with patch.object(meeting, "MAX_PAIRS", 0):
+    with patch.object(bidirectional_search, "MAX_PAIRS", 0):
         through = shortest_paths(graph, ex("x1"), ex("b"), hub_limit=10)
         assert through.items == ()
         hub = str(ex("hub"))

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.federation.joining import joined
-from kgsparql.graphs.federation.merging import merged, of_member
 from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
 from kgsparql.rdf.triple_patterns import Join
 
 if TYPE_CHECKING:
     from kgsparql.graphs.federated import FederatedGraph
 
-__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "left_s"]
+__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "left_s", "local_triple", "merged"]
+
+_OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
+_INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
+
+_Key: TypeAlias = tuple[tuple[str, Term], ...]
 
 _CLASSES = "classes are in the place of other solutions"
 _TOO_MANY = "terms with too many triples to be joined over several graphs"
@@ -74,7 +79,7 @@ class FederatedQuery:
 
         graph = self.graph
         replies = graph.each(solutions, self.cancel, self.deadline, only=only)
-        return [of_member(found, at, graph.members[at].name) for at, found in replies.items()]
+        return [_of_member(found, at, graph.members[at].name) for at, found in replies.items()]
 
     def select(self, query: Query) -> Solutions:
         """The solutions of all members together."""
@@ -123,3 +128,84 @@ class FederatedQuery:
         query, size = Query.load("classes"), self.graph.chunk_size
         chunks = (terms[at : at + size] for at in range(0, len(terms), size))
         return {s["entity"] for chunk in chunks for s in self.select(query.bind(entity=chunk).limit(len(chunk) + 1))}
+
+
+def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
+    """Solutions in the order of the parts, each once; of those that count the same thing, the sums.
+
+    >>> one = Solutions(("a", "n"), ({"a": Literal("x"), "n": Literal(2)},))
+    >>> [s["n"].value for s in merged([one, one], frozenset({"n"}))], len(merged([one, one], frozenset()))
+    (['4'], 1)
+    """
+    variables = tuple(dict.fromkeys(name for part in parts for name in part.variables))
+    solutions: list[Solution]
+    if counts:
+        solutions = _added((solution for part in parts for solution in part), counts)
+    else:
+        distinct: dict[_Key, Solution] = {}
+        for part in parts:
+            for solution in part:
+                distinct.setdefault(tuple(sorted(solution.items(), key=_name)), solution)
+        solutions = list(distinct.values())
+    return Solutions.together(
+        parts,
+        variables=variables or tuple(dict.fromkeys(name for solution in solutions for name in solution)),
+        solutions=tuple(solutions),
+    )
+
+
+def _name(binding: tuple[str, Term]) -> str:
+    return binding[0]
+
+
+def _added(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Solution]:
+    sums: dict[tuple[_Key, frozenset[str]], dict[str, Term]] = {}
+    for solution in solutions:
+        counted = counts.intersection(solution)
+        about = tuple(sorted(((n, t) for n, t in solution.items() if n not in counted), key=_name))
+        known = sums.setdefault((about, counted), {})
+        if not known:
+            known.update(solution)
+            continue
+        for name in counted:
+            known[name] = Literal(str(whole_number(known[name]) + whole_number(solution[name])), datatype=_INTEGER)
+    return list(sums.values())
+
+
+def _of_member(found: Solutions, at: int, name: str) -> Solutions:
+    """The solutions of a member, its blank nodes by names that no other member has, itself named where they are cut."""
+    solutions = found.solutions
+    if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
+        solutions = tuple({n: _term_of_member(term, at) for n, term in solution.items()} for solution in solutions)
+    return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
+
+
+def _term_of_member(term: Term, at: int) -> Term:
+    if isinstance(term, BlankNode):
+        return BlankNode(f"m{at}.{term.value}")
+    if isinstance(term, Triple):
+        subject, object_ = _term_of_member(term.subject, at), _term_of_member(term.object, at)
+        return Triple(subject, term.predicate, object_)  # type: ignore[arg-type]
+    return term
+
+
+def local_triple(triple: Triple) -> tuple[int | None, Triple]:
+    """The place of the member that a triple's blank nodes are from, and the triple as that member has it.
+
+    >>> a, p = IRI("http://e.org/a"), IRI("http://e.org/p")
+    >>> at, own = local_triple(Triple(a, p, BlankNode("m1.b7")))
+    >>> at, str(own.object)
+    (1, '_:b7')
+    """
+    places: set[int] = set()
+
+    def local(term: Term) -> Term:
+        if isinstance(term, BlankNode) and (found := _OF_MEMBER.fullmatch(term.value)):
+            places.add(int(found[1]))
+            return BlankNode(found[2])
+        if isinstance(term, Triple):
+            return Triple(local(term.subject), term.predicate, local(term.object))  # type: ignore[arg-type]
+        return term
+
+    own = Triple(local(triple.subject), triple.predicate, local(triple.object))  # type: ignore[arg-type]
+    return (min(places) if len(places) == 1 else None), own

@@ -54,7 +54,8 @@ class EndpointProfile:
     :param aliases: what a user may write instead of the URL.
     :param urls: of the service; none for an engine.
     :param engine: the name of the engine's own profile, whose values a service takes over.
-    :param is_public: many share it; the properties say what follows from that.
+    :param is_public: many share it. It counts clients, so that all graphs and processes of a user take turns there; it
+        counts queries that it cannot run as errors; and counts of all triples get some seconds only.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param needs_contact: requests without a way to reach who sends them are refused.
     :param post: queries are posted; else they are sent by GET where they fit in ``max_url`` bytes.
@@ -119,16 +120,6 @@ class EndpointProfile:
     elsewhere: tuple[str, ...] = ()
 
     @property
-    def counts_clients(self) -> bool:
-        """Whether it counts clients: all graphs and processes of a user take turns there."""
-        return self.is_public
-
-    @property
-    def counts_bad_queries(self) -> bool:
-        """Whether queries that it cannot run count as errors, of which it allows a client few."""
-        return self.is_public
-
-    @property
     def abandoned_query_s(self) -> float:
         """How long it may work on, and count, a query that nobody waits for any more."""
         if not self.is_public:
@@ -144,11 +135,6 @@ class EndpointProfile:
     def may_be_searched_for_noise(self) -> bool:
         """Whether it may be asked for its identifying predicates; a public one only if its profile says it has some."""
         return self.external_ids or not self.is_public
-
-    @property
-    def is_counted_briefly(self) -> bool:
-        """Whether counts of all triples, which nobody needs, get some seconds only."""
-        return self.is_public
 
     @property
     def wants_contact(self) -> bool:

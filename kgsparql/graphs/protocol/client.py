@@ -13,8 +13,8 @@ from SPARQLWrapper import GET, POST, SPARQLWrapper
 from kgsparql.errors import EndpointReplyError, InputError
 from kgsparql.graphs.protocol.connections import Exchange, connections
 from kgsparql.graphs.protocol.contact import checked_contact, user_agent
+from kgsparql.graphs.protocol.failures import meaning_of
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
-from kgsparql.graphs.protocol.statuses import meaning_of
 from kgsparql.http.address import Address
 from kgsparql.http.retry_after import retry_after_s
 from kgsparql.rdf.terms import printable

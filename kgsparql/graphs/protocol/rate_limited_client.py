@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 from kgsparql.errors import EndpointRateLimitError, EndpointTimeoutError, KgsparqlError, QueryError, UnreachableError
 from kgsparql.graphs.protocol.contact import checked_contact
-from kgsparql.graphs.protocol.failures import timed_out
+from kgsparql.graphs.protocol.failures import meaning_of, of_status, timed_out
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
-from kgsparql.graphs.protocol.statuses import meaning_of, of_status
 from kgsparql.http.address import host_of, is_loopback, server_of
 from kgsparql.http.retry_after import in_words, retry_after_s
 
@@ -82,7 +81,7 @@ class RateLimitedClient:
     def _rate_limiter(self, request: SparqlRequest) -> RateLimiter:
         if self.limiter is not None:
             return self.limiter
-        is_kept = request.profile.counts_clients
+        is_kept = request.profile.is_public
         if self._limiter is None or is_kept:
             is_shared = is_kept and not is_loopback(host_of(request.url))
             self._limiter = rate_limiter_of(server_of(request.url), keep=is_kept, share=is_shared)
@@ -102,7 +101,7 @@ class RateLimitedClient:
         self._has_answered = True
         failure = of_status(reply, request)
         is_about_the_query = isinstance(failure, QueryError)
-        if failure is None or (is_about_the_query and not request.profile.counts_bad_queries):
+        if failure is None or (is_about_the_query and not request.profile.is_public):
             limiter.succeeded()
         else:
             limiter.failed(failure.message, request.profile, is_about_the_query=is_about_the_query)

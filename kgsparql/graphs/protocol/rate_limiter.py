@@ -244,10 +244,9 @@ def _no_turn(request: SparqlRequest, waited_s: float) -> EndpointTimeoutError:
     )  # fmt: skip
 
 
-_known: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
-_kept: set[int] = set()
-_kept_limiters: list[RateLimiter] = []
-_knowing = threading.Lock()
+_limiters: WeakValueDictionary[str, RateLimiter] = WeakValueDictionary()
+_kept: dict[str, RateLimiter] = {}
+_limiters_lock = threading.Lock()
 
 
 def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> RateLimiter:
@@ -256,13 +255,12 @@ def rate_limiter_of(server: str, *, keep: bool = False, share: bool = False) -> 
     :param keep: even when no graph uses it any more: a public endpoint counts clients, not the graphs they open.
     :param share: with other processes, by files in the cache directory.
     """
-    with _knowing:
-        limiter = _known.get(server)
+    with _limiters_lock:
+        limiter = _limiters.get(server)
         if limiter is None:
-            limiter = _known[server] = RateLimiter(seed=server)
+            limiter = _limiters[server] = RateLimiter(seed=server)
         if share and limiter.shared is None:
             limiter.shared = SharedRateState(server)
-        if keep and id(limiter) not in _kept:
-            _kept.add(id(limiter))
-            _kept_limiters.append(limiter)
+        if keep:
+            _kept[server] = limiter
         return limiter

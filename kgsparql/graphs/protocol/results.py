@@ -25,10 +25,9 @@ from kgsparql.graphs.protocol.bodies import (
     respelt,
     unreadable,
 )
-from kgsparql.graphs.protocol.failures import excerpt, ran_out_of_time, timed_out, trace_in
+from kgsparql.graphs.protocol.failures import excerpt, of_status, ran_out_of_time, timed_out, trace_in
 from kgsparql.graphs.protocol.repair import repaired
 from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
-from kgsparql.graphs.protocol.statuses import of_status
 from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.terms import Triple, printable
 
