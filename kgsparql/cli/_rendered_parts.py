@@ -1,4 +1,4 @@
-"""What text and Markdown say in the same words: evidence in its order, links, fallbacks, and what it all cost."""
+"""Parts of an answer that text and Markdown share: evidence in its order, links, fallbacks, the cost."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 
 _RIVALS = 3
-"""Things beside a link that are shown: they may have been meant."""
+"""Alternatives to a link that are shown."""
 
 _FALLBACKS = 6
-"""Different fallbacks that are told."""
+"""Different fallbacks that are shown."""
 
 _INSTEAD = {
     "mentions": "the linker found the names",
     "sentences": "the facts are shown as they are",
     "answer": "there are ranked candidates instead",
 }
-"""What was done where a model's reply to this call was of no use."""
+"""What was done instead, where the reply to a call was unusable."""
 
 
 def titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
-    """The evidence that the answer rests on, then what else was found, each with its heading."""
+    """The cited evidence, then the other evidence, each with its heading."""
     cited = set(answer.cited)
     used = [item for item in answer.evidence if item.marker in cited]
     rest = [item for item in answer.evidence if item.marker not in cited]
@@ -41,38 +41,38 @@ def titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
 
 
 def step_text(step: InferenceStep, answer: Answer) -> str:
-    """A step of an inference, as its triple says it."""
+    """A step of an inference: the labels of its triple."""
     triple = step.cited.triple
     names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
     return f"{names[0]} —{names[1]}→ {names[2]}"
 
 
 def link_lines(answer: Answer) -> Iterator[str]:
-    """What each name in the question was taken to mean, and what else it may mean."""
+    """A line for each link: the mention, the entity, and what else may be meant."""
     for link in answer.linked:
         mention = f"{link.mention.text!r} → " if link.mention.text else ""
         rivals = link.likely_alternatives
         named = ", ".join(_rival(one, link) for one in rivals[:_RIVALS])
         others = f"; or {named}{' …' if len(rivals) > _RIVALS else ''}" if rivals else ""
-        label = f"{printable(link.label, 80)}{_told_apart(link)}"
+        label = f"{printable(link.label, 80)}{_description(link)}"
         yield f"{mention}{label} {link.term} ({link.matched} {link.score:.2f}{others})"
 
 
 def _rival(one: LinkedEntity, link: LinkedEntity) -> str:
-    """What else may be meant, with its label where that is another."""
+    """Another entity that may be meant; its label only where it differs."""
     label = f"{printable(one.label, 80)} " if one.label != link.label else ""
-    return f"{label}{one.term}{_told_apart(one)}"
+    return f"{label}{one.term}{_description(one)}"
 
 
-def _told_apart(link: LinkedEntity) -> str:
+def _description(link: LinkedEntity) -> str:
     return f" ({printable(link.description, 80)})" if link.description else ""
 
 
 def fallback_lines(answer: Answer) -> Iterator[str]:
-    """What was done in the second-best way, each once, unless a note, or a line at the start, says it already."""
-    told = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
+    """A line for each different fallback that no note mentions."""
+    counts = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
     lines = []
-    for (purpose, reason), count in told.items():
+    for (purpose, reason), count in counts.items():
         plain = reason.rpartition(" [E_")[0] or reason
         if any(plain in note for note in answer.notes):
             continue
@@ -85,7 +85,7 @@ def fallback_lines(answer: Answer) -> Iterator[str]:
 
 
 def cost(answer: Answer) -> str:
-    """One line: what came of it, what was looked up again, and what it cost."""
+    """One line: the status, what was verified, and the cost."""
     usage = answer.usage
     seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
@@ -94,7 +94,7 @@ def cost(answer: Answer) -> str:
 
 
 def _checked(answer: Answer) -> Iterator[str]:
-    """How many of the citations, and of all triples that were found, are in the graph."""
+    """How many of the citations, and of all triples, were verified in the graph."""
     rests_on = list(answer.evidence.keep(answer.cited))
     cited = [item for item in rests_on if item.triples]
     checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
@@ -109,7 +109,7 @@ def _checked(answer: Answer) -> Iterator[str]:
 
 
 def _calls(usage: Mapping[str, Any]) -> str:
-    """What the model cost: calls, tokens, money where the prices are known."""
+    """The model's calls and tokens, and the money if prices are known."""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     if not calls:
         return "0 model calls"

@@ -28,13 +28,13 @@ _LISTED = 10
 """Answers that are listed."""
 
 _WIDE = 100
-"""Characters from which on the parts of a line of evidence stand below each other."""
+"""A longer line of evidence is broken into its parts."""
 
 _BAR = " | "
-"""What stands between the parts of a line of evidence."""
+"""Between the parts of a line of evidence."""
 
 _KEPT_BAR = "\0|\0"
-"""A bar that is part of a label, for as long as a line is taken apart: no line that is shown holds this."""
+"""Stands for a bar inside a label while a line is split; no printable line has it."""
 
 _RANKED = "Ranked candidates"
 
@@ -42,7 +42,7 @@ _RANKED = "Ranked candidates"
 def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False) -> str:
     """The answer in one of the formats of ``kgsparql ask``.
 
-    :param told_graphs: each piece of evidence says which graph it is from, for people, even if all are from one.
+    :param told_graphs: name the graph of each item in text, even if all are from one.
     :raises OptionError: for another format.
     """
     if form == "json":
@@ -64,11 +64,11 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
     yield from (printable(line, _ANSWER) for line in answer.text.splitlines())
-    if listed := _unsaid(answer):
+    if listed := _listed_answers(answer):
         yield ""
         yield "Answers"
         yield from (f"{i:>4}  {line}" for i, line in enumerate(listed, 1))
-        if more := _more(answer):
+        if more := more_text(answer.answers[_LISTED:], answer.evidence):
             yield f"      {more}"
     if answer.inference:
         yield ""
@@ -102,12 +102,12 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
 
 
 def _queries(item: EvidenceItem) -> list[tuple[str, str]]:
-    """The queries of an item, each after a line that says what it is asked of, if there are several."""
+    """The queries of an item, each with a line that names its source, if there are several."""
     return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
 
 
 def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: bool) -> Iterator[str]:
-    """An item after its marker; what is behind each of several terms on a line of its own, if one would be long."""
+    """An item after its marker; a long one with each of its parts on a line of its own."""
     shown = printable(item.sourced_text, _LONGEST)
     first, *others = _parts(shown, item, labels) if item.kind != "passage" and len(shown) > _WIDE else [shown]
     lines = [first, *(f"| {part}" for part in others)]
@@ -119,7 +119,7 @@ def _item_lines(item: EvidenceItem, labels: Mapping[Term, str], *, told_graphs: 
 
 
 def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[str]:
-    """The parts of a line of evidence, which a bar parts; one inside a label is no end of a part."""
+    """The parts of a line of evidence between the bars; a bar inside a label separates nothing."""
     terms = {term for c in item.triples for term in (c.triple.subject, c.triple.predicate, c.triple.object)}
     names = {printable(labels.get(term) or str(term), 120) for term in terms}
     for name in sorted((name for name in names if _BAR in name), key=len, reverse=True):
@@ -127,30 +127,26 @@ def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[s
     return [part.replace(_KEPT_BAR, _BAR) for part in shown.split(_BAR)]
 
 
-def _unsaid(answer: Answer) -> list[str]:
-    """The first answers with their markers, unless the text names them all."""
+def _listed_answers(answer: Answer) -> list[str]:
+    """The first answers with their markers; none if the text names all answers."""
     if answer.text.startswith(_RANKED):
         return []
-    said = answer.text.casefold()
+    text = answer.text.casefold()
     first = answer.answers[:_LISTED]
-    if len(answer.answers) <= _LISTED and all(term.shown.casefold() in said for term in first):
+    if len(answer.answers) <= _LISTED and all(term.shown.casefold() in text for term in first):
         return []
     return [f"{printable(term.shown, 180)}  [{', '.join(term.markers)}]" for term in first]
-
-
-def _more(answer: Answer) -> str:
-    return more_text(answer.answers[_LISTED:], answer.evidence)
 
 
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped(answer.question)}"
     yield from _paragraphs(answer.text)
-    if listed := _unsaid(answer):
+    if listed := _listed_answers(answer):
         yield ""
         yield "### Answers"
         yield ""
         yield from (f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1))
-        if more := _more(answer):
+        if more := more_text(answer.answers[_LISTED:], answer.evidence):
             yield ""
             yield _escaped(more)
     if answer.inference:
@@ -187,7 +183,7 @@ def _markdown(answer: Answer) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The lines of an answer as Markdown: those of a list stay one, others are paragraphs."""
+    """The lines of an answer as Markdown: lists stay lists, other lines become paragraphs."""
     was_listed = False
     for line in text.splitlines():
         shown = printable(line, _ANSWER)
@@ -201,7 +197,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _bullet(line: str) -> str:
-    """How a line of a list begins; empty if it is none.
+    """The bullet or number at the beginning of a line of a list; empty for other lines.
 
     >>> _bullet("- one"), _bullet("12. twelve"), _bullet("1965 was it")
     ('- ', '12. ', '')
@@ -212,7 +208,7 @@ def _bullet(line: str) -> str:
 
 
 def _folded(title: str, query: str) -> Iterator[str]:
-    """A query that opens on a click."""
+    """A query, folded until it is clicked on."""
     yield ""
     yield f"<details><summary>{title}</summary>"
     yield ""
@@ -224,7 +220,7 @@ def _folded(title: str, query: str) -> Iterator[str]:
 
 
 def _escaped(text: str, limit: int = 500) -> str:
-    """Graph text as Markdown text: nothing in it becomes a link, an image or a tag."""
+    """Graph text as Markdown in which nothing becomes a link, an image or a tag."""
     shown = printable(text, limit)
     for char in "\\`*_[]<>#|!":
         shown = shown.replace(char, "\\" + char)

@@ -14,11 +14,11 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._method_options import PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._preset_option import PresetOption, method_with
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import steps
-from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, OptionError
+from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["ask", "options_of"]
+__all__ = ["ask"]
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
 
@@ -205,17 +205,3 @@ def _answers(
 
 def _exit_code(answer: Answer) -> int:
     return _EXIT[answer.status] if answer.error is None else answer.error.exit_code
-
-
-def options_of(option: list[str] | None) -> dict[str, str]:
-    """Names and values from ``name=value``.
-
-    :raises OptionError: for anything else.
-    """
-    options = {}
-    for text in option or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise OptionError(f"-O {printable(text, 60)}", hint="write -O name=value")
-        options[name.replace("-", "_")] = value
-    return options

@@ -40,12 +40,12 @@ def cache(
     from kgsparql.cli._cache_contents import CacheContents
 
     contents = CacheContents()
-    chosen = c.chosen_format(form, output)
+    form = c.chosen_format(form, output)
     if clear:
-        _clear(contents, clear, chosen, output, quiet=quiet)
+        _clear(contents, clear, form, output, quiet=quiet)
         return
     kept, size = contents.kept(), contents.bytes
-    if chosen == "json":
+    if form == "json":
         found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
         c.write_json(found, output)
         return

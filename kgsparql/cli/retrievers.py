@@ -32,24 +32,21 @@ def retrievers(
     debug: c.DebugOption = False,
 ) -> None:
     """List the methods with what each spends at most on a question, or one of them with its options."""
-    shape = form or c.guessed_format(output) or "text"
-    if shape not in _FORMATS:
-        raise OptionError(f"no output format {printable(shape, 40)!r}", hint=f"one of: {', '.join(_FORMATS)}")
-    found = _described(name)
-    if shape == "json":
-        said = [one.to_json() for one in found]
-        c.write_json(said if name is None else said[0], output)
-        return
-    if name is None:
-        c.write(methods_table(found) if shape == "md" else "\n".join(_listed(found)), output)
-        return
-    c.write("\n".join(_options_table(found[0]) if shape == "md" else _shown(found[0])), output)
+    form = c.chosen_format(form, output, _FORMATS)
+    found = _descriptions(name)
+    if form == "json":
+        values = [one.to_json() for one in found]
+        c.write_json(values if name is None else values[0], output)
+    elif name is None:
+        c.write(methods_table(found) if form == "md" else "\n".join(_methods_lines(found)), output)
+    else:
+        c.write("\n".join(_method_table(found[0]) if form == "md" else _method_lines(found[0])), output)
 
 
-def _described(name: str | None) -> list[MethodDescription]:
-    """The methods; one of another package that cannot be used is told, and does not hide the others.
+def _descriptions(name: str | None) -> list[MethodDescription]:
+    """The descriptions of all methods or one; a method of another package that cannot be used is only reported.
 
-    :raises OptionError: if the one that was named is none.
+    :raises OptionError: if there is no method of this name.
     """
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
@@ -65,23 +62,23 @@ def _described(name: str | None) -> list[MethodDescription]:
     return found
 
 
-def _listed(found: list[MethodDescription]) -> Iterator[str]:
+def _methods_lines(found: list[MethodDescription]) -> Iterator[str]:
     width = max((len(one.name) for one in found), default=0)
     for one in found:
         yield f"{one.name:<{width}}  {printable(one.summary)}"
-        costs = (f"{_COST[what]}: {_most(bound)}" for what, bound in one.cost.items())
+        costs = (f"{_COST[what]}: {_bound_text(bound)}" for what, bound in one.cost.items())
         yield f"{'':<{width}}  {'; '.join(costs)}"
         yield f"{'':<{width}}  {printable(one.source)}"
 
 
-def _shown(one: MethodDescription) -> Iterator[str]:
+def _method_lines(one: MethodDescription) -> Iterator[str]:
     yield f"{one.name}: {printable(one.summary)}"
     yield printable(one.about)
     yield f"Source: {printable(one.source)}"
     yield ""
     yield "At most, for one question"
     for what, bound in one.cost.items():
-        yield f"  {_COST[what]:<18} {_most(bound)}  = {bound.formula}"
+        yield f"  {_COST[what]:<18} {_bound_text(bound)}  = {bound.formula}"
     yield ""
     yield "Options (-O NAME=VALUE)"
     width = max((len(option.name) for option in one.options), default=0)
@@ -93,14 +90,14 @@ def _shown(one: MethodDescription) -> Iterator[str]:
 def methods_table(found: list[MethodDescription]) -> str:
     """The methods as a Markdown table."""
     rows = [
-        f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_most(bound) for bound in one.cost.values())} "
+        f"| `{one.name}` | {_cell(one.summary)} | {' | '.join(_bound_text(bound) for bound in one.cost.values())} "
         f"| {_cell(one.source)} |"
         for one in found
     ]
     return "\n".join(["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|", *rows])
 
 
-def _options_table(one: MethodDescription) -> Iterator[str]:
+def _method_table(one: MethodDescription) -> Iterator[str]:
     yield f"## {one.name}"
     yield ""
     yield f"{_cell(one.about)} Source: {_cell(one.source)}"
@@ -108,7 +105,7 @@ def _options_table(one: MethodDescription) -> Iterator[str]:
     yield "| at most | | formula |"
     yield "|---|---|---|"
     for what, bound in one.cost.items():
-        yield f"| {_COST[what]} | {_most(bound)} | `{bound.formula}` |"
+        yield f"| {_COST[what]} | {_bound_text(bound)} | `{bound.formula}` |"
     yield ""
     yield "| option | type | default | |"
     yield "|---|---|---|---|"
@@ -117,8 +114,8 @@ def _options_table(one: MethodDescription) -> Iterator[str]:
         yield f"| `{option.name}` | {_cell(option.type)} | {default} | {_cell(option.about)} |"
 
 
-def _most(bound: CostBound) -> str:
-    """A bound with the default options, and what it takes for granted of the question."""
+def _bound_text(bound: CostBound) -> str:
+    """A bound with the default options, and what it assumes of the question."""
     given = ", ".join(f"{name} = {value}" for name, value in bound.where.items())
     return f"{bound.value:,}" + (f" ({given})" if given else "")
 

@@ -70,21 +70,21 @@ def info(
 
     Of several graphs, what each of them holds, in JSON as a list.
     """
-    shape = c.chosen_format(form, output)
-    told = []
+    form = c.chosen_format(form, output)
+    graphs = []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
             with one.opened(languages=c.languages(lang), snapshot=snapshot) as knowledge:
-                told.append(knowledge.info())
-    if shape == "json":
-        c.write_json(told if len(told) > 1 else told[0], output)
+                graphs.append(knowledge.info())
+    if form == "json":
+        c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
         return
-    c.write("\n".join(line for facts in told for line in _lines(facts)), output)
+    c.write("\n".join(line for facts in graphs for line in _lines(facts)), output)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     triples = "triples not counted" if facts["triples"] is None else f"{facts['triples']:,} triples"
-    lines = [f"{facts['name']}: {triples}", *_of_endpoint(facts.get("endpoint"), facts["name"])]
+    lines = [f"{facts['name']}: {triples}", *_endpoint_lines(facts.get("endpoint"), facts["name"])]
     for source in facts["sources"]:
         skipped = f", {_skipped(source['skipped'])}" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""
@@ -99,18 +99,18 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _of_endpoint(told: dict[str, Any] | None, name: str) -> list[str]:
-    if told is None:
+def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:
+    if facts is None:
         return []
     from kgsparql.graphs.endpoint_info import NAMED_GRAPHS
 
-    at = f"{told['url']}: " if told["url"] != name else ""
-    described = told["triples_as_described"]
-    lines = [f"  endpoint   {at}{told['summary']}", f"  limits     {', '.join(told['said_of_limits'])}"]
-    lines.append(f"  dialect    {NAMED_GRAPHS[told['shows_named_graphs']]}; text search: {told['text_search']}")
+    at = f"{facts['url']}: " if facts["url"] != name else ""
+    described = facts["triples_as_described"]
+    lines = [f"  endpoint   {at}{facts['summary']}", f"  limits     {', '.join(facts['said_of_limits'])}"]
+    lines.append(f"  dialect    {NAMED_GRAPHS[facts['shows_named_graphs']]}; text search: {facts['text_search']}")
     if described is not None:
         lines.append(f"  described  {described:,} triples, as the endpoint says")
-    return lines + [f"  elsewhere  -k {other}" for other in told["elsewhere"]]
+    return lines + [f"  elsewhere  -k {other}" for other in facts["elsewhere"]]
 
 
 def _skipped(count: int) -> str:

@@ -30,12 +30,12 @@ _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 )  # fmt: skip
-"""Where systems keep their certificates, for a Python that was built to look in another place."""
+"""Where systems keep their certificates; a Python may be built to look elsewhere."""
 _LITTLE_SPACE = 1_000_000_000
 
 
 def installation_checks() -> Iterator[Check]:
-    """The interpreter, kgsparql itself, and the packages it uses, by their metadata: nothing is imported."""
+    """Checks of the interpreter, of kgsparql, and of its packages, which are not imported."""
     is_new_enough = sys.version_info[:2] >= _OLDEST_PYTHON
     oldest = ".".join(map(str, _OLDEST_PYTHON))
     yield Check(
@@ -48,13 +48,13 @@ def installation_checks() -> Iterator[Check]:
     versions = {package: _version(package) for package in _REQUIRED}
     missing = [package for package, found in versions.items() if not found]
     yield Check(
-        "packages", "fail" if missing else "ok", _listed(versions),
+        "packages", "fail" if missing else "ok", _versions_text(versions),
         f"pip install {' '.join(missing)}" if missing else "", KgsparqlError.exit_code if missing else 0,
     )  # fmt: skip
     for extra, packages in _EXTRAS.items():
         versions = {package: _version(package) for package in packages}
         is_there = all(versions.values())
-        found = _listed(versions) + ("" if is_there else f": {_WITHOUT[extra]}")
+        found = _versions_text(versions) + ("" if is_there else f": {_WITHOUT[extra]}")
         hint = "" if is_there else f"pip install 'kgsparql[{extra}]'"
         yield Check(f"{extra} extra", "ok" if is_there else "absent", found, hint)
 
@@ -66,14 +66,14 @@ def _version(package: str) -> str:
         return ""
 
 
-def _listed(versions: dict[str, str]) -> str:
+def _versions_text(versions: dict[str, str]) -> str:
     return ", ".join(f"{package} {found}" if found else f"no {package}" for package, found in versions.items())
 
 
 def certificates_check(*, is_needed: bool) -> Check:
-    """Whether the operating system has certificates, which is what connections to model servers trust.
+    """Whether the operating system has certificates, which connections to model servers trust.
 
-    :param is_needed: whether something that is to be looked at is behind ``https``.
+    :param is_needed: whether ``https`` is used.
     """
     if sys.platform in {"darwin", "win32"}:
         return Check("certificates", "ok", "those of the operating system are used")
@@ -84,7 +84,7 @@ def certificates_check(*, is_needed: bool) -> Check:
     if count:
         return Check("certificates", "ok", f"{count} in {paths.cafile or paths.capath}")
     if paths.capath and Path(paths.capath).is_dir() and any(Path(paths.capath).iterdir()):
-        return Check("certificates", "ok", f"in {paths.capath}")  # they are read one by one, when they are needed
+        return Check("certificates", "ok", f"in {paths.capath}")  # read one by one when they are needed
     elsewhere = next((bundle for bundle in _BUNDLES if Path(bundle).is_file()), "")
     named = (paths.openssl_cafile_env, paths.openssl_cafile), (paths.openssl_capath_env, paths.openssl_capath)
     places = " and ".join(os.environ.get(variable) or usual for variable, usual in named)
@@ -119,7 +119,7 @@ def _cache() -> Check:
 
 
 def _try_to_write(directory: Path) -> None:
-    """Write a file that is gone at once, or see whether the directory could be made.
+    """Write a temporary file, or check that the directory could be made.
 
     :raises StoreError: if not.
     """

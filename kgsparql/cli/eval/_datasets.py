@@ -1,4 +1,4 @@
-"""What the commands that ask a dataset share: which one, its graph, and the directory it is asked into."""
+"""What the commands of ``eval`` share: the dataset, its graph, and the directory of a run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = [
     "DatasetArgument",
     "answerable",
     "check_directory",
+    "checked_missing_share",
     "graph_of",
     "opened_dataset",
-    "share_that_is_missing",
     "with_answers",
 ]
 
 _MISSING = 0.5
-"""Share of the gold terms that a graph may lack before it is taken for another graph."""
+"""A graph that lacks more than this share of the gold terms is taken for another graph."""
 
 _PROBLEMS = 5
-"""Unreadable lines that are told."""
+"""Unreadable lines that are shown."""
 
 DatasetArgument = Annotated[
     str,
@@ -50,7 +50,7 @@ ColumnsOption = Annotated[
 
 
 def opened_dataset(dataset: str, columns: str | None, *, language: str, quiet: bool) -> Dataset:
-    """The dataset, and on stderr what whoever uses it should know.
+    """The dataset; its licence, and what could not be read of it, are shown on stderr.
 
     :raises InputError: if there is none, or it is of no known format.
     :raises DataError: if not one question can be read.
@@ -81,17 +81,17 @@ def _columns(text: str | None) -> dict[str, str] | None:
 
 
 def graph_of(graph: GraphOptions, dataset: Dataset) -> GraphOptions:
-    """The graph that was named, else the one beside the questions, else the one of the environment."""
+    """The graph of ``-k``, else the one beside the questions, else the one of the environment."""
     if graph.kg or not dataset.graph:
         return graph
     return replace(graph, kg=[str(file) for file in dataset.graph])
 
 
 def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> None:
-    """Say what is wrong with the directory before anything long begins.
+    """Check the directory of a run before any work.
 
-    :param file: what makes the directory one of a run.
-    :raises InputError: if there is a run and nobody wants to go on with it, or none and somebody does.
+    :param file: marks a directory as one of a run.
+    :raises InputError: if there is a run that is not to be resumed, or no run that could be.
     :raises StoreError: if it cannot be made.
     """
     from kgsparql.evaluation.runs.directory import check_room, is_free
@@ -110,22 +110,22 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
 
 
 def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
-    """The dataset with its answers, on a graph that knows what it is about.
+    """The dataset with its answers, on a graph that mentions them.
 
     :raises DataError: if the graph lacks more than half of the gold terms.
     """
-    share_that_is_missing(dataset, knowledge, graph)
+    checked_missing_share(dataset, knowledge, graph)
     return with_answers(dataset, knowledge, graph)
 
 
-def share_that_is_missing(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
+def checked_missing_share(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
     """The share of gold terms and topics that the graph does not mention.
 
     :raises DataError: if it is more than half: then it is another graph.
     """
-    from kgsparql.evaluation.validation import missing_share
+    from kgsparql.evaluation import validation
 
-    share = missing_share(dataset, knowledge)
+    share = validation.missing_share(dataset, knowledge)
     if share > _MISSING:
         raise DataError(
             f"{100 * share:.0f} % of the terms in the gold answers and topics are not in {knowledge.graph.name}",
@@ -140,7 +140,7 @@ def share_that_is_missing(dataset: Dataset, knowledge: KnowledgeBase, graph: Gra
 
 
 def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
-    """The dataset with the answers that its SPARQL finds, where it has only that; what has none is left out."""
+    """The dataset; where it has only SPARQL, with the answers of that. Questions without answers are left out."""
     from kgsparql.evaluation.validation import answered
 
     known = answered(dataset, knowledge)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["make"]
 
 _SHOWN = 8
-"""Questions that are shown."""
+"""Questions shown as examples."""
 
 
 @c.command

@@ -11,18 +11,17 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._method_options import PresetOption, methods_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
-from kgsparql.cli._preset_option import PresetOption, methods_with
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import TallyLine
-from kgsparql.cli.ask import options_of
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,
     check_directory,
+    checked_missing_share,
     graph_of,
     opened_dataset,
-    share_that_is_missing,
     with_answers,
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
@@ -114,7 +113,7 @@ def _questions_of(
     """The questions with their answers, and what a reader of their figures must know."""
     from kgsparql.evaluation.datasets import LEFT_OUT
 
-    share = share_that_is_missing(drawn, knowledge, graph)
+    share = checked_missing_share(drawn, knowledge, graph)
     known = with_answers(drawn, knowledge, graph)
     without = sum(question.answers == () for question in known.questions)
     if without:

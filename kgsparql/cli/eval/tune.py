@@ -12,9 +12,9 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
+from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._stderr import TallyLine
-from kgsparql.cli.ask import options_of
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,

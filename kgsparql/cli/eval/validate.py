@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["validate"]
 
 _TERMS = 3
-"""Missing or extra answers of a question that are named."""
+"""Missing or extra answers of a question that are shown."""
 
 
 @c.command
@@ -47,7 +47,7 @@ def validate(
     """
     from kgsparql.evaluation.validation import validation
 
-    shape = c.chosen_format(form, output)
+    form = c.chosen_format(form, output)
     tags = c.languages(lang)
     loaded = opened_dataset(dataset, columns, language=tags[0] if tags else "en", quiet=graph.quiet)
     graph = graph_of(graph, loaded)
@@ -55,7 +55,7 @@ def validate(
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
-    if shape == "json":
+    if form == "json":
         c.write(json.dumps(_as_json(loaded, name, findings, share), ensure_ascii=False, indent=1), output)
     else:
         c.write("\n".join(_lines(loaded, name, findings, limit)), output)
@@ -66,7 +66,7 @@ def validate(
 
 
 def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
-    """How many questions came out how, then those that a person should look at."""
+    """The number of questions by outcome, then the findings that need a look."""
     from kgsparql.evaluation.validation.validation import OUTCOMES
 
     counts = Counter((finding.outcome, finding.how) for finding in findings)
@@ -85,13 +85,12 @@ def _lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int
         yield from (f"  {printable(str(problem), 300)}" for problem in dataset.problems)
     for finding in wrong[:limit]:
         yield ""
-        yield from _told(finding)
+        yield from _finding_lines(finding)
     if len(wrong) > limit:
         yield f"\n… {len(wrong) - limit:,} more (--limit, or -f json for all)"
 
 
-def _told(finding: Finding) -> Iterator[str]:
-    """One finding, in a few lines."""
+def _finding_lines(finding: Finding) -> Iterator[str]:
     yield f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}"
     if finding.reason:
         yield f"  why      {printable(finding.reason, 300)}"
@@ -99,10 +98,10 @@ def _told(finding: Finding) -> Iterator[str]:
         yield f"  hint     {printable(finding.hint, 300)}"
     for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
         if terms:
-            yield f"  {name:<8} {_some(terms)}"
+            yield f"  {name:<8} {_first_terms(terms)}"
 
 
-def _some(terms: Sequence[str]) -> str:
+def _first_terms(terms: Sequence[str]) -> str:
     shown = ", ".join(printable(term, 120) for term in terms[:_TERMS])
     return shown if len(terms) <= _TERMS else f"{shown}, … {len(terms) - _TERMS:,} more"
 

@@ -1,0 +1,85 @@
+"""The options ``-r``, ``-O`` and ``--preset``: which methods are used, and with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgsparql.errors import OptionError
+from kgsparql.rdf.terms import printable
+
+if TYPE_CHECKING:
+    from kgsparql.retrievers._presets import Preset
+
+__all__ = ["PresetOption", "method_with", "methods_with", "options_of"]
+
+PresetOption = Annotated[
+    Path | None,
+    typer.Option("--preset", metavar="FILE", help="A method and its options, as eval tune writes them; -O wins."),
+]
+
+
+def options_of(option: list[str] | None) -> dict[str, str]:
+    """Names and values of options from texts such as ``name=value``.
+
+    :raises OptionError: for anything else.
+    """
+    options = {}
+    for text in option or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise OptionError(f"-O {printable(text, 60)}", hint="write -O name=value")
+        options[name.replace("-", "_")] = value
+    return options
+
+
+def method_with(path: Path | None, name: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name and the options of one method.
+
+    :param path: of a preset.
+    :param name: as the user gave it.
+    :raises InputError: if the preset cannot be read.
+    :raises OptionError: if it is of another method, or has options that do not exist any more.
+    """
+    if path is None:
+        return name or "path_ranking", dict(options)
+    preset = _loaded(path)
+    if name is not None and name != preset.method:
+        raise _contradiction(path, preset, name)
+    return preset.method, preset.with_options(options)
+
+
+def methods_with(
+    path: Path | None, names: str | None, options: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """The names of several methods, and the options of each; a preset is for its own method among them.
+
+    :param path: of a preset.
+    :param names: as the user gave them.
+    :raises InputError: if the preset cannot be read.
+    :raises OptionError: if its method is not among the methods, or for an unknown name or option.
+    """
+    from kgsparql.evaluation.runs.methods import NO_MODEL, checked_names, options_by_method
+
+    preset = None if path is None else _loaded(path)
+    methods = checked_names(names or (preset.method if preset else "all"))
+    if preset and not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
+        raise _contradiction(path, preset, names)
+    found: dict[str, dict[str, Any]] = {**options_by_method(options, methods)}
+    if preset is not None:
+        found[preset.method] = preset.with_options(found.get(preset.method, {}))
+    return methods, found
+
+
+def _loaded(path: Path) -> Preset:
+    from kgsparql.retrievers._presets import Preset
+
+    return Preset.load(path)
+
+
+def _contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:
+    about = f"-r {printable(names or '', 60)}: the preset {path} is of {preset.method}"
+    return OptionError(about, hint="leave out one of the two")
