@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ranked_answers import more_text
@@ -64,41 +64,31 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
     yield from (printable(line, _ANSWER) for line in answer.text.splitlines())
-    if listed := _listed_answers(answer):
-        yield ""
-        yield "Answers"
-        yield from (f"{i:>4}  {line}" for i, line in enumerate(listed, 1))
-        if more := more_text(answer.answers[_LISTED:], answer.evidence):
-            yield f"      {more}"
-    if answer.inference:
-        yield ""
-        yield "Inference"
-        for i, step in enumerate(answer.inference, 1):
-            yield f"{i:>4}  {step_text(step, answer)}  [{step.marker}]"
-    if answer.tree and verbose >= 1:
-        yield ""
-        yield "Tree"
-        yield answer.tree.text()
-    if answer.linked:
-        yield ""
-        yield "Linked"
-        yield from (f"      {line}" for line in link_lines(answer))
+    listed = _listed_answers(answer)
+    more = more_text(answer.answers[_LISTED:], answer.evidence) if listed else ""
+    numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
+    yield from _text_section("Answers", [*numbered, f"      {more}"] if more else numbered)
+    steps = [f"{i:>4}  {step_text(step, answer)}  [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    yield from _text_section("Inference", steps)
+    yield from _text_section("Tree", [answer.tree.text()] if answer.tree and verbose else [])
+    yield from _text_section("Linked", [f"      {line}" for line in link_lines(answer)])
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
     for heading, items in titled_items(answer):
-        yield ""
-        yield heading
+        lines: list[str] = []
         for item in items:
-            yield from _item_lines(item, answer.labels, told_graphs=is_of_several)
-            if verbose >= 1:
-                for title, text in _queries(item):
-                    lines = [title, *text.splitlines()] if title else text.splitlines()
-                    yield from (f"        {line}" for line in lines)
-    if notes := [*answer.notes, *fallback_lines(answer)]:
-        yield ""
-        yield "Notes"
-        yield from (f"      {printable(note, _NOTE)}" for note in notes)
+            lines += _item_lines(item, answer.labels, told_graphs=is_of_several)
+            for title, query in _queries(item) if verbose else ():
+                lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
+        yield from _text_section(heading, lines)
+    notes = [*answer.notes, *fallback_lines(answer)]
+    yield from _text_section("Notes", [f"      {printable(note, _NOTE)}" for note in notes])
     yield ""
     yield cost(answer)
+
+
+def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", heading, *lines)
 
 
 def _queries(item: EvidenceItem) -> list[tuple[str, str]]:
@@ -141,29 +131,14 @@ def _listed_answers(answer: Answer) -> list[str]:
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped(answer.question)}"
     yield from _paragraphs(answer.text)
-    if listed := _listed_answers(answer):
-        yield ""
-        yield "### Answers"
-        yield ""
-        yield from (f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1))
-        if more := more_text(answer.answers[_LISTED:], answer.evidence):
-            yield ""
-            yield _escaped(more)
-    if answer.inference:
-        yield ""
-        yield "### Inference"
-        yield ""
-        for i, step in enumerate(answer.inference, 1):
-            yield f"{i}. {_escaped(step_text(step, answer))} [{step.marker}]"
-        yield ""
-        yield "```mermaid"
-        yield answer.tree.mermaid()
-        yield "```"
-    if answer.linked:
-        yield ""
-        yield "### Linked"
-        yield ""
-        yield from (f"- {_escaped(line)}" for line in link_lines(answer))
+    listed = _listed_answers(answer)
+    more = more_text(answer.answers[_LISTED:], answer.evidence) if listed else ""
+    numbered = [f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1)]
+    yield from _markdown_section("Answers", [*numbered, "", _escaped(more)] if more else numbered)
+    steps = [f"{i}. {_escaped(step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    if steps:
+        yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
+    yield from _markdown_section("Linked", [f"- {_escaped(line)}" for line in link_lines(answer)])
     for title, items in titled_items(answer):
         yield ""
         yield f"### {title}"
@@ -171,15 +146,17 @@ def _markdown(answer: Answer) -> Iterator[str]:
             yield ""
             yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}"
             if item.query.text and item.marker in answer.cited:
-                for asked, text in _queries(item):
-                    yield from _folded(f"SPARQL {_escaped(asked)}".rstrip(" :"), text)
-    if notes := [*answer.notes, *fallback_lines(answer)]:
-        yield ""
-        yield "### Notes"
-        yield ""
-        yield from (f"- {_escaped(note, _NOTE)}" for note in notes)
+                for source, query in _queries(item):
+                    yield from _folded(f"SPARQL {_escaped(source)}".rstrip(" :"), query)
+    notes = [*answer.notes, *fallback_lines(answer)]
+    yield from _markdown_section("Notes", [f"- {_escaped(note, _NOTE)}" for note in notes])
     yield ""
     yield f"_{cost(answer)}_"
+
+
+def _markdown_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", f"### {heading}", "", *lines)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -207,16 +184,10 @@ def _bullet(line: str) -> str:
     return head + space if space and (head in {"-", "*", "+"} or is_number) else ""
 
 
-def _folded(title: str, query: str) -> Iterator[str]:
+def _folded(title: str, query: str) -> tuple[str, ...]:
     """A query, folded until it is clicked on."""
-    yield ""
-    yield f"<details><summary>{title}</summary>"
-    yield ""
-    yield "```sparql"
-    yield query.replace("```", "` ` `")
-    yield "```"
-    yield ""
-    yield "</details>"
+    fenced = ("```sparql", query.replace("```", "` ` `"), "```")
+    return ("", f"<details><summary>{title}</summary>", "", *fenced, "", "</details>")
 
 
 def _escaped(text: str, limit: int = 500) -> str:

@@ -111,16 +111,9 @@ class CachedEmbedder:
     :param note: called with each line that a person should read.
     """
 
-    def __init__(
-        self,
-        embedder: Embedder,
-        path: Path,
-        *,
-        note: Callable[[str], None] | None = None,
-        most_bytes: int = _MOST_BYTES,
-    ) -> None:
+    def __init__(self, embedder: Embedder, path: Path, *, note: Callable[[str], None] | None = None) -> None:
         self.embedder = embedder
-        self._store: VectorStore | None = VectorStore(path, most_bytes=most_bytes)
+        self._store: VectorStore | None = VectorStore(path)
         self._note = note
         self._dimension = 0
 

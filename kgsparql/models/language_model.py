@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from types import TracebackType
 from typing import Any, TypeVar
 
 from kgsparql.budget import Usage
@@ -89,9 +88,7 @@ class LanguageModel:
     def __enter__(self) -> LanguageModel:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

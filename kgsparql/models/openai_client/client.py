@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -81,24 +80,22 @@ class OpenAIClient:
 
         return self._call(send, _CHAT_BYTES, timeout_s, cancel, began)
 
-    def embeddings(
-        self, body: Mapping[str, Any], *, timeout_s: float | None = None, cancel: threading.Event | None = None
-    ) -> dict[str, Any]:
+    def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
 
         def send(client: Any, timeout: Any) -> Any:
             create = client.embeddings.with_streaming_response.create
             return create(**{"encoding_format": "float", **body}, timeout=timeout)
 
-        return self._call(send, _EMBEDDINGS_BYTES, timeout_s, cancel)
+        return self._call(send, _EMBEDDINGS_BYTES)
 
-    def models(self, *, timeout_s: float = 10.0, cancel: threading.Event | None = None) -> list[str]:
+    def models(self, *, timeout_s: float = 10.0) -> list[str]:
         """The models that the server lists, by the names that requests use; errors as of :meth:`chat`."""
 
         def send(client: Any, timeout: Any) -> Any:
             return client.models.with_streaming_response.list(timeout=timeout)
 
-        data = self._call(send, _MODELS_BYTES, timeout_s, cancel).get("data")
+        data = self._call(send, _MODELS_BYTES, timeout_s).get("data")
         if not isinstance(data, list):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
@@ -106,9 +103,7 @@ class OpenAIClient:
     def __enter__(self) -> OpenAIClient:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -128,8 +123,8 @@ class OpenAIClient:
         self,
         send: Send,
         limit: int,
-        timeout_s: float | None,
-        cancel: threading.Event | None,
+        timeout_s: float | None = None,
+        cancel: threading.Event | None = None,
         began: float | None = None,
     ) -> dict[str, Any]:
         total_s = self.timeout_s if timeout_s is None else timeout_s
