@@ -109,7 +109,7 @@ class KnowledgeBase(GraphLookups):
             yield usage, reported
         finally:
             if self.snapshot is not None:
-                self.snapshot.keep(asked, usage, reported or usage.to_json())
+                self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
         """A measured time; in a replay, the recorded one.

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federated import FederatedGraph
-from kgsparql.graphs.loading import LoadReport, load_store
+from kgsparql.graphs.loading import load_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.sources import (
-    GraphSource,
     groups_of,
     is_graph_by_itself,
     known_aliases,
@@ -24,8 +23,6 @@ from kgsparql.graphs.stores import describe_store, open_store
 __all__ = [
     "EndpointGraph",
     "FederatedGraph",
-    "GraphSource",
-    "LoadReport",
     "OxigraphGraph",
     "describe_store",
     "groups_of",

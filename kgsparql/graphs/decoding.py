@@ -151,7 +151,12 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
     :raises GraphLoadError: with code ``E_ENCODING`` and the offset of the first byte that is not in the encoding.
     :raises OptionError: for an encoding that Python does not know.
     """
-    decoder = _decoder(encoding)
+    try:
+        with suppress(UnicodeError):
+            b"a".decode(encoding or "utf-8")  # unlike a lookup, this refuses codecs that do not decode to text
+        decoder = codecs.getincrementaldecoder(encoding or "utf-8")("strict")
+    except LookupError as error:
+        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
     transcode = encoding is not None and codecs.lookup(encoding).name != "utf-8"
     offset = 0
     for chunk in chain(chunks, [b""]):
@@ -171,15 +176,6 @@ def utf8(chunks: Iterable[bytes], name: str, tally: Tally, encoding: str | None)
         tally.lines += data.count(b"\n")
         if data:
             yield data
-
-
-def _decoder(encoding: str | None) -> codecs.IncrementalDecoder:
-    try:
-        with suppress(UnicodeError):
-            b"a".decode(encoding or "utf-8")  # unlike a lookup, this refuses codecs that do not decode to text
-        return codecs.getincrementaldecoder(encoding or "utf-8")("strict")
-    except LookupError as error:
-        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16") from error
 
 
 def _encoding_error(error: UnicodeDecodeError, offset: int, name: str, tally: Tally) -> GraphLoadError:

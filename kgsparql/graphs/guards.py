@@ -75,16 +75,12 @@ def _declared_encoding(head: bytes, name: str) -> str | None:
     return None if codec in {"utf-8", "ascii"} else codec
 
 
-def _without_comments(head: bytes) -> bytes:
-    head = head.strip()
-    while head.startswith(b"<!--"):
-        head = head.partition(b"-->")[2].lstrip()
-    return head
-
-
 def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> None:
     looks_like, hint = "", ""
-    if _HTML.match(_without_comments(head[:_SNIFFED_BYTES])):
+    markup = head[:_SNIFFED_BYTES].strip()
+    while markup.startswith(b"<!--"):
+        markup = markup.partition(b"-->")[2].lstrip()
+    if _HTML.match(markup):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
     elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"

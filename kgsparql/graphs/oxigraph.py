@@ -65,7 +65,13 @@ class OxigraphGraph:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of every answer: a line for each file with skipped statements."""
-        return tuple(_skipped_note(source) for source in self.stored if source.skipped)
+        notes = []
+        for source in self.stored:
+            if source.skipped:
+                bad = "1 bad statement was" if source.skipped == 1 else f"{source.skipped:,} bad statements were"
+                where = "standard input" if source.source == "-" else source.source
+                notes.append(f"{bad} skipped in {where}; the first: {source.first_skipped}")
+        return tuple(notes)
 
     @cached_property
     def may_repeat_triples(self) -> bool:
@@ -144,12 +150,6 @@ def sources_of_files(files: Iterable[RdfFile], graphs: Mapping[str, Iterable[str
             sources[graph] = Source(names, graph)
         sources[file.iri.value] = Source(file.name)
     return sources
-
-
-def _skipped_note(source: StoredSource) -> str:
-    statements = "1 bad statement was" if source.skipped == 1 else f"{source.skipped:,} bad statements were"
-    where = "standard input" if source.source == "-" else source.source
-    return f"{statements} skipped in {where}; the first: {source.first_skipped}"
 
 
 def _graph_name(name: Term | ox.DefaultGraph) -> str | None:

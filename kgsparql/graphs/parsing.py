@@ -189,7 +189,9 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
                 raise  # the parser cannot continue from here
             last_place = place
             _skip(file, error)
-            if held is not None and _may_be_cut(held, error):
+            literal = held.object if held is not None else None
+            is_tagged = isinstance(literal, Literal) and literal.language is not None
+            if is_tagged and "Unexpected character" in str(error.msg):
                 held = None
             continue
         if held is not None:
@@ -197,11 +199,6 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
         if quad is None:
             return
         held = quad
-
-
-def _may_be_cut(quad: ox.Quad, error: SyntaxError) -> bool:
-    literal = quad.object
-    return isinstance(literal, Literal) and literal.language is not None and "Unexpected character" in str(error.msg)
 
 
 def _skip(file: RdfFile, error: SyntaxError) -> None:

@@ -30,10 +30,10 @@ _ONE_VALUE = re.compile(r"VALUES \?(\w+) \{ <([^<>\s]*)> \}")
 
 
 def write_triples(recording: Recording, path: Path) -> None:
-    """Write every triple that is seen in the replies, sorted, in the place of the file that was there.
+    """Write every triple that is seen in the replies, sorted; an earlier file is replaced.
 
-    One that is seen in a named graph is written there alone, since most endpoints show it in their default graph, too.
-    One with a blank node is left out: its name means nothing outside its reply.
+    A triple in a named graph is written only there, since most endpoints show it in their default graph, too. A triple
+    with a blank node is left out: the node's name means nothing outside its reply.
 
     :raises StoreError: if the file cannot be written.
     """
@@ -51,19 +51,19 @@ def write_triples(recording: Recording, path: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What the solutions of one query, or of one arm of a union, show.
+class _Arm:
+    """A query, or an arm of a union, and the triples that its solutions show.
 
-    :param names: the variables that each of them binds.
-    :param number: what those of a walk have for ``?walk``.
+    :param names: the variables that each solution binds.
+    :param number: the value of ``?walk`` in the solutions of a walk.
     """
 
     names: frozenset[str]
     triples: tuple[TriplePattern, ...]
     number: str = ""
 
-    def is_of(self, solution: Solution) -> bool:
-        """Whether a solution may be one of these."""
+    def may_give(self, solution: Solution) -> bool:
+        """Whether a solution may be from this arm."""
         walk = solution.get("walk")
         return self.names == solution.keys() and self.number == (walk.value if isinstance(walk, Literal) else "")
 
@@ -72,32 +72,32 @@ def _quads(request: Mapping[str, Any], reply: Mapping[str, Any]) -> Iterator[ox.
     name, text = str(reply.get("name", "")), str(request.get("query", ""))
     if request.get("form") != "SELECT" or "status" not in reply:
         return
-    shown = list(_in_files(name))
+    arms = list(_file_arms(name))
     if {"walk", "walk_triples"} & set(name.split("+")):
-        shown += [_Shown(names, steps, number) for names, number, steps in path_queries.steps_of_walks(text)]
-    if not any(one.triples for one in shown):
+        arms += [_Arm(names, steps, number) for names, number, steps in path_queries.steps_of_walks(text)]
+    if not any(arm.triples for arm in arms):
         return
     try:
         found = solutions(reply_of(reply), SparqlRequest(str(request["endpoint"]), name, text, 0.0))
     except KgsparqlError:
-        return  # a failure that was kept for the replay: there is no triple in it
+        return  # a failure that was kept for the replay: it shows no triple
     given = _given(text)
     for solution in found:
-        told = {one.triples for one in shown if one.is_of(solution)}
-        for pattern in told.pop() if len(told) == 1 else ():  # what two arms may have said says nothing
+        patterns = {arm.triples for arm in arms if arm.may_give(solution)}
+        for pattern in patterns.pop() if len(patterns) == 1 else ():  # of two possible arms neither is sure
             yield from _quad(pattern, {**given, **solution})
 
 
-def _in_files(name: str) -> Iterator[_Shown]:
-    """What the head of each file says that a query was made of."""
+def _file_arms(name: str) -> Iterator[_Arm]:
+    """The arms of a query that are from our files, with the triples that their heads declare."""
     for part in name.split("+"):
-        with suppress(ResourceNotFoundError):  # made by another way, such as a walk
+        with suppress(ResourceNotFoundError):  # not from a file, such as a walk
             query = Query.load(part)
-            yield _Shown(query.variables, query.triples)
+            yield _Arm(query.variables, query.triples)
 
 
 def _given(text: str) -> dict[str, Term]:
-    """The variables that a query gives one value, which it need not select."""
+    """The variables to which a query gives exactly one value, and the values."""
     values = _ONE_VALUE.findall(text)
     names = Counter(name for name, _ in values)
     return {name: IRI(value) for name, value in values if names[name] == 1}

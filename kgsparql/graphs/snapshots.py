@@ -1,12 +1,12 @@
-"""Snapshots: everything a run was told by endpoints and models, so that it can be run again when nobody is there.
+"""Snapshots: every reply that a run got from endpoints and models, so that it can run again without them.
 
 ::
 
     DIR/
       manifest.json        what was recorded, when, with which versions; hashes of the local graphs
       exchanges.sqlite     every query and its reply, every call of a model, every vector of a server; failures too
-      triples.nq           the triples seen in replies, as far as they can be told: kgsparql ask … -k DIR/triples.nq
-      cache/               the label indexes and vectors that the run used, and nothing that it did not
+      triples.nq           the triples seen in replies, as far as they can be known: kgsparql ask … -k DIR/triples.nq
+      cache/               the label indexes and vectors that the run used, and no others
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _MANIFEST = "manifest.json"
 _TRIPLES = "triples.nq"
 _WAIT_S = 60.0
 _QUESTION = "question"
-"""The kind of exchange that tells what a question took."""
+"""The kind of exchange that holds the time and cost of a question."""
 _MEASURED = "measured"
-"""The kind of whatever else was measured by a clock."""
+"""The kind of exchange that holds other times that were measured."""
 
 
 class Snapshot:
     """A directory that a run is recorded into, or replayed from.
 
-    A replay asks nobody. What the clock, the machine or an earlier run would make another is as it was recorded.
-    What is recorded into a snapshot that is there is added to it; of the same request the later replies are kept.
+    A replay sends no request. Values that depend on the clock, the machine or an earlier run are as they were recorded.
+    Recording into an existing snapshot adds to it; for the same request the later replies are kept.
 
     :param mode: ``write`` to record, ``only`` to replay.
-    :param about: what to say in the manifest of the run that is recorded; without secrets.
+    :param about: entries for the manifest about the run that is recorded; without secrets.
     :param note: called with each line that a person should read.
-    :raises InputError: if there is no snapshot to be replayed.
-    :raises SnapshotError: if it is of a version that this kgsparql does not know.
+    :raises InputError: if there is no snapshot to replay.
+    :raises SnapshotError: if its format is unknown to this version of kgsparql.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Snapshot:
         self.is_replay = mode == "only"
         self.recording = Recording(self.directory / RESPONSE_FILE, mode=mode)
         self._about = dict(about or {})
-        self._runs = self._read()
+        self._runs = self._read_runs()
         if self.is_replay and not self._runs:
             raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
         self.recording.recorded = self.commands
@@ -80,37 +80,37 @@ class Snapshot:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None or isinstance(error, Exception):
             with suppress(StoreError) if error is not None else nullcontext():
-                self.close()  # what was wrong first is what is said
+                self.close()  # an error here must not hide the first one
         else:
-            self.recording.close()  # who stops a run does not wait for the triples; the next recording writes them
+            self.recording.close()  # Ctrl-C does not wait for the triples; the next recording writes them
 
     @property
     def cache(self) -> Path:
-        """The snapshot's own cache directory: what others cached must not show in what is recorded."""
+        """The snapshot's own cache directory, so that the user's cache does not change what is recorded."""
         return self.directory / "cache"
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What was recorded, each as it was typed after ``kgsparql``; of runs that were no command, nothing."""
+        """The commands that were recorded, as typed after ``kgsparql``; runs from Python are left out."""
         return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
     def about_graph(self, graph: OpenedGraph) -> None:
-        """Note a graph that is recorded; of one that is replayed see to it that it is the one that was recorded.
+        """When recording, note a graph in the manifest; in a replay check that it is a recorded one.
 
-        Local graphs are not part of a snapshot, their hashes are.
+        A snapshot holds the hashes of local graphs, not the graphs.
 
         :raises SnapshotError: if a local graph has changed.
         """
-        prints = {member.name: "" if member.is_remote else member.fingerprint for member in members_of(graph)}
+        fingerprints = {member.name: "" if member.is_remote else member.fingerprint for member in members_of(graph)}
         if not self.is_replay:
-            self._add_run(prints)
+            self._add_run(fingerprints)
             return
         recorded = {(name, own) for run in self._runs for name, own in run["graphs"].items()}
-        for name, own in prints.items():
+        for name, own in fingerprints.items():
             if own and own not in {known for _, known in recorded}:
                 is_there = any(name == known for known, _ in recorded)
                 what = "has changed since it was recorded" if is_there else "was not there when it was recorded"
@@ -119,10 +119,10 @@ class Snapshot:
                     hint="a replay needs the same files; or record again into another directory", path=name,
                 )  # fmt: skip
 
-    def adopted(self, kept: Path, cache: Path) -> Path:
-        """The place in this snapshot of what is kept in the cache directory; recorded with what is there now.
+    def cache_copy(self, kept: Path, cache: Path) -> Path:
+        """The path in this snapshot for a directory of the user's cache, which is copied there when recording.
 
-        So what was made with care, such as an index with vectors, is used in a recording and in each replay.
+        So an index with vectors, which takes long to build, is used in a recording and in each replay.
 
         :raises StoreError: if it cannot be copied.
         """
@@ -130,7 +130,7 @@ class Snapshot:
         if self.is_replay or own.exists():
             return own
         if not kept.is_dir():
-            own.mkdir(parents=True, exist_ok=True)  # what comes there later is not what was used
+            own.mkdir(parents=True, exist_ok=True)  # nothing was used, and what the cache gets later must not be copied
             return own
         made = own.with_name(f"{own.name}.partial.{os.getpid()}")
         try:
@@ -144,28 +144,28 @@ class Snapshot:
         return own
 
     def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
-        """What a question took that is replayed; ``None`` for one that is recorded, or did not get so far."""
+        """The time and cost of a question that is replayed; ``None`` when recording, or if it was not finished then."""
         kept = self.recording.get_or_none(_QUESTION, question) if self.is_replay else None
         if kept is None:
             return None
         return Elapsed(**{**kept, "over_at": _pair(kept["over_at"]), "owed_over_at": _pair(kept.get("owed_over_at"))})
 
-    def keep(self, question: Mapping[str, Any], usage: Usage, told: Mapping[str, Any]) -> None:
-        """Keep what a question took, if it is recorded.
+    def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:
+        """When recording, keep the time and cost of a question.
 
-        :param told: what its answer says of that.
+        :param reported: the usage that the answer reports.
         """
         if not self.is_replay:
-            taken = {name: told[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
+            taken = {name: reported[name] for name in ("seconds", "cached_calls", "paid_cost", "prepared")}
             elapsed = Elapsed(**taken, over_at=usage.over_at, owed_over_at=usage.owed_over_at)
             self.recording.recorded_value(_QUESTION, question, asdict(elapsed))
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-        """What was measured when it was recorded: the value itself, if that is now."""
+        """The measured value: in a replay the recorded one."""
         return self.recording.recorded_value(_MEASURED, what, value)
 
     def close(self) -> None:
-        """Write the triples that were seen, and close the file of exchanges."""
+        """Write the triples that were seen, and close the recording."""
         from kgsparql.graphs.seen_triples import write_triples
 
         try:
@@ -187,7 +187,7 @@ class Snapshot:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
-                self._runs = [*self._read(), run]
+                self._runs = [*self._read_runs(), run]
                 made = path.with_name(f"{path.name}.partial")
                 text = json.dumps({"format": _FORMAT, "runs": self._runs}, ensure_ascii=False, indent=1)
                 made.write_text(f"{text}\n", encoding="utf-8")
@@ -197,7 +197,7 @@ class Snapshot:
                 f"{path}: cannot be written: {error.strerror}", hint="name a directory you may write to", path=str(path)
             ) from error
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read_runs(self) -> list[dict[str, Any]]:
         path = self.directory / _MANIFEST
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memo
 from kgsparql.http.address import is_address
 from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
-from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
 __all__ = [
     "CACHE_FROM_BYTES",
@@ -61,15 +61,13 @@ def open_graph(
 ) -> OpenedGraph:
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
 
-    A single file goes to the default graph; of several each gets its own named graph, so that citations say which.
-    Nothing is sent to an endpoint before its first query. All files together are one graph; stores and endpoints
-    beside them are asked side by side (:class:`FederatedGraph`).
+    A single file goes to the default graph; of several files each gets its own named graph, so that citations tell
+    which. All files are one graph; stores and endpoints beside them are asked in parallel (:class:`FederatedGraph`).
 
     :param sources: files, directories, ``-`` (standard input, with ``format``), stores, and endpoints by their URL or
         alias (``wikidata``). The options of files are for files only.
     :param name: the name of a single source in citations; the source as given, if ``None``.
-    :param cache: keep files of more than :data:`CACHE_FROM_BYTES` as a store in the cache directory, and replies of
-        public endpoints there, too, for a while.
+    :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
     :param recording: of a snapshot: records the exchanges with endpoints, or replays them.
     :param notes: called with one line for each thing the user may want to know.
@@ -84,9 +82,8 @@ def open_graph(
         "format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context,
     }  # fmt: skip
     if len(groups) > 1:
-        options = _file_options(reading)
-        if options and all(is_graph_by_itself(group[0]) for group in groups):
-            raise OptionError(f"options of files, given without a file: {', '.join(options)}", hint="leave them out")
+        if all(is_graph_by_itself(group[0]) for group in groups):
+            _refuse_file_options(reading, "without a file")
         common: dict[str, Any] = {
             "cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes,
         }  # fmt: skip
@@ -94,11 +91,9 @@ def open_graph(
         return FederatedGraph(graphs, name=name)
     group = groups[0] if groups else []
     if names_endpoint(group):
-        if options := _file_options(reading):
-            raise OptionError(f"options of files, given with an endpoint: {', '.join(options)}", hint="leave them out")
-        kept: ResponseCache | None = recording
-        if kept is None and cache:
-            kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
+        _refuse_file_options(reading, "with an endpoint")
+        mode: Mode = "write" if fresh else "use"
+        kept = recording or (ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache else None)
         return _endpoint_graph(group[0], name, notes, kept)
     return open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **reading)
 
@@ -213,19 +208,17 @@ def _files(sources: Sequence[GraphSource]) -> list[RdfFile]:
     return list({file.iri: file for file in files}.values())
 
 
-def _file_options(reading: dict[str, Any]) -> list[str]:
-    """The options of files that were given, named as on the command line."""
-    return ["input-format" if name == "format" else name.replace("_", "-") for name, value in reading.items() if value]
+def _refuse_file_options(reading: dict[str, Any], where: str) -> None:
+    """Refuse options of files; the error names them as the command line does."""
+    given = ["input-format" if name == "format" else name.replace("_", "-") for name, value in reading.items() if value]
+    if given:
+        raise OptionError(f"options of files, given {where}: {', '.join(given)}", hint="leave them out")
 
 
 def _is_endpoint(source: GraphSource) -> bool:
-    return (is_address(source) and not _is_file_url(str(source))) or endpoint_named(source) is not None
-
-
-def _is_file_url(url: str) -> bool:
-    """Whether a URL ends as the name of an RDF file does: such files are not read over the network."""
-    path = Path(urlsplit(url).path)
-    return bool(path.suffixes) and has_rdf_suffix(path)
+    """Whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
+    is_url = is_address(source) and not has_rdf_suffix(Path(urlsplit(str(source)).path))
+    return is_url or endpoint_named(source) is not None
 
 
 def _endpoint_graph(

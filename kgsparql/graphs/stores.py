@@ -87,19 +87,19 @@ def open_store(
             f"{directory}: cannot be opened: {error}", hint="load its sources again into a new directory",
             path=str(path),
         ) from error  # fmt: skip
+
+    def tables_hash() -> str:
+        """Changes when another program writes to the store."""
+        tables = sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in path.iterdir() if e.suffix == ".sst")
+        return hashlib.sha256(json.dumps(tables).encode()).hexdigest()
+
     return OxigraphGraph(
         store,
         name=str(directory) if name is None else name,
-        fingerprint=manifest.fingerprint if manifest.sources else lambda: _files_hash(path),
+        fingerprint=manifest.fingerprint if manifest.sources else tables_hash,
         sources=sources,
         stored=manifest.sources if stored is None else stored,
     )
-
-
-def _files_hash(path: Path) -> str:
-    """A hash of the names, sizes and times of a store's table files; another program that writes changes it."""
-    entries = sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in path.iterdir() if e.suffix == ".sst")
-    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
 def graph_in_memory(

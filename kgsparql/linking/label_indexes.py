@@ -186,7 +186,7 @@ class LabelIndexes:
 
     def _place(self, directory: Path) -> Path:
         """The directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
-        return directory if self._snapshot is None else self._snapshot.adopted(directory, cache_directory())
+        return directory if self._snapshot is None else self._snapshot.cache_copy(directory, cache_directory())
 
     def description(self) -> str:
         """What is indexed, in a few words; makes no index."""

@@ -114,7 +114,9 @@ def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Quer
     names = {name for pattern in join.patterns for name in pattern.variables}
     given = {name: terms for name, terms in join.values.items() if name in names}
     lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
-    lines += [f"  ?{p.subject} {_predicate_text(p)} ?{p.object} .\n" for p in join.patterns]
+    for p in join.patterns:
+        predicate = f"?{p.predicate}" if isinstance(p.predicate, str) else str(validated(p.predicate))
+        lines.append(f"  ?{p.subject} {predicate} ?{p.object} .\n")
     lines += [f"  FILTER(isBlank(?{name}))\n" for name in blank]
     head = " ".join(f"?{name}" for name, _ in join.head)
     query = Query("through_blank", f"SELECT DISTINCT {head} WHERE {{\n{''.join(lines)}}}\nLIMIT 1000")
@@ -196,10 +198,6 @@ def _path_patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
         if i and step.inverts(path.steps[i - 1]):
             lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")
     return "".join(lines)
-
-
-def _predicate_text(pattern: TriplePattern) -> str:
-    return f"?{pattern.predicate}" if isinstance(pattern.predicate, str) else str(validated(pattern.predicate))
 
 
 def _step_pattern(near: str, step: Step, far: str) -> str:

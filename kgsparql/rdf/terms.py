@@ -177,14 +177,10 @@ def normalised(text: str) -> str:
     if text.isascii():  # most labels, ten times as fast
         return " ".join(_ASCII_GAP.sub(" ", text[:2000].lower()).split())
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text[:2000]).casefold())
-    kept = (c for c in folded if unicodedata.category(c) != "Mn" or not _is_latin_mark(c))
+    # Accents (U+0300 to U+036F) go; the vowel signs of Indic and Thai scripts stay: they carry the word.
+    kept = (c for c in folded if unicodedata.category(c) != "Mn" or not "\u0300" <= c <= "\u036f")
     composed = unicodedata.normalize("NFC", "".join(kept))
     return " ".join("".join(c if c.isalnum() or unicodedata.category(c)[0] in "MS" else " " for c in composed).split())
-
-
-def _is_latin_mark(char: str) -> bool:
-    """Whether a mark is an accent (U+0300 to U+036F), unlike the vowel signs of Indic and Thai scripts."""
-    return "\u0300" <= char <= "\u036f"
 
 
 def spellings(term: IRI | Literal) -> tuple[str, ...]:

@@ -74,10 +74,6 @@ class SqliteFile:
         self._owner = 0
         self._inherited: list[sqlite3.Connection] = []
 
-    def after_fork(self) -> None:
-        """Replace the lock in a forked child: a thread of the parent, absent here, may have held it."""
-        self._lock = threading.RLock()
-
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:
         """The connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
@@ -257,8 +253,9 @@ _files: weakref.WeakSet[SqliteFile] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    """Replace the locks in a forked child: threads of the parent, absent here, may have held them."""
     for file in list(_files):
-        file.after_fork()
+        file._lock = threading.RLock()  # noqa: SLF001 - of this module
 
 
 if hasattr(os, "register_at_fork"):

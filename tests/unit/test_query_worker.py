@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pyoxigraph as ox
@@ -32,7 +33,7 @@ from kgsparql.errors import (
     QueryTimeoutError,
 )
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, check, run, serialise
+from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple
 
 from .user_query_corpus import LEGITIMATE
@@ -41,6 +42,13 @@ EX = "http://e.org/"
 CROSS_JOIN = check("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
 COUNT = check("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
 TURTLE = '@prefix ex: <http://e.org/> . ex:a ex:p ex:b ; ex:name "Ada"@en , "1"^^ex:t , 5 . ex:b ex:p [ ex:p 1.5 ] .\n'
+
+
+def run(
+    target: Target, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, **options: Any
+) -> QueryResult:
+    with QueryWorker(target, **options) as worker:
+        return worker.run(query, timeout_s=timeout_s, max_rows=max_rows)
 
 
 def _ex(name: str) -> IRI:

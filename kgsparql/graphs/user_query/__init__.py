@@ -9,7 +9,7 @@ from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.remote import run_on_endpoint
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.graphs.user_query.tokens import QueryLimits
-from kgsparql.graphs.user_query.worker import QueryWorker, Target, run
+from kgsparql.graphs.user_query.worker import QueryWorker, Target
 
 __all__ = [
     "FORMATS",
@@ -20,7 +20,6 @@ __all__ = [
     "QueryWorker",
     "Target",
     "check",
-    "run",
     "run_on_endpoint",
     "serialise",
 ]

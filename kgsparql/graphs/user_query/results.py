@@ -151,7 +151,10 @@ def _table(result: QueryResult, prefixes: PrefixMap) -> str:
     rows += [[_cell(s.get(name), prefixes) for name in solutions.variables] for s in solutions]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["─" * width for width in widths])
-    lines = ["  ".join(map(_padded, row, widths)).rstrip() for row in rows]
+    lines = [
+        "  ".join(text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     if result.cut is not None:
         lines.append(f"… {result.cut}")
     return "\n".join(lines) + "\n"
@@ -180,10 +183,6 @@ def _width(text: str) -> int:
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.category(char) in {"Mn", "Me", "Cf"} for char in text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
 
 
 @contextmanager

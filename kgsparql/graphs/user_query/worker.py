@@ -30,7 +30,7 @@ from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.terms import printable
 
-__all__ = ["QueryWorker", "Target", "run", "syntax_error"]
+__all__ = ["QueryWorker", "Target", "syntax_error"]
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 """A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
@@ -223,14 +223,6 @@ class QueryWorker:
             hint="nothing else was harmed; write the query with less nesting",
             said=printable(last[-600:]),
         )
-
-
-def run(
-    target: Target, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, **options: Any
-) -> QueryResult:
-    """Run one query in a worker of its own; :class:`QueryWorker` says what the options are and what is raised."""
-    with QueryWorker(target, **options) as worker:
-        return worker.run(query, timeout_s=timeout_s, max_rows=max_rows)
 
 
 def _put_frames(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
