@@ -14,7 +14,7 @@ __all__ = ["Budget", "Elapsed", "Prices", "Usage"]
 
 _SHORTEST_GRACE_S = 5.0
 _UNPREPARED = (-1, -1)
-"""Of a question whose time was over before it was asked."""
+"""``over_at`` of a question whose time was over before it was prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +57,20 @@ class Budget:
             limit = getattr(self, name)
             if limit is not None and not (math.isfinite(limit) and limit >= 0):
                 option = f"--{name.replace('_', '-')}"
-                raise OptionError(
-                    f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit"
-                )
+                hint = "a number from 0 on; leave it out for no limit"
+                raise OptionError(f"{option} {limit}: not a limit", hint=hint)
         if self.max_cost is not None and self.prices is None:
-            raise OptionError(
-                "a limit on cost needs the model's prices", hint="--prices PROMPT,COMPLETION for a million tokens"
-            )
+            hint = "--prices PROMPT,COMPLETION for a million tokens"
+            raise OptionError("a limit on cost needs the model's prices", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """What a question that is replayed took when it was recorded, as far as another run would not come to the same.
+    """What a recorded question took, as far as a replay cannot come to the same by itself.
 
-    :param over_at: queries and model calls that were counted when its time was over; ``None`` if it was not, and
-        less than 0 each if it was not even prepared then.
-    :param prepared: queries to prepare it.
+    :param over_at: how many queries and model calls were counted when its time was over; ``None`` if it was not, both
+        negative if it was over before the question was prepared.
+    :param prepared: queries to prepare the question.
     :param owed_over_at: as ``over_at``, of the grace time after that; recordings keep it by this name.
     """
 
@@ -88,16 +86,16 @@ class Elapsed:
 class Usage:
     """Running totals of one question; safe to add to from several threads.
 
-    ``seconds`` is wall time since the question began; ``rows`` counts SPARQL solutions. Of the model calls,
-    ``cached_calls`` were answered from the response cache; they count as calls, so that a budget ends a question at
-    the same place whether or not somebody asked it before. ``cost`` is of all calls for the same reason; ``paid_cost``
-    is of those that were not answered from the store. Texts that a server embeds are not counted. ``prepared`` counts
-    what endpoints were asked before the question itself: what they are, and their labels. It is no part of ``queries``,
-    since whoever asks next finds that done.
+    Texts that a server embeds are not counted.
 
-    :param is_prepared: what is asked from now on is for the question itself.
-    :param replayed: the question is one that was recorded: its time is over where it was then, whatever a clock says.
+    :param rows: SPARQL solutions.
+    :param cached_calls: model calls that were answered from the response cache. They count as calls, and in ``cost``,
+        so that a budget ends a question at the same place whether or not it was asked before.
+    :param replayed: what the question took when it was recorded: its time is over where it was then.
     :param over_at: as that of :class:`Elapsed`, of this run; so is ``owed_over_at``.
+    :param prepared: queries to endpoints before the question itself: what they are, and their labels. They are no part
+        of ``queries``, since the next question finds that done.
+    :param is_prepared: queries are for the question itself from now on.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -142,11 +140,8 @@ class Usage:
         """
         if self.budget.max_seconds is None or self.replayed is not None:
             return None
-        return max(0.0, self._whole_grace_s - (0.0 if self._ended is None else time.monotonic() - self._ended))
-
-    @property
-    def _whole_grace_s(self) -> float:
-        return max(_SHORTEST_GRACE_S, (self.budget.max_seconds or 0.0) / 4)
+        whole = max(_SHORTEST_GRACE_S, self.budget.max_seconds / 4)
+        return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property
     def calls_left(self) -> int | None:
@@ -155,19 +150,19 @@ class Usage:
 
     @property
     def cost(self) -> float | None:
-        """What the tokens cost, or cost when a kept reply was paid for; ``None`` if the prices are not known."""
+        """What the tokens of all calls cost; ``None`` if the prices are not known."""
         prices = self.budget.prices
         return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
 
     @property
     def paid_cost(self) -> float | None:
-        """What this question cost; ``None`` if the prices are not known."""
+        """What the calls cost that no cache answered; ``None`` if the prices are not known."""
         if self.cost is None or self.budget.prices is None:
             return None
         return self.cost - self.budget.prices.of(self.cached_prompt_tokens, self.cached_completion_tokens)
 
-    def asked(self) -> None:
-        """Count a query that an endpoint is about to be sent, if it is to prepare the question."""
+    def count_preparing(self) -> None:
+        """Count a query that an endpoint is about to be sent, as long as the question is being prepared."""
         with self._lock:
             self.prepared += not self.is_prepared
 
@@ -207,10 +202,9 @@ class Usage:
             raise self._exceeded("rows", self.budget.max_rows, "a narrower question")
 
     def reserve_call(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count a model call that is about to be made, with what it may use.
+        """Count a model call that is about to be made, with the tokens it may use; :meth:`settle_call` corrects them.
 
-        The tokens of its prompt are an estimate, and those of its reply as many as are asked for at most.
-        Reserved before, corrected by :meth:`settle_call` after: calls side by side cannot spend the same tokens twice.
+        So calls at the same time cannot spend the same tokens twice.
 
         :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
@@ -245,7 +239,7 @@ class Usage:
     def settle_call(
         self, prompt_tokens: int, completion_tokens: int, *, actual: tuple[int, int], cached: bool = False
     ) -> None:
-        """Put what a call used, ``(prompt_tokens, completion_tokens)``, in the place of what was reserved for it."""
+        """Replace what was reserved for a call by what it used, ``(prompt_tokens, completion_tokens)``."""
         with self._lock:
             self.prompt_tokens += actual[0] - prompt_tokens
             self.completion_tokens += actual[1] - completion_tokens
@@ -264,9 +258,9 @@ class Usage:
     def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
         """Whether the question may go on.
 
-        :param waited: what it waited for last, if anything, to be said where its time is over.
-        :param in_grace: it is for what the answer must show, which may use the grace time.
-        :param is_late: the time for that has been running since the question's was over, seen or not.
+        :param waited: what the question waited for last, for the error message.
+        :param in_grace: for what the answer must show: it may use the grace time.
+        :param is_late: the grace time began when the question's time was over, even if nobody saw that.
         :raises CancelledError: if it was stopped.
         :raises BudgetExceededError: if its time is over.
         """
@@ -299,21 +293,20 @@ class Usage:
         unit = {"queries": "query", "model calls": "model call"}.get(what, what) if limit == 1 else what
         return BudgetExceededError(f"budget reached: {shown} {unit}{more}", hint=f"raise it with {hint}", limit=what)
 
-    def to_json(self, *, reproducible: bool = False) -> dict[str, Any]:
-        """Totals as JSON; what differs between runs is null when the output must be the same every time."""
-        took = self.replayed or Elapsed(
-            round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared
-        )
+    def to_json(self) -> dict[str, Any]:
+        """The totals as a JSON object; of a replay, the times and costs of its recording."""
+        now = Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared)
+        took = self.replayed or now
         return {
             "model_calls": self.model_calls,
-            "cached_calls": None if reproducible else took.cached_calls,
+            "cached_calls": took.cached_calls,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "tokens": self.prompt_tokens + self.completion_tokens,
             "cost": None if self.cost is None else round(self.cost, 8),
-            "paid_cost": None if reproducible or took.paid_cost is None else round(took.paid_cost, 8),
+            "paid_cost": None if took.paid_cost is None else round(took.paid_cost, 8),
             "queries": self.queries,
-            "prepared": None if reproducible else took.prepared,
+            "prepared": took.prepared,
             "rows": self.rows,
-            "seconds": None if reproducible else took.seconds,
+            "seconds": took.seconds,
         }

@@ -1,4 +1,4 @@
-"""The steps of a question, as values: what the terminal, the run log and the tests read."""
+"""The events of a question, as values: the terminal, the run log and the tests read them."""
 
 from __future__ import annotations
 

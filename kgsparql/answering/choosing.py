@@ -1,4 +1,4 @@
-"""Choosing among numbered candidates: the only place where somebody's preference becomes a selection."""
+"""Choosing among numbered candidates: by a model, by a ranker, or by an oracle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Candidate:
     :param text: what it is, in words: what a model reads.
     :param rephrased: the same in other words; a ranker reads them too, since no wording is best for every question.
     :param bonus: what a ranker adds to its score, for reasons that are not in the words.
-    :param score: what a ranker has made of it already; ``None`` for it to look at the words.
+    :param score: of a ranker, where it is known already; else the ranker compares the words.
     :param group: candidates of the same group say the same: at most one of them is chosen. ``None`` is no group.
     :param path: the predicates it walks, where it walks any: what an oracle looks at.
     """
@@ -60,7 +60,7 @@ class Choice:
     """A candidate that was chosen.
 
     :param score: higher is better; comparable only within one call.
-    :param fallback: why somebody else than the first in line chose it; empty if nobody had to step in.
+    :param fallback: why the model or the oracle did not choose it; empty if it did.
     """
 
     candidate: Candidate
@@ -95,10 +95,12 @@ class RankerChooser:
         scores = wording_scores(self.ranker, question, candidates)
         order = np.argsort(-scores, kind="stable")
         ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
-        return _told(_apart(ranked, at_most), purpose, self.ranker.name, len(candidates), self.emit)
+        return _emitted_choices(
+            _one_of_each_group(ranked, at_most), purpose, self.ranker.name, len(candidates), self.emit
+        )
 
     def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - the words do not say it
-        """Nobody can say."""
+        """``None``: a ranker cannot say."""
         return None
 
 
@@ -106,9 +108,9 @@ class RankerChooser:
 class ModelChooser:
     """Chooses by asking a model for numbers from the list; where its reply is of no use, the ranker chooses.
 
-    :param ask: asks the model; ``None`` is a reply that could not be used, which has been told to whoever listens.
-    :param second: who chooses then.
-    :param fall_back: counts what of a reply could not be used: what for, and why.
+    :param ask: asks the model; ``None`` for a reply that could not be used.
+    :param second: chooses in that case.
+    :param fall_back: counts what could not be used of a reply: its purpose, and the reason.
     """
 
     ask: Callable[[Call[Numbers]], Numbers | None]
@@ -124,16 +126,16 @@ class ModelChooser:
         listed = self._listed(question, candidates)
         reply = self.ask(self._call(question, listed, purpose, at_most))
         if reply is not None and reply.dropped:
-            self.fall_back(purpose, _dropped(reply))
+            self.fall_back(purpose, _dropped_text(reply))
         if reply is None or (not reply.numbers and reply.dropped):
             reason = "unusable reply" if reply is None else "no number of the list in the reply"
             return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
         chosen = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
-        return _told(_apart(chosen, at_most), purpose, self.model, len(candidates), self.emit)
+        return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, self.model, len(candidates), self.emit)
 
     def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - a model is asked in words
-        """It cannot say by numbers: a model that judges evidence answers the question, too."""
+        """``None``: a model that judges evidence is asked in another way, and answers the question, too."""
         return None
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -155,7 +157,7 @@ class ModelChooser:
         )
 
 
-def _dropped(reply: Numbers) -> str:
+def _dropped_text(reply: Numbers) -> str:
     if not reply.numbers:
         return "no number of the list in the reply"
     return f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
@@ -188,14 +190,14 @@ class OracleChooser:
             reason = "no candidate is on the gold path"
             return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
-        return _told(_apart(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
+        return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
 
     def is_enough(self, evidence: Evidence) -> bool | None:
         """Whether a way of the evidence walks a whole gold path.
 
         Where gold triples are known: whether it holds them all, or walks every gold path.
         """
-        walked = _walked(evidence)
+        walked = _walked_paths(evidence)
         reached = [any(own.steps[: len(gold)] == gold.steps for own in walked) for gold in self.paths]
         if self.triples:
             return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
@@ -209,13 +211,13 @@ class OracleChooser:
         return frozenset(self.predicates).issuperset(step.predicate for step in path)
 
 
-def _walked(evidence: Iterable[EvidenceItem]) -> set[PropertyPath]:
+def _walked_paths(evidence: Iterable[EvidenceItem]) -> set[PropertyPath]:
     """What the paths of the evidence walk."""
     paths = (path for item in evidence for path in (*item.ways, *([item.path] if item.path else [])))
     return {path.property_path for path in paths}
 
 
-def _apart(choices: Iterable[Choice], at_most: int) -> list[Choice]:
+def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:
     """The first choices, at most one of each group."""
     chosen: list[Choice] = []
     groups: set[Hashable] = set()
@@ -227,8 +229,8 @@ def _apart(choices: Iterable[Choice], at_most: int) -> list[Choice]:
     return chosen
 
 
-def _told(chosen: list[Choice], purpose: str, by: str, of: int, emit: Emit) -> list[Choice]:
-    """The same choices, told to whoever listens."""
+def _emitted_choices(chosen: list[Choice], purpose: str, by: str, of: int, emit: Emit) -> list[Choice]:
+    """The same choices, after they are emitted as an event."""
     kept = tuple(printable(choice.candidate.text, 120) for choice in chosen)
     emit(CandidatesChosen(purpose=purpose, chosen_by=by, kept=kept, pruned=of - len(chosen)))
     return chosen

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
-from kgsparql.answering.grounding import grounded, plain_lines
+from kgsparql.answering.grounding import grounded_draft, plain_lines
 from kgsparql.answering.ranked_answers import candidates_text, more_text
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
@@ -21,8 +21,8 @@ __all__ = [
     "closed_book",
     "compose",
     "compose_from_templates",
-    "drafted",
-    "judged",
+    "draft_from_reply",
+    "draft_if_enough",
 ]
 
 _LINE = 2_000
@@ -41,7 +41,7 @@ SHOWN = 10
 """Candidates that are listed where nobody wrote an answer."""
 
 _ECHO = 3
-"""Spaces in an answer from which on it is no accident that the prompt has the same words."""
+"""An answer with so many spaces that stands in the prompt, word for word, was copied from there."""
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
@@ -104,22 +104,22 @@ def compose(retrieval: Retrieval, session: Session) -> Draft:
     :raises BudgetExceededError: if the budget does not hold the call.
     """
     messages = answer_messages(RULES, REPLY, retrieval, session)
-    return drafted(Call("answer", messages, SCHEMA, written_answer), retrieval, session)
+    return draft_from_reply(Call("answer", messages, SCHEMA, written_answer), retrieval, session)
 
 
-def drafted(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
-    """What the model says to a call, as far as the evidence carries it; ranked candidates if there is no model.
+def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -> Draft:
+    """The draft of a model's reply, as far as the evidence carries it; ranked candidates if there is no model.
 
-    Where the evidence carries nothing, or the model thinks it not enough, none of the model's words are shown: its own
-    knowledge takes their place if that is allowed, else one sentence of ours above the ranked candidates. A reply that
-    nothing carries is a fallback, and the answer ``partial``; only a model that says so has judged the facts.
+    If the evidence carries nothing, or the model thinks it is not enough, none of the model's words are shown, but its
+    own knowledge if that is allowed, else the ranked candidates under a sentence of ours. A reply that no evidence
+    carries counts as a fallback, and the answer as ``partial``.
 
     :raises ModelReplyError: for a refusal, too.
     """
-    reply = session.ask_model(_usable(call), required=True)
+    reply = session.ask_model(_checked_call(call), required=True)
     if reply is None:
         return compose_from_templates(retrieval)
-    draft = grounded(reply, retrieval, session)
+    draft = grounded_draft(reply, retrieval, session)
     if draft.text:
         return draft
     if reply.sufficient is not False:
@@ -129,16 +129,16 @@ def drafted(call: Call[WrittenAnswer], retrieval: Retrieval, session: Session) -
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
     if reply.sufficient is not False:
-        text = f"{UNGROUNDED}\n{_ranked(retrieval, SHOWN)}".strip()
+        text = f"{UNGROUNDED}\n{_ranked_text(retrieval, SHOWN)}".strip()
         return replace(draft, text=text, sufficient=False, is_ungrounded=True)
-    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked(retrieval, SHOWN)}".strip())
+    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked_text(retrieval, SHOWN)}".strip())
 
 
-def judged(retrieval: Retrieval, session: Session) -> Draft | None:
-    """Whether a model thinks this evidence enough, and what it answers then; ``None`` if nobody can say.
+def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
+    """A draft that says whether a model thinks this evidence enough, and its answer if so; ``None`` without a model.
 
-    An answer that the evidence does not carry is not sufficient, whatever the model thinks. Where whoever chooses knows
-    what is enough, as an oracle does, no model is asked: the draft is without text then, or ``None`` if more is needed.
+    An answer that the evidence does not carry is never sufficient. An oracle knows what is enough: no model is asked
+    then, the draft has no text, and ``None`` means that more evidence is needed.
 
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises BudgetExceededError: if the budget does not hold the call.
@@ -147,10 +147,10 @@ def judged(retrieval: Retrieval, session: Session) -> Draft | None:
     if known is not None:
         return Draft("", sufficient=True) if known else None
     call = Call("enough", answer_messages(RULES, REPLY, retrieval, session), SCHEMA, written_answer)
-    reply = session.ask_model(_usable(call))
+    reply = session.ask_model(_checked_call(call))
     if reply is None:
         return None
-    draft = grounded(reply, retrieval, session)
+    draft = grounded_draft(reply, retrieval, session)
     return draft if draft.text else replace(draft, sufficient=False)
 
 
@@ -172,12 +172,12 @@ def closed_book(session: Session) -> Draft | None:
 
 def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Session) -> tuple[Message, ...]:
     """The conversation that asks for an answer: the facts are a turn of their own."""
-    facts = list(_facts(retrieval))
+    facts = list(_fact_lines(retrieval))
     if len(facts) < len(retrieval.evidence):
         session.notes.append(
             f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
         )
-    listed = [f"{n}. {_shortened(text)}" for n, (text, _) in enumerate(retrieval.choices, 1)]
+    listed = [f"{n}. {_shortened_choice(text)}" for n, (text, _) in enumerate(retrieval.choices, 1)]
     shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed, limit=2 * _CHOICE)}"
     return (
         Message("system", rules),
@@ -187,7 +187,7 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
     )
 
 
-def _facts(retrieval: Retrieval) -> Iterator[str]:
+def _fact_lines(retrieval: Retrieval) -> Iterator[str]:
     left = _FACTS
     for item in retrieval.evidence:
         line = f"{item.marker} {item.text}"
@@ -197,10 +197,10 @@ def _facts(retrieval: Retrieval) -> Iterator[str]:
         yield line
 
 
-def _shortened(choice: str) -> str:
+def _shortened_choice(choice: str) -> str:
     """A candidate and its markers; of a long one, the beginning of its name and of its markers.
 
-    >>> _shortened(f"{'x' * 500} [P1, N2]")[-12:]
+    >>> _shortened_choice(f"{'x' * 500} [P1, N2]")[-12:]
     'xx… [P1, N2]'
     """
     name, _, markers = choice.rpartition(" [")
@@ -214,25 +214,27 @@ def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft
 
     The first are listed; of the best item that was followed to its ends, all ends are answers.
     """
-    answers = (*retrieval.candidates[:shown], *_at_the_best_end(retrieval, shown))
+    answers = (*retrieval.candidates[:shown], *_rest_of_best_item(retrieval, shown))
     cited = dict.fromkeys(marker for answer in answers[:shown] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    return Draft(text=_ranked(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True)
+    return Draft(
+        text=_ranked_text(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True
+    )
 
 
-def _at_the_best_end(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:
+def _rest_of_best_item(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:
     """The candidates beyond the first that are at the end of the best item that has ends."""
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
     return tuple(term for term in retrieval.candidates[shown:] if term.term in best)
 
 
-def _ranked(retrieval: Retrieval, shown: int) -> str:
-    more = more_text(_at_the_best_end(retrieval, shown), retrieval.evidence)
+def _ranked_text(retrieval: Retrieval, shown: int) -> str:
+    more = more_text(_rest_of_best_item(retrieval, shown), retrieval.evidence)
     return candidates_text(retrieval.candidates[:shown], more=more)
 
 
-def _usable(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
-    """The same call, of whose reply no answer comes that is only a sentence of the prompt, or a refusal."""
+def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
+    """The same call, which refuses a reply that only repeats the prompt, or declines to answer."""
     told = [call.messages[0].content, call.messages[-1].content.partition("\n\n")[2]]
     prompt = " ".join(normalised(_BRACKETS.sub(" ", text)) for text in told)
 
@@ -241,7 +243,7 @@ def _usable(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
         said = normalised(_BRACKETS.sub(" ", reply.answer))
         if said.count(" ") >= _ECHO and f" {said} " in f" {prompt} ":
             raise ModelReplyError("the model repeated words of the prompt", hint="another model may do better")
-        if _declines(reply):
+        if _is_refusal(reply):
             about = f"the model declined to answer: {printable(reply.answer, 200)}"
             raise ModelReplyError(about, code="E_LLM_REFUSED", hint="ask in other words, or another model")
         return reply
@@ -249,12 +251,12 @@ def _usable(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:
     return replace(call, read=read)
 
 
-def _declines(reply: WrittenAnswer) -> bool:
+def _is_refusal(reply: WrittenAnswer) -> bool:
     """Whether a reply is a refusal: it says sorry, or that it cannot, and chooses, cites and judges nothing.
 
-    >>> _declines(WrittenAnswer("I'm sorry, but I can't help with that."))
+    >>> _is_refusal(WrittenAnswer("I'm sorry, but I can't help with that."))
     True
-    >>> _declines(WrittenAnswer("Sorry, that was Bob [P1]."))
+    >>> _is_refusal(WrittenAnswer("Sorry, that was Bob [P1]."))
     False
     """
     chosen = reply.entities or reply.steps or reply.markers or any(claim.markers for claim in reply.claims)

@@ -16,16 +16,16 @@ from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.models.reply_parsing import CitedText, WrittenAnswer, WrittenStep, cited_text, like_markers
 from kgsparql.rdf.terms import Term, normalised, printable
 
-__all__ = ["evidence_labels", "grounded", "plain_lines"]
+__all__ = ["evidence_labels", "grounded_draft", "plain_lines"]
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
 _LONGEST_LIST = 2_000
 """Characters of an answer that may be a list of names."""
-_NAMED = 5
+_MAX_REMOVED_NAMES = 5
 """Removed things that are named."""
 
-_SAID = 60
+_MAX_NAMES = 60
 """Names that stand for an answer in words."""
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
@@ -34,14 +34,14 @@ _LEAD_IN = re.compile(r"^(?:it|he|she|they|that|this|these|those|the answers?)\s
 _JOINING = frozenset({"and", "und", "et", "y", "e", "en"})
 
 
-def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
-    """The draft that this evidence carries; without text and answers if it carries nothing, or is said not to suffice.
+def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> Draft:
+    """The draft of a reply without what the evidence does not carry; empty if nothing is left, or it does not suffice.
 
-    It carries what is cited by the text, by a claim, by the list of what was used, or by a step of inference that is in
-    it. A candidate that was chosen by its number cites the items it was shown with, where the text cites none and no
-    marker was made up; if then nothing else is cited, a text that names no such candidate is not shown, but their names
-    are. Removed and counted are markers that are not in the evidence, wherever they stand; steps that no triple of
-    their item says; claims that cite nothing; and numbers that are not on the list.
+    An item carries the reply if its marker is cited: in the text, by a claim, in the list of what was used, or by a
+    step of inference that one of its triples says. Where the text cites nothing and no marker was made up, a candidate
+    that was chosen by its number cites the items it was shown with; if nothing else is cited then, a text that names
+    none of these candidates is replaced by their names. Removed and counted are unknown markers, steps that no triple
+    of their item says, claims that cite nothing, and numbers that are not on the list.
     """
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)
@@ -51,12 +51,12 @@ def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> 
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
     claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
-    steps = [_step(s, evidence, labels) for s in written.steps]
+    steps = [_inference_step(s, evidence, labels) for s in written.steps]
     inference = tuple(step for step in steps if step is not None)
     carrying = {
         *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
     }  # fmt: skip
-    names = _removed(written, [answer, *said], len(retrieval.choices), known)
+    names = _made_up(written, [answer, *said], len(retrieval.choices), known)
     by_itself = not carrying & known.keys()
     made_up = by_itself and any(name.startswith("[") for name in names)
     if not answer.known and not made_up:
@@ -66,19 +66,22 @@ def grounded(written: WrittenAnswer, retrieval: Retrieval, session: Session) -> 
     names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
     names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
     empty = Draft(
-        "", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=tuple(names[:_NAMED])
+        "",
+        sufficient=written.sufficient,
+        removed=len(names) + written.dropped,
+        removed_names=tuple(names[:_MAX_REMOVED_NAMES]),
     )
     if written.sufficient is False or not ordered:
         return empty
-    answers = _answers(written, answer.text, retrieval, ordered)
+    answers = _chosen_answers(written, answer.text, retrieval, ordered)
     text = answer.text
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
-        text = _names(answers)
+        text = _names_text(answers)
     if text and (text is not answer.text or not answer.known):
         text = f"{text} [{', '.join(ordered)}]"
-    _tell(answers, ordered if answer.known else known, text, session)
-    _tell_corrections(written.steps, steps, labels, session)
-    kept = [c for c in claims if c.markers and c.text] or [Claim(_said(s, labels), (s.marker,)) for s in inference]
+    _note_mismatches(answers, ordered if answer.known else known, text, session)
+    _note_corrections(written.steps, steps, labels, session)
+    kept = [c for c in claims if c.markers and c.text] or [Claim(_step_text(s, labels), (s.marker,)) for s in inference]
     told = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in told]
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
@@ -94,7 +97,7 @@ def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Cl
     return Claim(said.text, tuple(dict.fromkeys(m for m in (*listed, *said.known) if m in known)))
 
 
-def _removed(written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]) -> list[str]:
+def _made_up(written: WrittenAnswer, texts: Iterable[CitedText], listed: int, known: Collection[str]) -> list[str]:
     """Markers that are not known, each once, and numbers that are not on the list."""
     named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
     cited_too = (m for text in texts for m in text.unknown)
@@ -107,7 +110,7 @@ def _step_name(step: WrittenStep) -> str:
     return f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
 
 
-def _step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
+def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
     """The triple that a step of its item says: the same three labels, else the only triple between its two terms.
 
     Whatever a step calls the predicate between two terms that one triple joins, and in whatever direction: what is
@@ -129,13 +132,15 @@ def _step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> 
     return InferenceStep(step.marker, joins[0]) if len(joins) == 1 else None
 
 
-def _said(step: InferenceStep, labels: Mapping[Term, str]) -> str:
+def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     triple = step.cited.triple
     forward = replace(step.cited.hop.step, direction="forward")
     return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
 
 
-def _answers(written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
+def _chosen_answers(
+    written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Collection[str]
+) -> tuple[AnswerTerm, ...]:
     """The candidates whose numbers were given; without a list of numbers, those that are all the text names.
 
     Each with the markers that were cited for it, where there are any.
@@ -147,7 +152,7 @@ def _answers(written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Col
     if not written.names_entities:
         bare = _CITATION.sub(" ", text).strip()
         possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
-        chosen = _listed(bare, possible) or _listed(_LEAD_IN.sub("", bare), possible)
+        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
     return tuple(replace(a, markers=tuple(m for m in a.markers if m in cited) or a.markers) for a in chosen)
 
 
@@ -173,12 +178,12 @@ def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:
     return any((f" {name} " if name.isascii() else name) in said for name in names if name)
 
 
-def _names(answers: Sequence[AnswerTerm]) -> str:
-    more = len(answers) - _SAID
-    return ", ".join(term.label for term in answers[:_SAID]) + (f" and {more:,} more" if more > 0 else "")
+def _names_text(answers: Sequence[AnswerTerm]) -> str:
+    more = len(answers) - _MAX_NAMES
+    return ", ".join(term.label for term in answers[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _listed(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
+def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
     """The candidates of a text that is a list of their names and nothing else.
 
     A sentence names others, too, and may deny what it names. A name that two candidates have is nobody's.
@@ -201,7 +206,7 @@ def _listed(text: str, candidates: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ..
     return tuple(found)
 
 
-def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
+def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
     """What the reader should know of an answer that is not wrong in form."""
     aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
     if aside:
@@ -211,7 +216,7 @@ def _tell(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, sess
         session.notes.append(f"the answer is in another script than the question ({used.lower()})")
 
 
-def _tell_corrections(
+def _note_corrections(
     steps: Iterable[WrittenStep], found: Iterable[InferenceStep | None], labels: Mapping[Term, str], session: Session
 ) -> None:
     """Steps whose terms are joined by another predicate, or the other way round, than the model said."""
@@ -221,7 +226,7 @@ def _tell_corrections(
         triple = shown.cited.triple
         said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
         if said != [normalised(labels[term]) for term in (triple.subject, triple.predicate, triple.object)]:
-            meant = printable(_said(shown, labels), 160)
+            meant = printable(_step_text(shown, labels), 160)
             session.notes.append(f"corrected: the {_step_name(step)} of the model is {meant} in the graph")
 
 

@@ -9,24 +9,24 @@ from typing import TypeVar, cast
 from kgsparql.answering.session import Session
 from kgsparql.events import Event
 
-__all__ = ["side_by_side"]
+__all__ = ["run_in_parallel"]
 
 T = TypeVar("T")
 
 
-def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> list[T]:
-    """The results of all steps, in their order; each gets a session of its own to ask and to tell with.
+def run_in_parallel(session: Session, steps: Sequence[Callable[[Session], T]]) -> list[T]:
+    """The results of all steps, in their order; each step gets a branch of the session.
 
-    What they tell (events, notes, fallbacks) is told in the order of the steps, whichever ends first, so that the same
-    replies give the same bytes. Where the budget may end in one of them, they run one after the other: who gets the
-    last call must not be a matter of luck.
+    Their events, notes and fallbacks come in the order of the steps, whichever ends first, so that the same replies
+    give the same bytes. Where the budget may end in one of them, they run one after the other: who gets the last call
+    must not be a matter of luck.
 
     :raises BaseException: what the first step that failed raised, once all have ended.
     """
     if len(steps) < 2 or session.chooser is not None or _is_scarce(session, len(steps)):
         return [step(session) for step in steps]
-    told: list[list[Event]] = [[] for _ in steps]
-    branches = [session.branch(events.append) for events in told]
+    heard: list[list[Event]] = [[] for _ in steps]
+    branches = [session.branch(events.append) for events in heard]
     results: list[T | BaseException | None] = [None] * len(steps)
 
     def run(i: int) -> None:
@@ -44,7 +44,7 @@ def side_by_side(session: Session, steps: Sequence[Callable[[Session], T]]) -> l
     except KeyboardInterrupt:
         session.usage.cancel.set()
         raise
-    for branch, events in zip(branches, told, strict=True):
+    for branch, events in zip(branches, heard, strict=True):
         session.notes.merge(branch.notes)
         session.rounds = max(session.rounds, branch.rounds)
         session.kept_a_call = session.kept_a_call or branch.kept_a_call

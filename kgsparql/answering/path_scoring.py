@@ -1,4 +1,4 @@
-"""How well predicate paths fit a question: wordings, words covered, their order, the kind of answer, the length.
+"""Scores of property paths: how well their words, the order of these, the kind of answer and the length fit.
 
 Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/path_weights.py``.
 """

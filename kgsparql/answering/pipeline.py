@@ -1,4 +1,4 @@
-"""The way of a question: link, retrieve, verify, compose. The only module that knows all of it."""
+"""The steps of a question, in order: link, retrieve, verify, compose."""
 
 from __future__ import annotations
 
@@ -43,50 +43,49 @@ _DESCRIBED = 10
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""
 
-_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
-"""What is asked of a statement, not of a thing: on Wikidata every thing has statements."""
+_ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
+"""Words that ask for something that Wikidata says about a statement, not about a thing."""
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 
 def retrieve(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Retrieval:
     """Evidence for the question, verified, without an answer; options as for :func:`answer`."""
-    found = _described(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
+    found = _with_descriptions(_verified_retrieval(retriever, session, augment=augment, rerank=rerank), session)
     return replace(found, notes=session.notes.lines(link_notes(session.links)))
 
 
 def answer(retriever: Retriever, session: Session, *, augment: bool = False, rerank: int | None = None) -> Answer:
-    """The whole way of one question.
+    """The answer to one question.
 
-    A model, or an endpoint, that fails when there is evidence does not take it away: the answer is then ranked
-    candidates, or what rests on the evidence so far, and ``error`` says what happened. Of several graphs one that
-    fails takes nothing away that the others say, or do not: the answer is then partial all the same.
+    If a model or an endpoint fails when there is evidence already, the answer is made of that, and ``error`` says what
+    happened. If one of several graphs fails, the answer is partial.
 
-    :param augment: what is ranked and chosen is so by the question as a model says it more precisely.
-    :param rerank: so many pieces of evidence are chosen to come first, after all.
+    :param augment: rank and choose by the question as a model rewrites it.
+    :param rerank: how many pieces of the evidence are chosen once more, to come first.
     :raises ModelError: if a model fails before there is any evidence.
-    :raises EndpointError: if an endpoint does that is asked alone.
+    :raises EndpointError: if the only graph is an endpoint, and fails before there is any.
     :raises CancelledError: if the session was stopped.
     """
-    found = _described(_retrieved(retriever, session, augment=augment, rerank=rerank), session)
-    draft, error = _composed(retriever, found, session)
-    draft = _resting(draft, found.evidence, session)
+    found = _with_descriptions(_verified_retrieval(retriever, session, augment=augment, rerank=rerank), session)
+    draft, error = _draft_and_error(retriever, found, session)
+    draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
-        session.notes.append(f"removed, since it is not in the evidence: {_removed(draft)}")
-    said = _status(session, found.evidence, draft, failed=error is not None)
-    status = "partial" if session.graph.failures else said
-    if said == "no_entity":
+        session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}")
+    outcome = _status(session, found.evidence, draft, failed=error is not None)
+    status = "partial" if session.graph.failures else outcome
+    if outcome == "no_entity":
         session.notes.append(_WAY_OUT)
     made = Answer(
         question=session.own_words,
         status=status,
-        text=draft.text or _NOTHING[said],
+        text=draft.text or _NOTHING[outcome],
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
         linked=session.links,
         grounding=draft.grounding,
         inference=draft.inference,
-        tree=draft.tree or _tree(found.evidence, draft, session),
+        tree=draft.tree or _tree_of(found.evidence, draft, session),
         retriever=retriever.name,
         model="" if session.model is None else session.model.name,
         labels=evidence_labels(found.evidence, session),
@@ -94,17 +93,17 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
-        error=error or _lost(session),
+        error=error or _graph_error(session),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=status, answer=made))
     return made
 
 
-def _removed(draft: Draft) -> str:
-    """What a model made up, as a reader may be told.
+def _removed_text(draft: Draft) -> str:
+    """What a model made up, for a note.
 
-    >>> _removed(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
+    >>> _removed_text(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
     '[P77], candidate 99 and 1 more'
     """
     more = draft.removed - len(draft.removed_names)
@@ -112,7 +111,7 @@ def _removed(draft: Draft) -> str:
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
-def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
+def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
     """What the method found, without what is not in the graph any more."""
     linking = EntityLinking(session)
     retrieval = Retrieval()
@@ -124,19 +123,19 @@ def _retrieved(retriever: Retriever, session: Session, *, augment: bool, rerank:
     if not len(retrieval.evidence) and session.notes.lost is not None:
         raise session.notes.lost
     linking.link()  # where the budget ended before: an answer says what it is about
-    hidden = session.graph.ignored.hidden if _ABOUT_STATEMENTS.search(session.own_words) else ()
+    hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.own_words) else ()
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS)
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
-    found = _verified(retrieval, session)
+    found = _without_lost_items(retrieval, session)
     if rerank is not None:
         with session.within_budget():
-            return reranking.reranked(found, session, first=rerank)
+            return reranking.reranked_retrieval(found, session, first=rerank)
     return found
 
 
-def _described(found: Retrieval, session: Session) -> Retrieval:
+def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
 
     Evidence that starts from one of several namesakes says from which. What was linked has descriptions from then on,
@@ -175,13 +174,13 @@ def _with_description(named: _Named, descriptions: Mapping[Term, str]) -> _Named
     return replace(named, description=descriptions.get(named.term, named.description))
 
 
-def _lost(session: Session) -> KgsparqlError | None:
-    """What was wrong with the graph, or the first of several that failed; ``None`` if all said what they hold."""
+def _graph_error(session: Session) -> KgsparqlError | None:
+    """The error of the graph, or of the first of several that failed; ``None`` if all answered."""
     return session.notes.lost or next(iter(session.graph.errors), None)
 
 
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
-    """The retrieval with what says that an entity of another graph is one of the question, where anything was found."""
+    """The retrieval with evidence that entities of other graphs are the same as those of the question."""
     if not session.same or not len(retrieval.evidence):
         return retrieval
     terms = [term for same in session.same for term in same.terms]
@@ -191,8 +190,8 @@ def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
     return replace(retrieval, evidence=evidence, candidates=candidates)
 
 
-def _resting(draft: Draft, evidence: Evidence, session: Session) -> Draft:
-    """The draft, in which what rests on an entity of another graph also cites what says that it is the same."""
+def _with_equivalents_cited(draft: Draft, evidence: Evidence, session: Session) -> Draft:
+    """The draft; what rests on an entity of another graph also cites why that is the same as one of the question."""
     if not session.same:
         return draft
     return replace(
@@ -202,7 +201,7 @@ def _resting(draft: Draft, evidence: Evidence, session: Session) -> Draft:
     )
 
 
-def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
+def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
     """The draft, and the error that kept anybody from writing it."""
     try:
         with session.within_budget():
@@ -215,7 +214,7 @@ def _composed(retriever: Retriever, found: Retrieval, session: Session) -> tuple
     return compose_from_templates(found), None
 
 
-def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
+def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     """The retrieval without what is not in the graph, and without what rested on that."""
     found = verify(retrieval.evidence, session.graph.unlimited())
     if found.removed:
@@ -238,7 +237,7 @@ def _verified(retrieval: Retrieval, session: Session) -> Retrieval:
     return replace(
         retrieval,
         evidence=found.evidence,
-        candidates=_cited(retrieval.candidates, lost),
+        candidates=_still_cited(retrieval.candidates, lost),
         draft=None if lost else retrieval.draft,
         tree=DecisionTree() if lost else retrieval.tree,
     )
@@ -255,15 +254,15 @@ def _why_unanswered(found: Verification, session: Session) -> str:
     return "" if found.failure is not None or session.graph.failures else ": the endpoint cut the results"
 
 
-def _tree(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
-    """What is drawn where nobody made a tree: what the draft cites, or everything."""
+def _tree_of(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
+    """A tree of what the draft cites, or of all evidence."""
     cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
     drawn = cited if len(cited) else evidence
     return decision_tree(drawn, evidence_labels(drawn, session))
 
 
-def _cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
-    """The answers that still rest on something, without the markers that went."""
+def _still_cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
+    """The answers that still have evidence, without the markers of items that are gone."""
     kept = (replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in answers)
     return tuple(a for a in kept if a.markers)
 

@@ -1,4 +1,4 @@
-"""The question said more precisely by a model before anything is looked for: an option around any method.
+"""Question rewriting: a model says the question more precisely before the search. An option of every method.
 
 What is linked, and what the answer is written to, are the words of whoever asked.
 """
@@ -31,7 +31,7 @@ in it. Reply with JSON only, such as {"question": "Which person directed the fil
 
 
 def rewritten_question(session: Session, names_of: Callable[[], list[str]]) -> str:
-    """The question as the model says it; as it is, where there is no model, no call to spare or no use in the reply.
+    """The question as the model rewrites it; unchanged without a model, a call to spare, or a reply of use.
 
     A rewriting that is empty, too long, or lacks a name of the question is of no use, which is counted as a fallback.
 

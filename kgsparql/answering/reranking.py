@@ -1,4 +1,4 @@
-"""The evidence put in a better order once all of it is there: an option around any method."""
+"""Reranking: all the evidence is put in a better order, once, at the end. An option of every method."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MOST_RERANKED", "PURPOSE", "reranked"]
+__all__ = ["MOST_RERANKED", "PURPOSE", "reranked_retrieval"]
 
 MOST_RERANKED = LISTED
 """Pieces of evidence that may be chosen to come first: as many as a model is shown."""
@@ -23,7 +23,7 @@ _TEXT = 300
 """Characters of an item that whoever chooses reads."""
 
 
-def reranked(retrieval: Retrieval, session: Session, *, first: int) -> Retrieval:
+def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) -> Retrieval:
     """The same evidence, the pieces that a model (or an oracle) chooses first; the others follow as they were.
 
     Markers stay. The candidates are put in the order of the best item that each is in. Everything stays as it is where
@@ -51,7 +51,7 @@ def reranked(retrieval: Retrieval, session: Session, *, first: int) -> Retrieval
 
 
 def _path(item: EvidenceItem) -> PropertyPath | None:
-    """What an item walks, where it walks anything."""
+    """The property path of an item, if it has one."""
     path = item.path or next(iter(item.ways), None)
     return None if path is None else path.property_path
 
@@ -78,6 +78,6 @@ def _in_order(retrieval: Retrieval, items: Sequence[EvidenceItem], chosen: Seque
 
 
 def _moved(candidate: AnswerTerm, ordered: Mapping[str, int], scores: Mapping[str, float], beside: float) -> AnswerTerm:
-    """A candidate at the best of its items, as far above or below it as it was at the one that was its best."""
+    """A candidate with the score of its new best item; its distance to the score of its best item stays."""
     markers = tuple(sorted(candidate.markers, key=lambda marker: ordered[marker]))
     return replace(candidate, markers=markers, score=scores[markers[0]] + beside)

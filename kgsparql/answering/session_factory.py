@@ -1,4 +1,4 @@
-"""Makes the session of a question, after finding out, once, what must be known of the graph that is asked."""
+"""Makes the session of a question; what must be known of the graph first is found out once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SessionFactory:
         self._languages = languages
         self._preparing = threading.Lock()
         self._is_empty: bool | None = None
-        self._noise: dict[str, IgnoredPredicates] = {}
+        self._ignored: dict[str, IgnoredPredicates] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -69,16 +69,16 @@ class SessionFactory:
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
         asked = self.graph.refreshed() if isinstance(self.graph, FederatedGraph) else self.graph
         graph = within(asked, usage)
-        with _said_what_on(graph):
-            noise, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
+        with _naming_what_took_the_time(graph):
+            ignored, linker, missing = self._prepared(graph, usage, with_labels=not asking.entities)
             ranker = self._labels.ranker
             if graph is self.graph:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
-            given = self._given(asking, graph)
+            given = self._given_entities(asking, graph)
             notes = [*(Note("graph", line) for line in graph.notes), *missing]
         usage.is_prepared = True
         emit = Numbering(asking.emit, lambda: usage.seconds)
-        metered = MeteredGraph(asked, usage, emit, ignored=replace(noise, qualifiers=asking.qualifiers))
+        metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
         collected = Notes(metered)
         collected.extend(notes)
         labels = TermLabels(metered, collected, self._languages, self._labels.remember)
@@ -100,7 +100,7 @@ class SessionFactory:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
-    def _given(self, asking: AskOptions, graph: OpenedGraph) -> tuple[IRI, ...]:
+    def _given_entities(self, asking: AskOptions, graph: OpenedGraph) -> tuple[IRI, ...]:
         """The entities that the question is about, by who asks; each is in the graph."""
         given = tuple(
             entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e
@@ -128,47 +128,47 @@ class SessionFactory:
         try:
             if graph.is_remote:
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
-            noise = self._noise_of(graph)
+            ignored = self._ignored_of(graph)
             if self._is_empty_of(graph):
                 raise NotFoundError(
                     f"{self.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
                 )
             if not with_labels:
-                return noise, None, ()
+                return ignored, None, ()
             linker = self._labels.linker_for(graph, usage.cancel)
-            return noise, linker, self._labels.missing_notes
+            return ignored, linker, self._labels.missing_notes
         finally:
             self._preparing.release()
 
     def _is_empty_of(self, graph: OpenedGraph) -> bool:
         if self._is_empty is not None:
             return self._is_empty
-        is_empty = _is_none(graph.select(Query.load("any")), "count")
+        is_empty = _counts_nothing(graph.select(Query.load("any")), "count")
         if not isinstance(graph, FederatedGraph) or not graph.errors:
             self._is_empty = is_empty
         return is_empty
 
-    def _noise_of(self, graph: OpenedGraph) -> IgnoredPredicates:
+    def _ignored_of(self, graph: OpenedGraph) -> IgnoredPredicates:
         """What the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
         A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
         nobody described is asked as a file is: the same graph has the same answers wherever it is.
         """
         if not isinstance(graph, FederatedGraph):
-            return self._noise_by_itself(graph)
-        if any(member.name not in self._noise for member in graph.members):
-            graph.each(lambda member, _: self._noise_by_itself(member))
+            return self._ignored_of_one(graph)
+        if any(member.name not in self._ignored for member in graph.members):
+            graph.each(lambda member, _: self._ignored_of_one(member))
         named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
-        own = [self._noise[member.name] for member in graph.members if member.name in self._noise]
+        own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
         return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
 
-    def _noise_by_itself(self, graph: OpenedGraph) -> IgnoredPredicates:
-        if graph.name not in self._noise:
-            self._noise[graph.name] = _own_noise(graph)
-        return self._noise[graph.name]
+    def _ignored_of_one(self, graph: OpenedGraph) -> IgnoredPredicates:
+        if graph.name not in self._ignored:
+            self._ignored[graph.name] = _ignored_of_member(graph)
+        return self._ignored[graph.name]
 
 
-def _own_noise(graph: OpenedGraph) -> IgnoredPredicates:
+def _ignored_of_member(graph: OpenedGraph) -> IgnoredPredicates:
     if not isinstance(graph, EndpointGraph):
         return IgnoredPredicates.of_dump(graph)
     profile = graph.profile
@@ -178,7 +178,7 @@ def _own_noise(graph: OpenedGraph) -> IgnoredPredicates:
 
 
 @contextmanager
-def _said_what_on(graph: OpenedGraph) -> Iterator[None]:
+def _naming_what_took_the_time(graph: OpenedGraph) -> Iterator[None]:
     """If the time of the question ends in here, the error says what it was spent on.
 
     In one way whatever that was: a replay sends nothing, so that it cannot tell.
@@ -198,14 +198,14 @@ def _said_what_on(graph: OpenedGraph) -> Iterator[None]:
 def _check_mentioned(graph: OpenedGraph, entity: IRI) -> None:
     """Refuse an entity that no triple has, as subject, predicate or object: every method would find nothing."""
     found = graph.select(Query.load("mentioned").bind(entity=[entity]))
-    if _is_none(found, "places"):
+    if _counts_nothing(found, "places"):
         elsewhere = graph.profile.elsewhere if isinstance(graph, EndpointGraph) else ()
         others = "".join(f"; another service has more: -k {other}" for other in elsewhere)
         hint = f"check the IRI, or search: kgsparql find TEXT{others}"
         raise NotFoundError(f"{entity} is not in the graph", hint=hint)
 
 
-def _is_none(found: Solutions, name: str) -> bool:
+def _counts_nothing(found: Solutions, name: str) -> bool:
     """Whether what was counted is nothing; of a result that was cut that cannot be told."""
     counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
     return found.complete and counts == ["0"]

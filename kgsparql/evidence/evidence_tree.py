@@ -87,25 +87,27 @@ class DecisionTree:
 def decision_tree(
     evidence: Iterable[EvidenceItem], labels: Mapping[Term, str], *, only: Collection[Triple] = ()
 ) -> DecisionTree:
-    """Every item as a way from its start; ways that begin alike share their beginning, and leaves carry markers.
+    """Every item as a path from its start; paths that begin alike share their beginning, and leaves carry markers.
 
-    :param only: the triples that count, where not all do: a way is drawn as far as the last of them.
+    :param only: the triples that count, where not all do: a path is drawn as far as the last of them.
     """
-    roots: dict[Term, _Growing] = {}
+    roots: dict[Term, _MutableNode] = {}
     for item in evidence:
-        above: dict[int, _Growing] = {}
-        ways = list(_ways(item))
+        above: dict[int, _MutableNode] = {}
+        ways = list(_paths_of(item))
         paths = [Path(way[0].start, tuple(way)) for way in ways if way]
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
         for way in ways:
             if only:
-                way = _until(way, only)  # noqa: PLW2901
+                way = _up_to_last_of(way, only)  # noqa: PLW2901
             if not way:
                 continue
-            node = roots.setdefault(way[0].start, _Growing(_name(way[0].start, named)))
+            node = roots.setdefault(way[0].start, _MutableNode(_node_label(way[0].start, named)))
             for hop in way:
                 before = node
-                new = _Growing(_name(hop.end, named), _name(hop.step.predicate, named), hop.step.direction)
+                new = _MutableNode(
+                    _node_label(hop.end, named), _node_label(hop.step.predicate, named), hop.step.direction
+                )
                 node = node.children.setdefault((hop.step, hop.end), new)
             above[id(before)] = before
             if item.marker not in node.markers:
@@ -113,27 +115,27 @@ def decision_tree(
         if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))
-    return DecisionTree(tuple(root.grown() for root in roots.values()))
+    return DecisionTree(tuple(root.frozen() for root in roots.values()))
 
 
 @dataclass(slots=True)
-class _Growing:
+class _MutableNode:
     label: str
     step: str = ""
     direction: Direction = "forward"
     markers: list[str] = field(default_factory=list)
-    children: dict[tuple[Step, Term], _Growing] = field(default_factory=dict)
+    children: dict[tuple[Step, Term], _MutableNode] = field(default_factory=dict)
     unseen: int = 0
 
-    def grown(self) -> Node:
-        """The node as it stays: leaves beyond the first few say nothing new about the shape; evidence lists them."""
+    def frozen(self) -> Node:
+        """The node with its first leaves; the others are counted, since the evidence lists them."""
         children = list(self.children.values())
         hidden = {id(child) for child in [c for c in children if not c.children][_SHOWN:]}
-        shown = tuple(child.grown() for child in children if id(child) not in hidden)
+        shown = tuple(child.frozen() for child in children if id(child) not in hidden)
         return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
 
 
-def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
+def _paths_of(item: EvidenceItem) -> Iterator[list[Hop]]:
     """The item as ways from its start: a path is one, a line of neighbours one for each end."""
     if item.ways:
         yield from (list(way.hops) for way in item.ways)
@@ -154,7 +156,7 @@ def _ways(item: EvidenceItem) -> Iterator[list[Hop]]:
             yield [hop]
 
 
-def _until(way: list[Hop], triples: Collection[Triple]) -> list[Hop]:
+def _up_to_last_of(way: list[Hop], triples: Collection[Triple]) -> list[Hop]:
     """The way as far as the last of these triples; nothing if none is on it."""
     last = max((i for i, hop in enumerate(way) if hop.triple in triples), default=-1)
     return way[: last + 1]
@@ -178,5 +180,5 @@ def _mermaid(text: str) -> str:
     return text
 
 
-def _name(term: Term, labels: Mapping[Term, str]) -> str:
+def _node_label(term: Term, labels: Mapping[Term, str]) -> str:
     return printable(labels.get(term) or str(term), 80)

@@ -1,4 +1,4 @@
-"""From a way that was found to every answer on it: its property path is asked, and what that finds is the evidence."""
+"""From a path that was found to every answer on it: its property path is asked, and what that finds is the evidence."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def expanded_items(
 ) -> list[EvidenceItem | None]:
     """An item of evidence for each walk, with all its ends and the triples of the first; ``None`` where it has no end.
 
-    Two queries for up to 50 walks, and the labels. The start is an end only if there is no other; a blank node, which
-    has no name outside its graph, is none. The query of an item finds just its ends.
+    Two queries for up to 50 walks, and the labels. The start counts as an end only if there is no other; a blank node
+    never does. The query of an item finds just its ends.
 
     :param shown: ends of each walk whose triples are cited, one way to each.
     :param limit: ends of each walk; more are a cut.

@@ -1,4 +1,4 @@
-"""What several graphs call by different names: pairs that they say are the same, shown and never merged."""
+"""Terms of several graphs that denote the same thing: the pairs are found and shown, never merged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_SAME = 20
 """Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
 
 MAX_LOOKED_AT = 10 * MAX_SAME
-"""Terms that may be equivalents, of which it is asked whether anything else is said."""
+"""Terms that may be equivalents and are checked: does a graph say anything else about them?"""
 
 MAX_PAIRS = 2_000
 """Pairs of an entity and an identifying predicate that are asked for."""
@@ -66,11 +66,11 @@ class Same:
 
 
 @dataclass(slots=True)
-class _Beside:
-    """What is said beside the terms that are known.
+class _Statements:
+    """What graphs say about the known terms.
 
-    :param said: that they are the same as others.
-    :param held: the identifiers of each.
+    :param said: pairs of a known term and another that is the same.
+    :param held: the identifiers of each term.
     """
 
     said: list[Same] = field(default_factory=list)
@@ -90,32 +90,32 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     if not known:
         return Found()
     identifiers = graph.ignored.identifiers
-    beside = _beside(graph.unfiltered(), known, identifiers)
+    about = _statements_about(graph.unfiltered(), known, identifiers)
     met: dict[tuple[IRI, IRI], Same] = {}
-    for same in (*beside.said, *_identified(graph.unfiltered(), known, beside, identifiers)):
+    for same in (*about.said, *_pairs_by_identifier(graph.unfiltered(), known, about, identifiers)):
         if same.other not in known:
             met.setdefault((same.term, same.other), same)
     places = {term: place for place, term in enumerate(known)}
     ordered = sorted(met.values(), key=lambda same: (order_key(same.other), places[same.term]))
-    others = list(dict.fromkeys(same.other for same in sorted(ordered, key=_is_made)))
+    others = list(dict.fromkeys(same.other for same in sorted(ordered, key=_is_made_by_formatter)))
     if len(others) > MAX_LOOKED_AT:
-        beside.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
+        about.cuts.append(Cut("terms that may be equivalents", MAX_LOOKED_AT, len(others)))
         others = others[:MAX_LOOKED_AT]
     counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
     told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
     others = sorted((other for other in others if other in told), key=order_key)
     if len(others) > MAX_SAME:
-        beside.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
+        about.cuts.append(Cut("equivalents", MAX_SAME, len(others)))
     taken = set(others[:MAX_SAME])
-    return Found(tuple(same for same in ordered if same.other in taken), tuple(beside.cuts))
+    return Found(tuple(same for same in ordered if same.other in taken), tuple(about.cuts))
 
 
-def _is_made(same: Same) -> bool:
-    """Whether the other one is an IRI that an identifier makes, which no graph need know."""
+def _is_made_by_formatter(same: Same) -> bool:
+    """Whether the other term is an IRI made of an identifier: no graph need contain it."""
     return same.formatter is not None and same.path.start == same.term
 
 
-def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Beside:
+def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers) -> _Statements:
     """What graphs say is the same as the terms that are known, and their identifiers: one query.
 
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
@@ -125,10 +125,10 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
     is_read = len(declared) * len(known) > graph.chunk_size and any(claim_part(p) is not None for p in declared)
     if is_read:
         named = [predicate for predicate in declared if claim_part(predicate) is None]
-    beside = _Beside()
+    about = _Statements()
     most = min(MAX_PAIRS // len(known), (MAX_ARMS - 2) * graph.chunk_size - len(_PREDICATES))
     if len(named) > most:
-        beside.cuts.append(Cut("identifying predicates", most, len(named)))
+        about.cuts.append(Cut("identifying predicates", most, len(named)))
         named = named[:most]
 
     def query_of(terms: Sequence[IRI], bound: int) -> Query:
@@ -143,7 +143,7 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
     asked = batched_select(
         graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=min(size, graph.chunk_size // 2)
     )
-    beside.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
+    about.cuts += [Cut("equivalents and identifiers", len(some), None, str(term)) for term, some in asked.over.items()]
     for solution in asked.seen:
         way, far = far_end(solution)
         term, predicate = solution["entity"], solution["predicate"]
@@ -151,39 +151,39 @@ def _beside(graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifier
             continue
         hop = hop_of(term, predicate, far, way)
         if predicate in _PREDICATES and isinstance(far, IRI):
-            beside.said.append(Same(term, far, Path(term, (hop,))))
+            about.said.append(Same(term, far, Path(term, (hop,))))
         elif predicate in identifiers.predicates and way == "forward":
-            beside.held.setdefault(term, {})[predicate, far] = hop
-    return beside
+            about.held.setdefault(term, {})[predicate, far] = hop
+    return about
 
 
 def _group(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
     return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
-def _identified(
-    graph: KnowledgeGraph, known: Sequence[IRI], beside: _Beside, identifiers: Identifiers
+def _pairs_by_identifier(
+    graph: KnowledgeGraph, known: Sequence[IRI], about: _Statements, identifiers: Identifiers
 ) -> Iterator[Same]:
     """The pairs that identifiers make; one query, where there are any."""
     made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
     for term in known:
         for identifier, formatter in identifiers.read_back(term):
             made.setdefault(identifier, []).append((term, formatter))
-    used = {predicate for term in known for predicate, _ in (*beside.held.get(term, ()), *made)}
-    beside.cuts += [
+    used = {predicate for term in known for predicate, _ in (*about.held.get(term, ()), *made)}
+    about.cuts += [
         Cut("formatters", MAX_FORMATTERS, count, str(predicate))
         for predicate, count in identifiers.crowded.items() if predicate in used
     ]  # fmt: skip
-    each = [sorted(beside.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
+    each = [sorted(about.held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
     wanted = list(dict.fromkeys([*made, *(one for turn in zip_longest(*each) for one in turn if one is not None)]))
     if len(wanted) > MAX_IDENTIFIERS:
-        beside.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
+        about.cuts.append(Cut("identifiers", MAX_IDENTIFIERS, len(wanted)))
         wanted = wanted[:MAX_IDENTIFIERS]
     holders = _holders(graph, wanted)
     for identifier in (one for one in wanted if one in holders):
         theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
-        for term in (term for term in known if identifier in beside.held.get(term, {})):
-            own = beside.held[term][identifier]
+        for term in (term for term in known if identifier in about.held.get(term, {})):
+            own = about.held[term][identifier]
             yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
             yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.made(identifier))
         for term, formatter in made.get(identifier, ()):
@@ -231,7 +231,7 @@ def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[Eviden
         items.append(
             EvidenceItem(
                 kind="path",
-                text=_said(same, labels),
+                text=_item_text(same, labels),
                 triples=tuple(CitedTriple(triple, ways.get(triple, "forward")) for triple in same.triples),
                 query=lookup(same.triples),
                 path=same.path,
@@ -241,7 +241,7 @@ def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[Eviden
     return items
 
 
-def _said(same: Same, labels: Mapping[Term, str]) -> str:
+def _item_text(same: Same, labels: Mapping[Term, str]) -> str:
     text = path_text(same.path, labels)
     if same.formatter is None:
         return text
@@ -251,7 +251,7 @@ def _said(same: Same, labels: Mapping[Term, str]) -> str:
 
 
 def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]) -> tuple[str, ...]:
-    """The markers, and those of the items that say why facts about an equivalent are facts about what was asked."""
+    """The markers, and those of the items that say why an equivalent is the same as what was asked about."""
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
     of = {marker: _terms_of(evidence[marker]) for marker in markers if marker in evidence}
     more = [

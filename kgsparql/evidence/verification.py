@@ -1,4 +1,4 @@
-"""Looks every cited triple up again: the only place that decides what a citation may claim."""
+"""Verification: every cited triple is looked up again, and what is not there is removed."""
 
 from __future__ import annotations
 
@@ -47,24 +47,23 @@ class Verification:
 
 
 def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
-    """Mark each triple as found, with the named graphs it is in, and drop what rests on a triple that is not there.
+    """The evidence with each triple marked as found, with its named graphs; items with a missing triple are dropped.
 
-    An item falls with any of its triples: its text says them all. A triple with a blank node is looked up where blank
-    nodes keep their names; elsewhere it stays as retrieved, with ``verified`` ``None``. So does one that an endpoint
-    that cuts its results, or has gone, did not say to be there.
+    A triple with a blank node is looked up where blank nodes keep their names; elsewhere it stays, with ``verified``
+    ``None``. So does a triple of which an endpoint that failed, or cut its results, did not say whether it is there.
 
-    Of several graphs each is asked, and what is only found in more than one of them gets a query for each. What just
-    one of them did not say, and no other holds, came from that one, and is cited so.
+    Each of several graphs is asked. An item whose triples are in several graphs gets a query for each. A triple that no
+    graph confirms, and that just one of them could not be asked about, is cited as from that one.
     """
     triples = evidence.triples
-    parts = [(part.name, _looked_up(triples, part.unfiltered())) for part in graph.members]
-    looked_up = _together([part for _, part in parts])
-    sources = _sources(triples, graph, looked_up)
+    parts = [(part.name, _lookup_in(triples, part.unfiltered())) for part in graph.members]
+    lookups = _merged_lookups([part for _, part in parts])
+    sources = _sources(triples, graph, lookups)
     kept: list[EvidenceItem] = []
     lost: list[str] = []
     for item in evidence:
         cited = tuple(
-            replace(c, sources=found or looked_up.likely.get(_key(c.triple), ()), verified=True if found else None)
+            replace(c, sources=found or lookups.likely.get(_key(c.triple), ()), verified=True if found else None)
             for c in item.triples
             if (found := sources[c.triple]) is None or found
         )
@@ -78,21 +77,21 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         removed=tuple(triple for triple, found in sources.items() if found == ()),
         unknown=sum(1 for found in sources.values() if found is None),
         lost=tuple(lost),
-        unanswered=len(looked_up.open_),
-        failure=looked_up.failure,
-        ended=looked_up.ended,
+        unanswered=len(lookups.open_),
+        failure=lookups.failure,
+        ended=lookups.ended,
     )
 
 
 @dataclass(slots=True)
-class _LookedUp:
-    """What a graph said of triples without blank nodes.
+class _Lookup:
+    """What a graph says of triples without blank nodes.
 
     :param source: the graph, as it is cited.
-    :param open_: those of which it did not say whether they are there.
-    :param likely: where some of those came from, of several graphs.
+    :param open_: triples of which it did not say whether they are there.
+    :param likely: for some of these, the graph they must be from.
     :param failure: why the graph could not be asked any more.
-    :param ended: that there was no time to ask.
+    :param ended: set if there was no time to ask.
     """
 
     source: Source
@@ -108,14 +107,14 @@ class _LookedUp:
         return key in self.held or key in self.likely
 
 
-def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
+def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in _key(triple))]
-    found = _LookedUp(graph.source(None), open_=set(map(_key, plain)))
+    found = _Lookup(graph.source(None), open_=set(map(_key, plain)))
     try:
-        _look_up(plain, graph, found)
+        _find_triples(plain, graph, found)
         for batch in _batches([triple for triple in plain if _key(triple) in found.held]):
             for solution in graph.select(lookup(batch, named_graphs=True)):
-                found.named.setdefault(_found(solution), []).append(graph.source(_text(solution["graph"])))
+                found.named.setdefault(_key_found(solution), []).append(graph.source(_text(solution["graph"])))
     except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
         found.failure = error
     except BudgetExceededError as error:
@@ -125,12 +124,12 @@ def _looked_up(triples: Sequence[Triple], graph: MeteredGraph) -> _LookedUp:
     return found
 
 
-def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
+def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
     """What several graphs said, each of all triples."""
     if len(parts) == 1:
         return parts[0]
     failures = [part.failure for part in parts if part.failure is not None]
-    whole = _LookedUp(parts[0].source, failure=failures[0] if len(failures) == len(parts) else None)
+    whole = _Lookup(parts[0].source, failure=failures[0] if len(failures) == len(parts) else None)
     for part in parts:
         whole.ended = whole.ended or part.ended
         whole.held |= part.held
@@ -145,7 +144,7 @@ def _together(parts: Sequence[_LookedUp]) -> _LookedUp:
     return whole
 
 
-def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _LookedUp]]) -> tuple[SourceQuery, ...]:
+def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
     """A query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
     own = [(name, [triple for triple in plain if part.may_hold(_key(triple))]) for name, part in parts]
@@ -154,15 +153,15 @@ def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _LookedUp]]) -> tupl
     return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
 
 
-def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -> None:
-    """Find which of these triples are there; what a result that was cut does not show is asked for in parts."""
+def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> None:
+    """Add the triples that are there to ``found``; where a result was cut, the rest is asked for in halves."""
     halving = Halving()
     todo = deque(_batches(triples))
     while todo:
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
         is_enough = halving.should_give_up(solutions)
-        found.held.update(map(_found, solutions))
+        found.held.update(map(_key_found, solutions))
         missing = [triple for triple in batch if _key(triple) not in found.held]
         if solutions.complete or not missing:
             found.open_.difference_update(map(_key, batch))
@@ -174,10 +173,8 @@ def _look_up(triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp) -
             todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
 
 
-def _sources(
-    triples: Sequence[Triple], graph: MeteredGraph, found: _LookedUp
-) -> dict[Triple, tuple[Source, ...] | None]:
-    """Where each triple is found: nowhere is ``()``, and ``None`` is a triple of which that cannot be told."""
+def _sources(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> dict[Triple, tuple[Source, ...] | None]:
+    """The sources of each triple: ``()`` if it is nowhere, ``None`` if that cannot be told."""
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     for triple in triples:
         key = _key(triple)
@@ -194,7 +191,7 @@ def _key(triple: Triple) -> _Key:
     return triple.subject, triple.predicate, triple.object
 
 
-def _found(solution: Solution) -> _Key:
+def _key_found(solution: Solution) -> _Key:
     return solution["subject"], solution["predicate"], solution["object"]
 
 

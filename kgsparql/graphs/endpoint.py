@@ -276,7 +276,9 @@ class EndpointGraph:
         most_s = query_s + MAX_WAIT_S if left_s is None else left_s
         with self._question.timeouts_as_budget():
             all_s = most_s if all_s is None else min(all_s, most_s)
-            yield RequestLimits.from_now(query_s, all_s, cancel or self._question.cancel, self._question.usage.asked)
+            yield RequestLimits.from_now(
+                query_s, all_s, cancel or self._question.cancel, self._question.usage.count_preparing
+            )
 
 
 def _timeout_of(profile: EndpointProfile) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.composing import answer_messages, drafted
+from kgsparql.answering.composing import answer_messages, draft_from_reply
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
@@ -102,7 +102,7 @@ def _draft_of_call(
 ) -> Draft:
     shown = Evidence(replace(item, text=item.sourced_text) for item in retrieval.evidence)
     messages = answer_messages(RULES, reply, replace(retrieval, evidence=shown), session)
-    return drafted(Call("answer", messages, schema, read), retrieval, session)
+    return draft_from_reply(Call("answer", messages, schema, read), retrieval, session)
 
 
 @dataclass(slots=True)

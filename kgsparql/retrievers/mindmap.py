@@ -13,7 +13,7 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
-from kgsparql.answering.composing import drafted
+from kgsparql.answering.composing import draft_from_reply
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
@@ -140,7 +140,7 @@ class MindMap(Retriever):
         """An answer with its steps of inference, and the tree of the evidence that these use."""
         wanted = self.verbalise == "model" and session.can_spare_call("sentences")
         sentences = session.ask_model(sentences_call(retrieval)) if wanted else None
-        draft = drafted(answer_call(retrieval, sentences or {}, session), retrieval, session)
+        draft = draft_from_reply(answer_call(retrieval, sentences or {}, session), retrieval, session)
         if not draft.inference and not draft.claims:
             return draft
         cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)

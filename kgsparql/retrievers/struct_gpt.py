@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
-from kgsparql.answering.composing import judged
+from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever
@@ -99,7 +99,7 @@ class StructGPT(Retriever):
                     break
                 with session.within_budget():
                     seen = _facts_retrieval(found, session, latest_first=True)
-                    draft = judged(seen, session) if session.can_spare_call("enough") else None
+                    draft = draft_if_enough(seen, session) if session.can_spare_call("enough") else None
                     if draft is not None and draft.sufficient:
                         # An oracle writes no text: the paths it chose are followed to all their ends.
                         return (

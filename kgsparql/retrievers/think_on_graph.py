@@ -13,9 +13,9 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.answer import LISTED, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
-from kgsparql.answering.composing import judged
+from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.parallel_steps import side_by_side
+from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
@@ -183,7 +183,7 @@ class ThinkOnGraph(Retriever):
         def enough(branch: Session) -> list[Choice]:
             if so_far is not None and branch.can_spare_call("enough"):
                 with branch.within_budget():
-                    drafts.append(judged(so_far, branch))
+                    drafts.append(draft_if_enough(so_far, branch))
             return []
 
         def choosing(own: Sequence[Candidate]) -> Callable[[Session], list[Choice]]:
@@ -214,7 +214,7 @@ class ThinkOnGraph(Retriever):
         left = session.usage.calls_left
         if left is not None and left <= len(steps):
             return [step(session) for step in steps]
-        return side_by_side(session, steps)
+        return run_in_parallel(session, steps)
 
     def _take_judgement(self, drafts: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
         """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""

@@ -13,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
-from kgsparql.answering.composing import NOT_ANSWERED, REPLY, RULES, UNGROUNDED, answer_messages, closed_book, judged
-from kgsparql.answering.grounding import grounded
+from kgsparql.answering.composing import (
+    NOT_ANSWERED,
+    REPLY,
+    RULES,
+    UNGROUNDED,
+    answer_messages,
+    closed_book,
+    draft_if_enough,
+)
+from kgsparql.answering.grounding import grounded_draft
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
@@ -90,7 +98,7 @@ def make(graph_of: Callable[..., OxigraphGraph]) -> MakeSession:
 
 def ground(make: MakeSession, text: str = "", /, **reply: Any) -> Draft:
     """The draft of a reply in JSON, or in prose."""
-    return grounded(written_answer(text or json.dumps(reply)), RETRIEVAL, make())
+    return grounded_draft(written_answer(text or json.dumps(reply)), RETRIEVAL, make())
 
 
 def step(marker: str, subject: str, predicate: str, object_: str) -> dict[str, str]:
@@ -242,7 +250,7 @@ def test_a_step_that_is_not_as_the_graph_has_it_is_told(make: MakeSession) -> No
     session = make()
     steps = [step("P1", "Ann", "invented", "Lab"), step("P1", "Bob", "works at", "Lab")]
     reply = json.dumps({"answer": "So [P1].", "inference": steps})
-    draft = grounded(written_answer(reply), RETRIEVAL, session)
+    draft = grounded_draft(written_answer(reply), RETRIEVAL, session)
     assert len(draft.inference) == 2
     assert session.notes.texts == [
         "corrected: the step 'Ann invented Lab' of the model is Ann —works at→ Lab in the graph"
@@ -366,7 +374,7 @@ def test_an_answer_that_was_chosen_by_number_cites_its_own_items(
     make: MakeSession, reply: Any, text: str, cites: list[str]
 ) -> None:
     session = make()
-    draft = grounded(written_answer(json.dumps(reply)), RETRIEVAL, session)
+    draft = grounded_draft(written_answer(json.dumps(reply)), RETRIEVAL, session)
     assert draft.text == text
     assert [marker for claim in draft.claims for marker in claim.markers] == cites
     assert session.notes.texts == [], "nothing else is cited, so nothing is amiss"
@@ -379,14 +387,14 @@ def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
     )
     several = (("P3", "N1"), ("P3",))
     candidates = tuple(AnswerTerm(end, f"End {i}", 0.5, several[i % 2]) for i, end in enumerate(ends))
-    draft = grounded(written_answer('{"answer": "", "entities": [1]}'), Retrieval(evidence, candidates), make())
+    draft = grounded_draft(written_answer('{"answer": "", "entities": [1]}'), Retrieval(evidence, candidates), make())
     assert draft.text.endswith("End 58, End 59 and 40 more [P3]")
     assert len(draft.answers) == 100
 
 
 def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSession) -> None:
     session = make()
-    draft = grounded(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
+    draft = grounded_draft(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
     assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
     assert session.notes.texts == ["the evidence that was cited does not mention New York"]
 
@@ -502,12 +510,12 @@ def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_mode
     ]  # fmt: skip
     with ModelServer([Text(reply) for reply in replies]) as server:
         model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
-        drafts = [judged(RETRIEVAL, make(model)) for _ in replies]
+        drafts = [draft_if_enough(RETRIEVAL, make(model)) for _ in replies]
         model.client.close()
     assert [draft and (draft.sufficient, draft.text) for draft in drafts] == [
         (True, "Bob [P1]."), (False, ""), (False, ""),
     ]  # fmt: skip
-    assert judged(RETRIEVAL, make()) is None
+    assert draft_if_enough(RETRIEVAL, make()) is None
 
 
 def test_an_endpoint_that_fails_while_the_answer_is_written_is_not_called_a_model(make: MakeSession) -> None:

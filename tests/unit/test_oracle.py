@@ -11,7 +11,7 @@ import pytest
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Candidate, OracleChooser, RankerChooser
-from kgsparql.answering.composing import judged
+from kgsparql.answering.composing import draft_if_enough
 from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.oracle import by_name, gold_paths, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
@@ -169,7 +169,7 @@ def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
         session = nobel.session(
             "Who discovered radium?", AskOptions(chooser=oracle_for(question(path=tuple(path)), {}))
         )
-        said = judged(retrieval, session)
+        said = draft_if_enough(retrieval, session)
         assert (said and (said.sufficient, said.text)) == draft
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kgsparql.answering.choosing import Candidate, OracleChooser
-from kgsparql.answering.parallel_steps import side_by_side
+from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, InputError
@@ -52,7 +52,7 @@ def test_results_and_what_is_told_come_in_the_order_of_the_steps(graph_of: Calla
         second_is_done.set()
         return 2
 
-    assert side_by_side(session, [first, second]) == [1, 2]
+    assert run_in_parallel(session, [first, second]) == [1, 2]
     assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["first", "second"]
     assert session.notes.texts == ["first", "second"]
     assert [fallback.purpose for fallback in session.notes.fallbacks] == ["first", "second"]
@@ -65,13 +65,13 @@ def test_a_budget_that_ended_one_of_them_ended_the_question_early(graph_of: Call
         with own.within_budget():
             raise BudgetExceededError("budget reached: 1 query", limit="queries")
 
-    side_by_side(session, [lambda own: None, spent, lambda own: None])
+    run_in_parallel(session, [lambda own: None, spent, lambda own: None])
     assert session.notes.partial
     assert [note for note in session.notes.texts if "budget reached" in note] == [
         "budget reached: 1 query: some steps were left out"
     ]
     whole = session_of(graph_of(":a :p :b ."), [])
-    side_by_side(whole, [lambda own: None] * 2)
+    run_in_parallel(whole, [lambda own: None] * 2)
     assert not whole.notes.partial
 
 
@@ -91,7 +91,7 @@ def test_with_a_chooser_of_the_callers_the_steps_take_turns(graph_of: Callable[.
 
         return chosen
 
-    side_by_side(session, [step(1), step(2)])
+    run_in_parallel(session, [step(1), step(2)])
     assert threads == [threading.get_ident()] * 2
     told = [event.purpose for event in events if isinstance(event, CandidatesChosen | FallbackUsed)]
     assert told == ["step 1", "step 1", "step 2", "step 2"]
@@ -113,7 +113,7 @@ def test_empty_replies_are_asked_for_again_whoever_gets_the_first(
     def said(model: LanguageModel) -> tuple[list[str | None], list[str], int]:
         events: list[Event] = []
         session = replace(session_of(graph_of(":a :p :b ."), events), model=model)
-        replies = side_by_side(session, [asking("1"), asking("2")])
+        replies = run_in_parallel(session, [asking("1"), asking("2")])
         told = [f"{event.prompt} {event.error}" for event in events if isinstance(event, ModelCalled)]
         return replies, told, session.usage.model_calls
 
@@ -137,7 +137,7 @@ def asking(text: str) -> Callable[[Session], str | None]:
 def test_where_the_budget_may_end_the_steps_take_turns(graph_of: Callable[..., OxigraphGraph], budget: Budget) -> None:
     threads: list[int] = []
     session = session_of(graph_of(":a :p :b ."), [], budget)
-    side_by_side(session, [lambda _: threads.append(threading.get_ident())] * 2)
+    run_in_parallel(session, [lambda _: threads.append(threading.get_ident())] * 2)
     assert threads == [threading.get_ident()] * 2
 
 
@@ -153,5 +153,5 @@ def test_the_first_error_in_order_is_raised_once_all_have_ended(graph_of: Callab
         raise InputError("second")
 
     with pytest.raises(InputError, match="first"):
-        side_by_side(session, [fails, fails_later, lambda own: own.fall_back("fine", "why")])
+        run_in_parallel(session, [fails, fails_later, lambda own: own.fall_back("fine", "why")])
     assert [fallback.purpose for fallback in session.notes.fallbacks] == ["failed", "fine"]

@@ -12,7 +12,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import OracleChooser
 from kgsparql.answering.pipeline import retrieve
-from kgsparql.answering.reranking import reranked
+from kgsparql.answering.reranking import reranked_retrieval
 from kgsparql.budget import Budget
 from kgsparql.errors import OptionError
 from kgsparql.models.language_model import LanguageModel
@@ -85,7 +85,7 @@ def rest_of(nobel: kgsparql.KnowledgeBase, method: str, *, gold: Any) -> Any:
     session = nobel.session(CURIE, AskOptions())
     found = retrieve(load(method), session)
     session.chooser = session.choose = OracleChooser((), session.ranked, session.emit, paths=[gold])
-    return reranked(found, session, first=5)
+    return reranked_retrieval(found, session, first=5)
 
 
 def test_without_a_model_nothing_changes_and_a_note_says_so(nobel: kgsparql.KnowledgeBase) -> None:
