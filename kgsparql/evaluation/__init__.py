@@ -1,16 +1,16 @@
-"""Measuring methods on questions with known answers.
+"""Measuring methods on questions with known answers; it may use everything below :mod:`kgsparql.knowledge_base`.
 
-::
+Open :mod:`.dataset` and :mod:`.record` first, then ``runs/`` and ``comparison/``::
 
     dataset.py      a question with its gold answers          datasets/     the formats they come in
-    record.py       what came of a question with a method     runs/         asking, and the directory of a run
-    metrics/        from question and record to figures       matching.py   when a given answer is a right one
-    comparison/     runs side by side                         statistics.py intervals and tests
+    record.py       the result of a question with a method    runs/         asking, and the directory of a run
+    metrics/        figures from question and record          matching.py   which given answers are right
+    scoring.py      all metrics of a run                      statistics.py intervals and tests
+    comparison/     runs side by side                         tuning/       options chosen and judged
     validation/     does the graph give the gold answers?     making/       questions from a graph of one's own
-    tuning/         options chosen and judged                 baselines/    what every method must beat
-    oracle.py       a perfect chooser, for ceilings
+    baselines/      what every method must beat               oracle.py     a perfect chooser, for ceilings
 
-A run asks and writes records; scoring reads records and questions alone, so that a new metric scores an old run::
+Scoring reads questions and records alone, so that a new metric scores an old run::
 
     from pathlib import Path
     from kgsparql.evaluation.comparison import compare

@@ -26,13 +26,13 @@ MOST_BY_MEANING = 5_000_000
 """Triples that are embedded: beyond, comparing them takes longer than any method does."""
 
 EMBED_AT_ONCE = 10_000
-"""Triples that are embedded without being asked for."""
+"""Triples that are embedded even if nobody named the baseline."""
 
 TRIPLES_PER_SECOND = 300
 """Triples that the default model embeds in a second on two cores, for estimates."""
 
 UNLINKED = frozenset({"closed_book", "label_neighbours"})
-"""Those that do not ask which entities a question names."""
+"""Baselines that do not look for the entities of a question."""
 
 _CLASSES: dict[str, type[Retriever]] = {
     "closed_book": ClosedBook,
@@ -51,7 +51,7 @@ def names() -> tuple[str, ...]:
 
 
 def why_not(name: str, knowledge: KnowledgeBase, *, model: bool) -> str:
-    """Why a baseline is left out where nobody named it, with the way to have it all the same; empty if it is not.
+    """Why a baseline that nobody named is left out, and how to have it all the same; empty if it is not left out.
 
     :param model: there is a language model.
     """
@@ -71,7 +71,7 @@ def _too_much(knowledge: KnowledgeBase) -> str:
 
 
 def _takes_long(knowledge: KnowledgeBase) -> str:
-    """How long it takes to embed the triples of a graph, if that is long and not done yet."""
+    """How long embedding the triples of a graph takes, if it takes long and is not done yet."""
     embedder = knowledge.indexes.embedder
     if embedder is None or (triples := size(knowledge)) <= EMBED_AT_ONCE:
         return ""
@@ -82,7 +82,7 @@ def _takes_long(knowledge: KnowledgeBase) -> str:
 
 
 def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None = None) -> Retriever:
-    """A baseline, with whatever it reads of the graph before the first question.
+    """A baseline, with the index of the graph that it needs.
 
     :raises OptionError: for a name or options that do not exist, and where it cannot be asked of this graph.
     :raises StoreError: if what it makes of the graph cannot be kept.

@@ -1,7 +1,7 @@
-"""Every triple of a graph as a text, and the triples nearest to a question: by meaning, or by the words in common.
+"""Every triple of a graph as a text, and the triples nearest to a question: by meaning, or by common words.
 
 Vectors are kept in the directory of the label index, below ``triples``: ``triples.jsonl`` is written first and in one
-step, vectors are added to ``vectors.f32`` as they come, so that what a kill interrupted goes on where it was.
+step, vectors are added to ``vectors.f32`` as they come, so that a build that was killed can go on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RECIPE = "triples-1"
 """Changes whenever the triples, their order or their texts would be others."""
 
 _AT_ONCE = 256
-"""Triples that are embedded together: what a kill may cost."""
+"""Triples that are embedded together: as many are lost if the process is killed."""
 
 _WRITTEN = 10_000
 """Triples that are written together."""
@@ -50,7 +50,7 @@ _LITERAL = 200
 
 
 class NearestTriples(Protocol):
-    """What finds triples that are like a text."""
+    """An index that finds the triples nearest to a text."""
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
         """At most so many triples, the nearest first, with their scores; the same for the same text."""
@@ -60,12 +60,12 @@ class NearestTriples(Protocol):
 def predicates_of(knowledge: KnowledgeBase) -> dict[IRI, int]:
     """The predicates whose triples are compared, with how many there are, in lexical order."""
     counted, naming = predicate_counts(knowledge.graph), naming_of(knowledge.graph)
-    named = {*naming.labels, *naming.links}  # what these say is in the text of every other triple
+    named = {*naming.labels, *naming.links}  # their objects are in the texts of all other triples
     return {p: counted[p] for p in sorted(counted, key=str) if p not in named}
 
 
 def size(knowledge: KnowledgeBase) -> int:
-    """About how many triples are compared; those with blank nodes are counted here and left out there."""
+    """About how many triples are compared: those with blank nodes are counted, but not compared."""
     return sum(predicates_of(knowledge).values())
 
 
@@ -98,7 +98,7 @@ class TripleVectors:
 
     @classmethod
     def opened(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleVectors | None:
-        """Those that were made of this graph; ``None`` if none were, or not all of them."""
+        """The vectors of this graph, if they are there and complete."""
         directory = _directory(knowledge, embedder)
         triples, vectors = directory / "triples.jsonl", directory / "vectors.f32"
         if not triples.is_file() or not vectors.is_file():
@@ -109,7 +109,7 @@ class TripleVectors:
 
     @classmethod
     def built(cls, knowledge: KnowledgeBase, embedder: Embedder) -> TripleVectors:
-        """Those of this graph; made, or what an earlier run left unfinished made to its end.
+        """The vectors of this graph; they are made, or completed, if need be.
 
         :raises StoreLockedError: if another process is making them.
         :raises StoreError: if they cannot be kept.
@@ -135,7 +135,7 @@ class TripleVectors:
             done = min(stream.tell() // row, total)
             stream.truncate(done * row)
         while done < total:
-            some = self._read(range(done, min(done + _AT_ONCE, total)))
+            some = self._triples_at(range(done, min(done + _AT_ONCE, total)))
             vectors = self.embedder.embed(_texts(some, knowledge))
             with errors_translated(self.directory), file.open("ab") as stream:
                 stream.write(np.ascontiguousarray(vectors, dtype="<f4").tobytes())
@@ -153,9 +153,9 @@ class TripleVectors:
         vectors = np.memmap(self.directory / "vectors.f32", dtype="<f4", mode="r", shape=shape)
         scores = np.concatenate([vectors[i : i + _COMPARED] @ asked for i in range(0, total, _COMPARED)])
         best = _best(scores, limit)
-        return [(t, float(scores[i])) for t, i in zip(self._read(best), best, strict=True)]
+        return [(t, float(scores[i])) for t, i in zip(self._triples_at(best), best, strict=True)]
 
-    def _read(self, places: Sequence[int]) -> list[Triple]:
+    def _triples_at(self, places: Sequence[int]) -> list[Triple]:
         found = []
         with (self.directory / "triples.jsonl").open("rb") as stream:
             for place in places:
@@ -165,13 +165,13 @@ class TripleVectors:
 
 
 def _directory(knowledge: KnowledgeBase, embedder: Embedder) -> Path:
-    """Where they are kept: the label index's is another for another graph, this one for another embedder, too."""
+    """The directory of the vectors: another for each graph, embedder and choice of languages."""
     key = json.dumps([RECIPE, embedder.name, knowledge.languages])
     return knowledge.indexes.directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
-    """All triples, one a line, in one step."""
+    """Write all triples, one a line, in one step."""
     partial = file.with_suffix(".partial")
     triples = _triples(knowledge)
     with errors_translated(file.parent):
@@ -225,7 +225,7 @@ class TripleWords:
 
     @classmethod
     def built(cls, knowledge: KnowledgeBase) -> TripleWords:
-        """Those of a graph."""
+        """The index of a graph."""
         found: list[Triple] = []
         postings: dict[str, tuple[array[int], array[float]]] = {}
         lengths = array("d")
@@ -243,7 +243,7 @@ class TripleWords:
         return cls(tuple(found), numbered, np.array(lengths, np.float64))
 
     def nearest(self, text: str, limit: int) -> list[tuple[Triple, float]]:
-        """As :meth:`NearestTriples.nearest`; what has no word of the text is not among them."""
+        """As :meth:`NearestTriples.nearest`; triples without any word of the text are left out."""
         scores = np.zeros(len(self.triples))
         usual = float(self.lengths.mean()) if len(self.lengths) else 1.0
         for stem in sorted(set(_stems(text))):

@@ -1,4 +1,4 @@
-"""The model alone: what it knows by heart, which a method with a graph must beat."""
+"""The model alone, without the graph: what every method must beat."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ an empty list. Reply with JSON only. An example, for another question:
 NOT_KNOWN = "The model does not know the answer."
 
 _UNKNOWN = frozenset({"unknown", "not known", "none", "n a", "i do not know", "i don t know", "no answer"})
-"""What a model writes that knows no answer, as :func:`normalised` has it."""
+"""What a model writes that knows no answer, normalised."""
 
 _LONGEST = 300
-"""Characters of an answer: what is longer is a sentence, not a name."""
+"""Characters of an answer: a longer one is a sentence, not a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedBook(Retriever):
-    """A model is asked without the graph; what it says is never labelled as the graph's.
-
-    Its answers are names: literals, without evidence, in an answer whose grounding is ``model``.
+    """A model is asked without the graph; its answers are literals without evidence, and their grounding is ``model``.
 
     :param most: names that are read of a reply.
     """

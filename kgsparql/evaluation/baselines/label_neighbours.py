@@ -1,4 +1,4 @@
-"""The nearest labels: what the label index finds for the whole question, and what lies around it."""
+"""The nearest labels: the entities that the label index finds for the whole question, with their neighbours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgsparql.rdf.vocabulary import is_mediator
 __all__ = ["LabelNeighbours"]
 
 Nearest = Callable[[str, int], Sequence[LinkedEntity]]
-"""The entities whose labels are most like a text, at most so many."""
+"""A function from a text and a limit to the entities whose labels are most like the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,19 @@ class LabelNeighbours(Retriever):
     nearest: Nearest | None = field(default=None, repr=False, compare=False)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Neighbour lines (N) of the entities, those of the nearest first; the entities that were not linked."""
+        """Neighbour lines (N) of the entities, the nearest first; candidates are the entities that were not linked."""
         linked = {link.term for link in session.links}
-        near_labels = self._near(session, self.labels + len(linked))
+        near_labels = self._nearest_entities(session, self.labels + len(linked))
         found = [entity for entity in near_labels if entity.term not in linked][: self.labels]
         items: list[EvidenceItem] = []
         with session.within_budget():
-            near = neighbours(
-                session.graph, [e.term for e in found], direction=session.direction, limit=self.ends_per_line
-            )
-            items += self._items(found, near.items, session)
+            terms, most = [entity.term for entity in found], self.ends_per_line
+            groups = neighbours(session.graph, terms, direction=session.direction, limit=most).items
+            items += self._items(found, groups, session)
         evidence = Evidence(items)
         return Retrieval(evidence=evidence, candidates=tuple(_candidates(found, evidence)))
 
-    def _near(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
+    def _nearest_entities(self, session: Session, at_most: int) -> Sequence[LinkedEntity]:
         if self.nearest is not None:
             return self.nearest(session.question, at_most)
         if session.linker is None:
@@ -69,7 +68,7 @@ class LabelNeighbours(Retriever):
     def _items(
         self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
     ) -> list[EvidenceItem]:
-        """The first lines of each entity, as far as nothing in them is a blank node."""
+        """The first lines of each entity."""
         kept: list[tuple[Line, float]] = []
         for entity in found:
             own = [line for group in groups if group.entity == entity.term if (line := _line(group)) is not None]
@@ -81,7 +80,7 @@ class LabelNeighbours(Retriever):
 
 
 def _line(group: NeighbourGroup) -> Line | None:
-    """The neighbours that have names, as a line."""
+    """The neighbours that are no mediators, as a line; ``None`` if there are none."""
     ends = [end for end in group.neighbours if not is_mediator(end)]
     ways = tuple(Path(group.entity, (_hop(group, end),)) for end in ends)
     count = group.count - len(group.neighbours) + len(ends)
@@ -97,7 +96,7 @@ def _hop(group: NeighbourGroup, end: Term) -> Hop:
 
 
 def _item(line: Line, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
-    """A line as evidence: its query finds all that is on it, or, of a line that was cut, what is shown."""
+    """A line as evidence; its query finds everything on it or, if it was cut, what is shown."""
     whole = line.exact and line.count == len(line.ways)
     known = line.count if line.exact else None
     return EvidenceItem(

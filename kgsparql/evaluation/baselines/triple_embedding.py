@@ -1,8 +1,8 @@
-"""The nearest triples: every triple of the graph as a text, compared with the question; no walking, no linking."""
+"""The nearest triples: every triple of the graph is compared with the question, without walking and linking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -23,7 +23,7 @@ __all__ = ["TripleEmbedding"]
 
 @dataclass(frozen=True, slots=True)
 class TripleEmbedding(Retriever):
-    """The triples whose texts are most like the question are the evidence; what the question does not name, answers.
+    """The triples most like the question are the evidence; their terms that the question does not name, the answers.
 
     :param triples: how many.
     """
@@ -37,9 +37,9 @@ class TripleEmbedding(Retriever):
     index: NearestTriples | None = field(default=None, repr=False, compare=False)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """The nearest triples (N), each an item; the terms of the best first.
+        """The nearest triples (N), each an item; candidates are their terms, those of the best first.
 
-        :raises OptionError: if nobody made an index of the triples.
+        :raises OptionError: without an index of the triples.
         """
         if self.index is None:
             raise OptionError("triple_embedding has no index of this graph", hint="evaluation.baselines.load makes it")
@@ -68,7 +68,10 @@ def _item(triple: Triple, score: float, labels: Mapping[Term, str]) -> EvidenceI
 
 
 def _candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:
-    """The subjects and objects that the question does not name, by the best triple each is in; else all of them."""
+    """The subjects and objects that the question does not name, by the best triple each is in.
+
+    If it names all of them, those that were not linked; if all were linked, all.
+    """
     linked: set[Term] = {link.term for link in session.links}
     asked = f" {normalised(session.own_words)} "
     markers: dict[Term, list[str]] = {}
@@ -76,11 +79,7 @@ def _candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session
         for way in item.ways:
             for term in dict.fromkeys((way.end, way.start)):
                 markers.setdefault(term, []).append(item.marker)
-    new = [term for term in markers if term not in linked and f" {normalised(labels[term])} " not in asked]
-    for term in new or _others(markers, linked):
+    unlinked = [term for term in markers if term not in linked]
+    new = [term for term in unlinked if f" {normalised(labels[term])} " not in asked]
+    for term in new or unlinked or markers:
         yield AnswerTerm(term, labels[term], evidence[markers[term][0]].score, tuple(markers[term]))
-
-
-def _others(markers: Mapping[Term, Sequence[str]], linked: set[Term]) -> list[Term]:
-    """What is left where the question names everything: what was not linked, or, of that too, all."""
-    return [term for term in markers if term not in linked] or list(markers)

@@ -1,4 +1,7 @@
-"""Runs side by side: tables, tests, plots, reports."""
+"""Runs side by side: tables, tests, plots, reports.
+
+Open :mod:`.comparison` first, then :mod:`.tables`, which every format shows.
+"""
 
 from kgsparql.evaluation.comparison.comparison import Comparison, compare
 

@@ -1,1 +1,4 @@
-"""Runs: what is asked, how, and what came of it, in a directory that can be gone on with."""
+"""Runs: questions asked with methods, and their records, in a directory from which a run can be resumed.
+
+Open :mod:`.plan` first: what a run asks; then :mod:`.running`, which asks it.
+"""

@@ -1,4 +1,7 @@
-"""Options chosen on one part of the questions, and judged on the other."""
+"""Options chosen on one part of the questions, and measured on the other.
+
+Open :mod:`.tuning` first, then :mod:`.trials` (which setting is the best).
+"""
 
 from kgsparql.evaluation.tuning.tuning import Bench, tune
 
