@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Self, TypeAlias
@@ -59,7 +59,7 @@ class CombinedLabels(ABC):
         """As :meth:`LabelSearch.vocabulary`."""
         found = [part.vocabulary(wanted) for part in self.parts]
         return Vocabulary(
-            _Sums([part.counts for part in found]),
+            {word: count for word in wanted if (count := sum(part.counts.get(word, 0) for part in found))},
             sum(part.labels for part in found),
             frozenset[str]().union(*(part.type_stems for part in found)),
             capitals_tell=any(part.capitals_tell for part in found),
@@ -114,25 +114,6 @@ class LayeredLabels(CombinedLabels):
             known = {_identity(row) for row, _ in kept}
             kept += [hit for hit in hits if _identity(hit[0]) not in known]
         return sorted(kept, key=lambda hit: (-round(hit[1], 6), hit[0]))
-
-
-class _Sums(Mapping[str, int]):
-    """The number of labels with a word, summed over all parts."""
-
-    def __init__(self, parts: Sequence[Mapping[str, int]]) -> None:
-        self._parts = parts
-
-    def __getitem__(self, word: str) -> int:
-        total = sum(part.get(word, 0) for part in self._parts)
-        if not total:
-            raise KeyError(word)
-        return total
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(chain.from_iterable(self._parts)))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
 
 
 def _identity(row: LabelRow) -> tuple[str, str, str]:

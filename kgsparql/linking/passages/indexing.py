@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ OVERLAP = 4
 
 _AT_ONCE = 5_000
 _TOKENS = (20, 2_000)
+_PASSAGE_TYPES = {**dict.fromkeys(("number", "page", "start", "end"), "int32"), "document": "string", "text": "string"}
+_MENTION_TYPES = {"iri": "string", **dict.fromkeys(("passage", "start", "end"), "int32")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ class _Builder:
     def build(self, files: Sequence[Path], directory: Path, gazetteer: Gazetteer) -> dict[str, Any]:
         """Write both tables; gives what the manifest says about them."""
         tag = table_tag()
-        passages = _Table(self.tables, f"passages_{tag}", _passage_schema)
-        mentions = _Table(self.tables, f"mentions_{tag}", _mention_schema)
+        passages = _Table(self.tables, f"passages_{tag}", _PASSAGE_TYPES)
+        mentions = _Table(self.tables, f"mentions_{tag}", _MENTION_TYPES)
         documents = 0
         for document in self._documents(files, directory):
             documents += 1
@@ -194,11 +196,14 @@ class _Builder:
 
 @dataclass(slots=True)
 class _Table:
-    """A table being written, many rows at a time, because each write makes a new version of it."""
+    """A table being written, many rows at a time, because each write makes a new version of it.
+
+    :param types: of its columns, by their names.
+    """
 
     tables: Tables
     name: str
-    schema: Callable[[], Any]
+    types: Mapping[str, str]
     count: int = 0
     pending: list[dict[str, Any]] = field(default_factory=list)
     table: Any = None
@@ -226,23 +231,11 @@ class _Table:
     def _write(self) -> None:
         import pyarrow as pa
 
-        data = pa.Table.from_pylist(self.pending, schema=self.schema())
+        schema = pa.schema([(column, pa.type_for_alias(kind)) for column, kind in self.types.items()])
+        data = pa.Table.from_pylist(self.pending, schema=schema)
         if self.table is None:
             self.table = self.tables.create(self.name, data)
         else:
             with errors_translated(self.tables.directory):
                 self.table.add(data)
         self.pending = []
-
-
-def _passage_schema() -> Any:
-    import pyarrow as pa
-
-    numbers = ("number", "page", "start", "end")
-    return pa.schema([(name, pa.int32()) for name in numbers] + [("document", pa.string()), ("text", pa.string())])
-
-
-def _mention_schema() -> Any:
-    import pyarrow as pa
-
-    return pa.schema([("iri", pa.string()), *((name, pa.int32()) for name in ("passage", "start", "end"))])
