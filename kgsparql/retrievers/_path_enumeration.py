@@ -77,10 +77,10 @@ def enumerate_paths(
     :param first_steps: how many of more than 30 first steps are walked on from: those most like the question.
     :param is_class: whether the start is a class, from which a step leads to its instances.
     """
-    made = Enumeration(start, ends={PropertyPath(()): (start,)})
+    enumeration = Enumeration(start, ends={PropertyPath(()): (start,)})
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
-        made.add(level)
+        enumeration.add(level)
         paths = [found.path for found in level if len(found.path) > 1 or found.ends != (start,)]
         predicates = {step.predicate for path in paths for step in path}
         if len(predicates) <= MANY_PREDICATES or not paths:
@@ -90,11 +90,11 @@ def enumerate_paths(
         likely = _likeliest(paths, first_steps, session)
         if len(likely) < len(paths):
             name = _name(start, session)
-            told = (
+            message = (
                 f"paths from {name}: only {first_steps:,} of {len(paths):,} first steps were walked on from "
                 "(-O first_steps=N takes more)"
             )
-            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), name, told)])
+            session.note_cuts([Cut("first steps walked on from", first_steps, len(paths), name, message)])
         return likely
 
     with session.within_budget():
@@ -103,41 +103,41 @@ def enumerate_paths(
             max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
             skip=UNWALKED - {RDF_TYPE} if is_class else UNWALKED, keep=keep,
         )  # fmt: skip
-        made.add(found.items)
+        enumeration.add(found.items)
         if found.cuts:
             name = _name(start, session)
-            told = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
-            session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, told)])
-        _add_kinds(made, session)
-    return made
+            message = f"paths from {name}: only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
+            session.note_cuts([Cut("ends of a path walked on from", frontier, None, name, message)])
+        _add_kinds(enumeration, session)
+    return enumeration
 
 
-def add_ends(made: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
+def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
     """Fetch the ends of these paths, 50 paths in one query; of more than 500 ends, any 500."""
     with session.within_budget():
-        found = walk_ends(session.graph, [made.walk(path) for path in paths], limit=_FETCHED_ENDS)
+        found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_FETCHED_ENDS)
         for path, own in zip(paths, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
-            made.ends[path] = tuple(end for end in ends if end != made.start) or ends
+            enumeration.ends[path] = tuple(end for end in ends if end != enumeration.start) or ends
             if not own.cuts:
-                made.whole.add(path)
-        _add_kinds(made, session)
+                enumeration.whole.add(path)
+        _add_kinds(enumeration, session)
 
 
-def restrict_to_shared(made: Enumeration, link: LinkedEntity, session: Session) -> None:
+def restrict_to_shared(enumeration: Enumeration, link: LinkedEntity, session: Session) -> None:
     """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
 
     Then a path leads from the prize that two people shared, not from every prize that one of them received. No query
     is sent where no such node is near, or no other entity is linked.
     """
     others = others_named(link, session)
-    one_step = [path for path in made.paths if len(path) == 1]
-    steps = [path.steps[0] for path in one_step if any(map(is_mediator, made.ends[path]))]
+    one_step = [path for path in enumeration.paths if len(path) == 1]
+    steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
     if not others or not steps:
         return
     with session.within_budget():
         found, _ = mediated_paths(
-            session.graph, [(made.start, step) for step in steps], direction=session.direction, skip=UNWALKED
+            session.graph, [(enumeration.start, step) for step in steps], direction=session.direction, skip=UNWALKED
         )
         paths = [path for own in found.values() for path in own]
         between: dict[Term, tuple[Step, IRI]] = {}
@@ -152,9 +152,9 @@ def restrict_to_shared(made: Enumeration, link: LinkedEntity, session: Session) 
             node, shape = path.hops[0].end, path.property_path
             if node in between and path.end not in others and not is_mediator(path.end):
                 step, other = between[node]
-                made.constraints.setdefault(shape, Constraint(1, step, (other,)))
+                enumeration.constraints.setdefault(shape, Constraint(1, step, (other,)))
                 shared.setdefault(shape, []).append(path.end)
-        made.replace_ends(shared)
+        enumeration.replace_ends(shared)
 
 
 def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
@@ -171,11 +171,11 @@ def _are_apart(one: Mention, other: Mention) -> bool:
     return min(one.start, other.start) < 0 or one.end <= other.start or other.end <= one.start
 
 
-def _add_kinds(made: Enumeration, session: Session) -> None:
-    new = [path for path in made.ends if not made.kinds.get(path)]
-    ends = [[(end,) for end in made.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
+def _add_kinds(enumeration: Enumeration, session: Session) -> None:
+    new = [path for path in enumeration.ends if not enumeration.kinds.get(path)]
+    ends = [[(end,) for end in enumeration.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
     for path, kinds in zip(new, session.labels.majority_types(ends), strict=True):
-        made.kinds[path] = kinds[0] if kinds else ""
+        enumeration.kinds[path] = kinds[0] if kinds else ""
 
 
 def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:

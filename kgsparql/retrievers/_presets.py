@@ -131,8 +131,8 @@ class Preset:
         except tomllib.TOMLDecodeError as error:
             at = re.search(r"\(at (?:line (\d+), column (\d+)|end of document)\)", str(error))
             where = f"{path}:{at[1]}:{at[2]}" if at and at[1] else f"{path}:{text.count(chr(10)) + 1}"
-            said = printable(str(error).partition(" (at ")[0], 200)
-            raise InputError(f"{where}: not TOML: {said}", hint="kgsparql eval tune writes presets") from error
+            problem = printable(str(error).partition(" (at ")[0], 200)
+            raise InputError(f"{where}: not TOML: {problem}", hint="kgsparql eval tune writes presets") from error
         except RecursionError as error:
             raise InputError(f"{path}: nested too deeply", hint="kgsparql eval tune writes presets") from error
         preset = _preset_of(data, path, text)

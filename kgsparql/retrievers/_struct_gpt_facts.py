@@ -208,21 +208,21 @@ def cited_retrieval(seen: Retrieval, found: Sequence[ShownFacts], draft: Draft, 
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
     others = [item for item in seen.evidence if item.marker not in cited][:_OTHERS]
     walks = _walks_to([one for _, one in used], draft)
-    made: list[EvidenceItem | None] = []
+    expanded: list[EvidenceItem | None] = []
     with session.within_budget():
-        made = expanded_items(list(walks), session.labels) if session.complete else []
-    if not any(made):
+        expanded = expanded_items(list(walks), session.labels) if session.complete else []
+    if not any(expanded):
         return seen
     read = {way.end for _, one in used for way in one.ways}
-    if all(item is None or read.issuperset(item.ends) for item in made):
-        whole = {walk: item for walk, item in zip(walks, made, strict=True) if item is not None}
+    if all(item is None or read.issuperset(item.ends) for item in expanded):
+        whole = {walk: item for walk, item in zip(walks, expanded, strict=True) if item is not None}
         evidence = Evidence([*_complete_items(used, whole, first=len(seen.evidence) + 1), *others])
         left = (replace(c, markers=tuple(m for m in c.markers if m in evidence)) for c in seen.candidates)
         return replace(seen, evidence=evidence, candidates=tuple(c for c in left if c.markers))
     if session.usage.calls_left == 0:
         session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
         return seen
-    items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, made, strict=True) if item is not None]
+    items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, expanded, strict=True) if item is not None]
     evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
 
@@ -252,11 +252,11 @@ def _complete_items(
     given: set[Walk] = set()
     for item, one in used:
         own = [(reached.walk, whole[reached.walk]) for reached in one.found.reached_terms() if reached.walk in whole]
-        for walk, made in own[:1]:
+        for walk, complete in own[:1]:
             given.add(walk)
-            yield replace(item, query=made.query, ends=made.ends)
+            yield replace(item, query=complete.query, ends=complete.ends)
         if not own:
             yield item
-        more |= {walk: replace(made, score=item.score) for walk, made in own[1:]}
-    others = [made for walk, made in more.items() if walk not in given]
-    yield from (replace(made, marker=f"P{number}") for number, made in enumerate(others, first))
+        more |= {walk: replace(complete, score=item.score) for walk, complete in own[1:]}
+    others = [complete for walk, complete in more.items() if walk not in given]
+    yield from (replace(complete, marker=f"P{number}") for number, complete in enumerate(others, first))

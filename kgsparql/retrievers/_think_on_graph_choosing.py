@@ -32,7 +32,7 @@ _SHARPNESS = 10.0
 
 
 def candidate_lists(
-    made: Sequence[Offer], session: Session, *, shortlist: int | None, batch: bool
+    offered: Sequence[Offer], session: Session, *, shortlist: int | None, batch: bool
 ) -> list[list[Candidate]]:
     """The offers as candidates, in one list or in one for each chain.
 
@@ -40,8 +40,8 @@ def candidate_lists(
     :param batch: make one list, which then has no more than a model reads.
     """
     by_place: dict[int, list[Candidate]] = {}
-    for candidate in candidates_of(made, session):
-        by_place.setdefault(made[candidate.number].place, []).append(candidate)
+    for candidate in candidates_of(offered, session):
+        by_place.setdefault(offered[candidate.number].place, []).append(candidate)
     if shortlist is not None:
         most = min(shortlist, max(1, LISTED // len(by_place))) if batch else shortlist
         for place, own in by_place.items():
@@ -63,7 +63,9 @@ def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, s
     return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
 
 
-def chosen_offers(made: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[ChosenOffer]:
+def chosen_offers(
+    offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session
+) -> list[ChosenOffer]:
     """At most ``width`` predicates of each chain, with their shares.
 
     The shares of each chain sum to 1 if a model gave the scores. A ranker scores whole paths, which can be compared
@@ -72,14 +74,14 @@ def chosen_offers(made: Sequence[Offer], choices: Sequence[Choice], width: int, 
     weights = _weights(choices, "predicates", session)
     of_chain: dict[int, list[tuple[Choice, float]]] = {}
     for choice, value in zip(choices, weights, strict=True):
-        of_chain.setdefault(made[choice.candidate.number].place, []).append((choice, value))
+        of_chain.setdefault(offered[choice.candidate.number].place, []).append((choice, value))
     kept = [some[:width] for some in of_chain.values()]
     total = sum(value for own in kept for _, value in own)
     chosen = []
     for own in kept:
         weight = 1.0 if own[0][0].chosen_by == "model" else sum(value for _, value in own) / total
         for (choice, _), part in zip(own, _normalised([value for _, value in own]), strict=True):
-            offer = made[choice.candidate.number]
+            offer = offered[choice.candidate.number]
             chosen.append(ChosenOffer(offer, part * weight, choice.chosen_by == "oracle" and offer.chain.by_oracle))
     return chosen
 

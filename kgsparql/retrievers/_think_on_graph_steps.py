@@ -114,7 +114,7 @@ def offers(
     counts: dict[Term, list[tuple[Step, int, bool]]] = {}
     for own in predicate_counts(ends, session, skip=skip, classes=linked_classes(session) if begins else ()):
         counts.setdefault(own.entity, []).append((own.step, own.count, own.exact))
-    made: list[Offer] = []
+    offered: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()
     for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
         chain = beam[place]
@@ -122,40 +122,42 @@ def offers(
             needless = path != chain.path and (chain.trail, step) in known
             if not needless and not (count <= 1 and _goes_back(path, step)):
                 known.add((chain.trail, step))
-                made.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
-    return _without_identifiers(sorted(made, key=lambda offer: offer.place), session)
+                offered.append(Offer(place, chain, path, step, count, exact, again=(path.end, step) in walked))
+    return _without_identifiers(sorted(offered, key=lambda offer: offer.place), session)
 
 
 def _goes_back(path: Path, step: Step) -> bool:
     return bool(path.hops) and step.inverts(path.hops[-1].step)
 
 
-def _without_identifiers(made: Sequence[Offer], session: Session) -> list[Offer]:
-    terms = terms_of(offer.path for offer in made)
-    labels = session.labels([*terms, *(offer.path.start for offer in made), *(offer.step.predicate for offer in made)])
+def _without_identifiers(offered: Sequence[Offer], session: Session) -> list[Offer]:
+    terms = terms_of(offer.path for offer in offered)
+    labels = session.labels(
+        [*terms, *(offer.path.start for offer in offered), *(offer.step.predicate for offer in offered)]
+    )
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
-        return list(made)
-    return [offer for offer in made if not _IDENTIFIERS.search(labels[offer.step.predicate])]
+        return list(offered)
+    return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
 
 
-def candidates_of(made: Sequence[Offer], session: Session) -> list[Candidate]:
+def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain as text, with the score of its whole property path."""
     named = session.labels(
-        t for offer in made for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
+        t for offer in offered for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
     )
-    labels, _ = statement_labels([offer.path for offer in made], session.labels, named, in_grace=False)
+    labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
     candidates: dict[int, Candidate] = {}
-    for topic in dict.fromkeys(offer.path.start for offer in made):
-        places = [i for i, offer in enumerate(made) if offer.path.start == topic]
+    for topic in dict.fromkeys(offer.path.start for offer in offered):
+        places = [i for i, offer in enumerate(offered) if offer.path.start == topic]
         scored = session.path_candidates(
-            [(made[i].property_path, [""] * (len(made[i].path) + 2)) for i in places],
+            [(offered[i].property_path, [""] * (len(offered[i].path) + 2)) for i in places],
             about=topic,
-            texts=[_offer_text(made[i], labels) for i in places],
+            texts=[_offer_text(offered[i], labels) for i in places],
         )
         for i, one in zip(places, scored, strict=True):
-            less = _AGAIN if made[i].again else 0.0
+            less = _AGAIN if offered[i].again else 0.0
             candidates[i] = replace(one, number=i, score=(one.score or 0.0) - less)
-    return [candidates[i] for i in range(len(made))]
+    return [candidates[i] for i in range(len(offered))]
 
 
 def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
@@ -224,10 +226,10 @@ def thinned_offers(
     if how == "random":
         return [replace(p, listed=path_sample(p.siblings, n, session)) for p, n in zip(chosen, limits, strict=True)]
     long = [i for i, one in enumerate(chosen) if limits[i] < len(one.siblings)]
-    made = list(chosen)
+    thinned = list(chosen)
     for i, places in zip(long, _places_by_likeness([chosen[i].siblings for i in long], labels, session), strict=True):
-        made[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
-    return made
+        thinned[i] = replace(chosen[i], listed=tuple(chosen[i].siblings[j] for j in sorted(places[: limits[i]])))
+    return thinned
 
 
 def _places_by_likeness(

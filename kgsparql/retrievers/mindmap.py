@@ -203,14 +203,14 @@ class MindMap(Retriever):
         """
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
-        made = list(scored)
+        completed = list(scored)
         for i, whole in zip(lines, expanded_items(walks, session.labels, shown=self.ends_per_line), strict=True):
             item, candidate = scored[i]
             if whole is not None:
                 as_shown = not item.cuts and {way.end for way in item.ways} >= set(whole.ends)
                 found = replace(item, query=whole.query, ends=whole.ends) if as_shown else whole
-                made[i] = replace(found, kind=item.kind), candidate
-        return made
+                completed[i] = replace(found, kind=item.kind), candidate
+        return completed
 
     def _line_item(self, line: Line, session: Session) -> EvidenceItem:
         shown = replace(line, ways=line.ways[: self.ends_per_line])

@@ -238,8 +238,8 @@ def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
         walks = _walk_scores(found, session)
         found = _with_scores(found, walks)
         if session.complete:
-            made = expanded_items(list(walks), session.labels)
-            items = [replace(item, score=score) for item, score in zip(made, walks.values(), strict=True) if item]
+            whole = expanded_items(list(walks), session.labels)
+            items = [replace(item, score=score) for item, score in zip(whole, walks.values(), strict=True) if item]
     if not items:
         best = sorted(found, key=lambda one: -(one.found.score + one.found.oracle_steps))
         return _facts_retrieval(best, session)
@@ -257,8 +257,8 @@ def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, fl
     scores: dict[Walk, float] = {}
     for topic in dict.fromkeys(walk.start for walk in reached):
         own = [(walk, kinds) for walk, kinds in zip(reached, along, strict=True) if walk.start == topic]
-        made = session.path_candidates([(walk.path, kinds) for walk, kinds in own], about=topic)
-        for (walk, _), candidate in zip(own, made, strict=True):
+        candidates = session.path_candidates([(walk.path, kinds) for walk, kinds in own], about=topic)
+        for (walk, _), candidate in zip(own, candidates, strict=True):
             scores[walk] = (candidate.score or 0.0) + reached[walk][1].oracle_steps
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:COMPLETED]
     return {walk: scores[walk] for walk in best}

@@ -159,12 +159,12 @@ class ThinkOnGraph(Retriever):
     def _advance(self, walked: _Walked, session: Session) -> None:
         """Walk one depth: choose predicates while the evidence so far is judged, then score what they lead to."""
         skip = UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
-        made = offers(walked.beam, session, skip=skip, walked=walked.led_to)
-        walked.stopped = not made
-        choices = self._choices(made, walked, session) if made else []
+        offered = offers(walked.beam, session, skip=skip, walked=walked.led_to)
+        walked.stopped = not offered
+        choices = self._choices(offered, walked, session) if offered else []
         if walked.stopped:
             return
-        chosen = [one for own in choices for one in chosen_offers(made, own, self.width, session)]
+        chosen = [one for own in choices for one in chosen_offers(offered, own, self.width, session)]
         walked.by_model |= any(choice.chosen_by == "model" for own in choices for choice in own)
         chosen = expanded_offers(chosen, walked.led_to, session, limit=self.neighbours_per_predicate)
         walked.meet(chosen)
@@ -172,7 +172,7 @@ class ThinkOnGraph(Retriever):
         if kept:
             walked.depths.append(kept)
 
-    def _choices(self, made: Sequence[Offer], walked: _Walked, session: Session) -> list[list[Choice]]:
+    def _choices(self, offered: Sequence[Offer], walked: _Walked, session: Session) -> list[list[Choice]]:
         """The choices of predicates, one list for each call; the evidence so far is judged at the same time.
 
         Where the budget may end, it is judged first, and nothing is chosen if it is enough.
@@ -190,13 +190,13 @@ class ThinkOnGraph(Retriever):
             def choose(branch: Session) -> list[Choice]:
                 if branch is session and any(map(is_enough, drafts)):  # not a branch: the steps run one after the other
                     return []
-                return self._choose(own, len({made[c.number].place for c in own}) * self.width, branch)
+                return self._choose(own, len({offered[c.number].place for c in own}) * self.width, branch)
 
             return choose
 
         by_model = self.prune == "model"
         lists = candidate_lists(
-            made, session, shortlist=self.shortlist if by_model else None, batch=self.batch_prune or not by_model
+            offered, session, shortlist=self.shortlist if by_model else None, batch=self.batch_prune or not by_model
         )
         try:
             _, *chosen = self._at_once([enough, *map(choosing, lists)], session)
