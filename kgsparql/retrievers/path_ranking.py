@@ -179,22 +179,20 @@ class PathRanking(Weights, Retriever):
 
     def _scored_paths(
         self,
-        enumeration: Enumeration,
+        known: Enumeration,
         paths: Sequence[PropertyPath],
         link: LinkedEntity,
         session: Session,
         *,
         weights: Weights,
     ) -> list[LikelyPath]:
-        worded = [(path, enumeration.kinds_along(path)) for path in paths]
+        paths_with_kinds = [(path, known.kinds_along(path)) for path in paths]
         others = {term: other.score for term, other in others_named(link, session).items()}
-        besides = [[v for c in enumeration.walk(path).constraints for v in c.values] for path in paths]
+        besides = [[v for c in known.walk(path).constraints for v in c.values] for path in paths]
         bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
         return [
-            LikelyPath(
-                link, enumeration, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number])
-            )
-            for candidate in session.path_candidates(worded, about=link, weights=weights, words=self._words)
+            LikelyPath(link, known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
+            for candidate in session.path_candidates(paths_with_kinds, about=link, weights=weights, words=self._words)
         ]
 
     def _choices(self, found: Sequence[LikelyPath], session: Session) -> list[tuple[LikelyPath, Choice]]:
