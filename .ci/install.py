@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +49,7 @@ def install(python: Path, extras: str, log: Path) -> int:
         while process.poll() is None:
             time.sleep(0.5)
             progress.show()
-    progress.end()
+    progress.clear()
     return process.returncode
 
 
@@ -59,46 +60,53 @@ class Progress:
         self.packages = python.parents[1] / "lib"
         self.log = log
         self.before = self.in_place()
-        self.line = ""
-        self.told: set[str] = set()
+        self.big: set[str] = set()
+        self.shown = ("", 0)
 
     def in_place(self) -> int:
         """How many packages are installed."""
         return sum(1 for _ in self.packages.glob("python*/site-packages/*.dist-info"))
 
     def show(self) -> None:
-        """Write how far it is now."""
+        """Write how far it is now, where that is something new."""
         text = self.log.read_text(encoding="utf-8", errors="replace")
-        for name, size, unit in re.findall(r"Downloading \S*?([\w.]+?)-\d\S* \(([\d.]+) ([MG])B\)", text):
-            megabytes = float(size) * (1000 if unit == "G" else 1)
-            if megabytes >= BIG_MB and name not in self.told:
-                self.told.add(name)
-                self.write(f"  downloading {name}, {megabytes:,.0f} MB", lasting=True)
+        for name, megabytes in big_files(text):
+            if name not in self.big:
+                self.big.add(name)
+                self.clear()
+                say(f"  getting {name}, {megabytes:,.0f} MB")
         if started := re.search(r"Installing collected packages: (.*)", text):
             total = started[1].count(",") + 1
-            done = min(self.in_place() - self.before, total)
-            self.write(f"  {done} of {total} packages in place", lasting=done // 40 > self.shown() // 40)
-        elif found := len(set(re.findall(r"^Collecting (\S+?)[\s\[<>=!~;(]", text, re.MULTILINE))):
-            self.write(f"  {found} packages found", lasting=found // 40 > self.shown() // 40)
+            self.count(f"  packages in place, of {total}: ", min(self.in_place() - self.before, total))
+        else:
+            self.count("  packages found: ", len(set(re.findall(r"^Collecting ([\w.-]+)", text, re.MULTILINE))))
 
-    def shown(self) -> int:
-        """The number in the line that was written last."""
-        number = re.match(r"\s*(\d+)", self.line)
-        return int(number[1]) if number else 0
+    def count(self, what: str, number: int) -> None:
+        """On a terminal a line in place of the one before; elsewhere a line for every 25."""
+        before = self.shown[1] if self.shown[0] == what else 0
+        if sys.stdout.isatty() and (what, number) != self.shown:
+            self.clear()
+            sys.stdout.write(f"{what}{number}")
+            sys.stdout.flush()
+        elif number // 25 > before // 25:
+            say(f"{what}{number}")
+        self.shown = (what, number)
 
-    def write(self, line: str, *, lasting: bool) -> None:
-        """On a terminal in place of the line before, unless that is to last; elsewhere only what is to last."""
-        if sys.stdout.isatty():
-            sys.stdout.write(f"\r\x1b[K{line}" + "\n" * (line.startswith("  downloading")))
-        elif lasting:
-            sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-        self.line = line
-
-    def end(self) -> None:
-        """Remove the line that was not to last."""
+    def clear(self) -> None:
+        """Remove the line that counts."""
         if sys.stdout.isatty():
             sys.stdout.write("\r\x1b[K")
+
+
+def big_files(log: str) -> Iterator[tuple[str, float]]:
+    """The packages of at least :data:`BIG_MB`, with how much each is, from the network or from a folder."""
+    for name, size, unit in re.findall(r"Downloading \S*?([\w.]+)-\d\S* \(([\d.]+) ([MG])B\)", log):
+        megabytes = float(size) * (1000 if unit == "G" else 1)
+        if megabytes >= BIG_MB:
+            yield name, megabytes
+    for path in map(Path, re.findall(r"^ *Processing (\S+\.whl)", log, re.MULTILINE)):
+        if path.is_file() and (megabytes := path.stat().st_size / 1e6) >= BIG_MB:
+            yield path.name.partition("-")[0], megabytes
 
 
 def say(line: str) -> None:
