@@ -28,7 +28,9 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/kgsparql ask "$(QUESTION)" -k fixtures/nobel.ttl --no-model
 
-test: lint types layers tests
+# mypy takes one processor for a minute: the tests run beside it.
+test: lint
+	@$(MAKE) --no-print-directory -j 2 tests types layers
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -40,11 +42,12 @@ types: $(VENV)/.installed-dev
 layers: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
+# One process more than the two processors that there are at least: many tests wait for a server or a clock.
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 3 --dist loadscope
 
 test-deep: $(VENV)/.installed-dev
-	KGSPARQL_DEEP=1 $(BIN)/pytest -n 2 --dist loadscope -m "deep or hypothesis"
+	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or hypothesis"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

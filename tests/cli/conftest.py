@@ -20,3 +20,15 @@ def run() -> Run:
         return CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
 
     return invoke
+
+
+@pytest.fixture(autouse=True)
+def no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an embedder, whose model takes seconds to load, unless ``--embedder`` says otherwise."""
+    monkeypatch.setenv("KGSPARQL_EMBEDDER", "none")
+
+
+@pytest.fixture
+def default_embedder(no_embedder: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the embedder that a user has who chooses none."""
+    monkeypatch.delenv("KGSPARQL_EMBEDDER")

@@ -22,7 +22,7 @@ NOBEL = FIXTURES / "nobel.ttl"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 
 
-def test_the_question_of_the_demo(run: Run) -> None:
+def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     done = run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json")
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -71,7 +71,7 @@ def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
 
 
 @pytest.mark.parametrize("seeds", [("1",), deep(("0", "1", "77"))], ids="-".join)
-def test_the_same_bytes_in_every_process(run: Run, seeds: tuple[str, ...]) -> None:
+def test_the_same_bytes_in_every_process(run: Run, seeds: tuple[str, ...], default_embedder: None) -> None:
     """Other methods, and another order of sets: tests/contract."""
     asked = ["ask", FEYNMAN, "-k", str(NOBEL), "-f", "json", "--reproducible", "-q"]
     here = run(*asked)

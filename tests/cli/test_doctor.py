@@ -142,7 +142,7 @@ def test_a_cache_that_cannot_be_made_fails(doctor: Doctor, tmp_path: Path, monke
 # -- The embedder -------------------------------------------------------------------------------------------------
 
 
-def test_the_default_embedder_really_embeds(run: Run) -> None:
+def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) -> None:
     if not has_sentence_transformers() or find_model(DEFAULT_MODEL) is None:
         pytest.skip("the default embedder is not installed")
     done = run("doctor", "-f", "json")
