@@ -64,8 +64,7 @@ def open_graph(
     A single file goes to the default graph; of several files each gets its own named graph, so that citations tell
     which. All files are one graph; stores and endpoints beside them are asked in parallel (:class:`FederatedGraph`).
 
-    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, and endpoints by their URL or
-        alias (``wikidata``). The options of files are for files only.
+    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, endpoints by URL or alias.
     :param name: the name of a single source in citations; the source as given, if ``None``.
     :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
@@ -84,10 +83,9 @@ def open_graph(
     if len(groups) > 1:
         if all(is_graph_by_itself(group[0]) for group in groups):
             _refuse_file_options(reading, "without a file")
-        common: dict[str, Any] = {
-            "cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes,
-        }  # fmt: skip
-        graphs = [open_graph(g, **common, **({} if is_graph_by_itself(g[0]) else reading)) for g in groups]
+        rest: dict[str, Any]
+        rest = {"cache": cache, "fresh": fresh, "recording": recording, "progress": progress, "notes": notes}
+        graphs = [open_graph(g, **rest, **({} if is_graph_by_itself(g[0]) else reading)) for g in groups]
         return FederatedGraph(graphs, name=name)
     group = groups[0] if groups else []
     if names_endpoint(group):

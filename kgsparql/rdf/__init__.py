@@ -1,4 +1,4 @@
-"""RDF terms, paths and SPARQL texts: the words that everything else is written in.
+"""RDF terms, prefixes, vocabulary, paths and SPARQL texts, which all other wings use.
 
 May use: ``errors`` and ``resources``. Open first: ``terms.py``, then ``query.py``.
 """

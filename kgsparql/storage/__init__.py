@@ -1,4 +1,4 @@
-"""What is kept on disk: SQLite files, replies of servers, recordings, LanceDB tables, locks.
+"""Files on disk: SQLite files, kept replies of servers, recordings, LanceDB tables, locks, atomic replacement.
 
 May use: ``rdf``. Open first: ``sqlite_file.py``, then ``response_cache.py``.
 """
