@@ -20,7 +20,7 @@ from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import QUERY
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-__all__ = ["ALL", "CacheContents", "Cleared", "Kept"]
+__all__ = ["ALL", "CacheContents", "Cleared", "KindSummary"]
 
 ALL = "all"
 """Stands for every kind."""
@@ -48,7 +48,7 @@ _OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KindSummary:
     """How much there is of one kind.
 
     :param what: the kind in words.
@@ -91,7 +91,7 @@ class CacheContents:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     CacheContents(Path(directory, "none yet")).kept()
+    ...     CacheContents(Path(directory, "none yet")).summary()
     []
     """
 
@@ -109,7 +109,7 @@ class CacheContents:
         folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
         return folders + bytes_of(self._exchanges) + bytes_of(self._vectors)
 
-    def kept(self) -> list[Kept]:
+    def summary(self) -> list[KindSummary]:
         """How much there is of each kind; empty kinds are left out.
 
         :raises StoreError: if the directory cannot be read.
@@ -153,16 +153,16 @@ class CacheContents:
             hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
             raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
 
-    def _folder(self, folder: str) -> Kept | None:
+    def _folder(self, folder: str) -> KindSummary | None:
         if trouble := link_trouble(self.directory / folder):
-            return Kept(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
+            return KindSummary(folder, _FOLDERS[folder], 0, 0, trouble=trouble)
         entries = [entry for entry in self._entries(folder) if not _is_lock(entry)]
         if not entries:
             return None
         whole = [entry for entry in entries if entry.name == _key(entry)]
         times = sorted(modified_at(entry) for entry in whole) or [""]
         size = sum(size_of(entry) for entry in entries)
-        return Kept(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
+        return KindSummary(folder, _FOLDERS[folder], len(whole), size, times[0], times[-1])
 
     def _clear_folder(self, folder: str) -> Cleared:
         if trouble := link_trouble(self.directory / folder):
@@ -186,28 +186,28 @@ class CacheContents:
         note = f"kept of {len(waiting)}: they must not be asked yet, and nobody else would know" if waiting else ""
         return Cleared(folder, count, size, tuple(failures), note)
 
-    def _kept_vectors(self) -> list[Kept]:
+    def _kept_vectors(self) -> list[KindSummary]:
         what = "vectors of texts"
         if trouble := link_trouble(self._vectors):
-            return [Kept(_VECTORS, what, 0, 0, trouble=trouble)]
+            return [KindSummary(_VECTORS, what, 0, 0, trouble=trouble)]
         size = bytes_of(self._vectors)
         try:
             with closing(VectorStore(self._vectors)) as store:
                 found = store.summary()
         except StoreError as error:
-            return [Kept(_VECTORS, what, 0, size, trouble=error.message)]
-        return [Kept(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
+            return [KindSummary(_VECTORS, what, 0, size, trouble=error.message)]
+        return [KindSummary(_VECTORS, what, found.count, size, found.oldest, found.newest)] if found.count else []
 
-    def _kept_exchanges(self) -> list[Kept]:
+    def _kept_exchanges(self) -> list[KindSummary]:
         what = _EXCHANGES[WHOLE_FILE]
         if trouble := link_trouble(self._exchanges):
-            return [Kept(WHOLE_FILE, what, 0, 0, trouble=trouble)]
+            return [KindSummary(WHOLE_FILE, what, 0, 0, trouble=trouble)]
         try:
             with ResponseCache(self._exchanges) as response_cache:
                 found = response_cache.summary()
         except StoreError as error:
-            return [Kept(WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
-        return [Kept(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
+            return [KindSummary(WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
+        return [KindSummary(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
 
     def _clear_vectors(self) -> Cleared:
         def clear() -> int:

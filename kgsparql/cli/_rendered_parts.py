@@ -89,11 +89,11 @@ def cost(answer: Answer) -> str:
     usage = answer.usage
     seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
-    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')}{before} · {_calls(usage)}"
-    return " · ".join([answer.status, *_checked(answer), counted, *seconds])
+    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')}{before} · {_model_cost(usage)}"
+    return " · ".join([answer.status, *_verified_counts(answer), counted, *seconds])
 
 
-def _checked(answer: Answer) -> Iterator[str]:
+def _verified_counts(answer: Answer) -> Iterator[str]:
     """How many of the citations, and of all triples, were verified in the graph."""
     rests_on = list(answer.evidence.keep(answer.cited))
     cited = [item for item in rests_on if item.triples]
@@ -108,7 +108,7 @@ def _checked(answer: Answer) -> Iterator[str]:
         yield f"{len(verified):,} of {_count(len(triples), 'triple', 'triples')} found again"
 
 
-def _calls(usage: Mapping[str, Any]) -> str:
+def _model_cost(usage: Mapping[str, Any]) -> str:
     """The model's calls and tokens, and the money if prices are known."""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     if not calls:

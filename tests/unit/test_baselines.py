@@ -288,7 +288,7 @@ def test_vectors_are_of_one_graph_and_one_embedder(by_meaning: Knowledge) -> Non
     assert TripleVectors.opened(by_meaning, HashedEmbedder("another")) is None
     in_german = kgsparql.open(FIXTURES / "nobel.ttl", embedder=HashedEmbedder(), languages=("de",))
     assert TripleVectors.opened(in_german, HashedEmbedder()) is None
-    assert any(kept.kind == "labels" for kept in CacheContents(by_meaning.indexes.directory.parents[1]).kept())
+    assert any(kept.kind == "labels" for kept in CacheContents(by_meaning.indexes.directory.parents[1]).summary())
 
 
 def test_two_at_a_time_are_refused(by_meaning: Knowledge) -> None:

@@ -99,14 +99,14 @@ def certificates_check(*, is_needed: bool) -> Check:
 
 def cache_check() -> Check:
     """Whether the cache directory can be used, and how big it is."""
-    return attempted("cache", _cache)
+    return attempted("cache", _cache_directory)
 
 
-def _cache() -> Check:
+def _cache_directory() -> Check:
     contents = CacheContents()
     where = contents.directory
     _try_to_write(where)
-    kept = contents.kept()
+    kept = contents.summary()
     trouble = next((kind.trouble for kind in kept if kind.trouble), "")
     if trouble:
         hint = "kgsparql cache --clear exchanges removes a file that is no good"

@@ -118,7 +118,7 @@ class Connection:
         try:
             timeout = Timeout(timeout_s, connect=min(timeout_s, CONNECT_S))
             with send(self._client, timeout) as response:
-                _read(response.http_response.iter_raw(), self.headers, limit, body)
+                _append_body(response.http_response.iter_raw(), self.headers, limit, body)
         except Exception as error:  # noqa: BLE001 - of several packages; they are told apart by how far this came
             self.error = error
         self.body = self.body or b"".join(body)
@@ -149,7 +149,7 @@ class Connection:
         if not response.is_success:
             body: list[bytes] = []
             with suppress(Exception):  # the status says enough
-                _read(response.stream, self.headers, ERROR_BYTES, body)
+                _append_body(response.stream, self.headers, ERROR_BYTES, body)
             response.close()
             self.body = b"".join(body)[:ERROR_BYTES]
 
@@ -161,7 +161,7 @@ class Connection:
                 socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
-def _read(raw: Iterable[bytes], headers: Any, limit: int, body: list[bytes]) -> None:
+def _append_body(raw: Iterable[bytes], headers: Any, limit: int, body: list[bytes]) -> None:
     """Append a body to ``body``, piece by piece, unpacked.
 
     :raises LongBodyError: if it goes over the limit, by at most a piece.

@@ -65,7 +65,7 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
     found: dict[str, None] = {}
     unknown: dict[str, None] = {}
 
-    def kept(run: str) -> str:
+    def known_markers(run: str) -> str:
         markers = _markers(run)
         unknown.update(dict.fromkeys(m for m in markers if m not in known))
         found.update(dict.fromkeys(m for m in markers if m in known))
@@ -77,9 +77,9 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
     def square(match: re.Match[str]) -> str:
         inside = match[1].strip(_EDGES)
         if _ONLY.fullmatch(inside):
-            left = kept(inside)
+            left = known_markers(inside)
         elif _OURS.search(inside):
-            left = _OURS.sub(lambda run: kept(run[0]), inside).strip(_EDGES)
+            left = _OURS.sub(lambda run: known_markers(run[0]), inside).strip(_EDGES)
         else:
             return match[0]
         return f" [{left}]" if left else ""
@@ -87,13 +87,13 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
     def round_(match: re.Match[str]) -> str:
         if not _OURS.fullmatch(match[1].strip()) or is_quoted(match[1]):
             return match[0]
-        left = kept(match[1])
+        left = known_markers(match[1])
         return f" [{left}]" if left else ""
 
     def bare(match: re.Match[str]) -> str:
         if is_quoted(match[0]):
             return match[0]
-        left = kept(match[0])
+        left = known_markers(match[0])
         return match[0] if all(m in known for m in _markers(match[0])) else left or "[…]"
 
     shown = _SQUARE.sub(square, without_open_citation(text))
