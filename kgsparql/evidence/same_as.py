@@ -167,7 +167,7 @@ def _pairs_by_identifier(
     """The pairs that identifiers make; one query, where there are any."""
     made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
     for term in known:
-        for identifier, formatter in identifiers.read_back(term):
+        for identifier, formatter in identifiers.identifiers_of(term):
             made.setdefault(identifier, []).append((term, formatter))
     used = {predicate for term in known for predicate, _ in (*about.held.get(term, ()), *made)}
     about.cuts += [
@@ -185,7 +185,7 @@ def _pairs_by_identifier(
         for term in (term for term in known if identifier in about.held.get(term, {})):
             own = about.held[term][identifier]
             yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
-            yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.made(identifier))
+            yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.iris_of(identifier))
         for term, formatter in made.get(identifier, ()):
             yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
 

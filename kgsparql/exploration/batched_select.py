@@ -113,7 +113,7 @@ def _parts(
     weight: Callable[[Solution], int],
 ) -> tuple[K | None, list[list[K]]]:
     """The key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
-    heaviest, rest = _divided(chunk, found, key_of, weight)
+    heaviest, rest = _heaviest_key(chunk, found, key_of, weight)
     if heaviest is None:
         half = len(chunk) // 2
         return None, [chunk[:half], chunk[half:]]
@@ -128,7 +128,7 @@ def _weight_of(
     return sum(weight(s) for s in found if key_of(s) == key)
 
 
-def _divided(
+def _heaviest_key(
     chunk: Sequence[K], found: Solutions, key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
 ) -> tuple[K | None, list[K]]:
     """The key that has more than half of the solutions, if any, and the other keys."""

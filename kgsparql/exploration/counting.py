@@ -32,7 +32,7 @@ def predicates(
     starts = entities_of(entities)
     skipped = skipped_in(graph, skip)
     arms = [skipping(Query.load(f"counts_{way}"), "predicate", skipped) for way in directions(direction)]
-    asked = batched_select(
+    batched = batched_select(
         graph,
         lambda chunk, _: union_of([arm.bind(entity=chunk) for arm in arms]),
         starts,
@@ -41,10 +41,10 @@ def predicates(
         weight=lambda solution: _integer(solution["solutions"]),
     )
     counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
-    for solutions, exact in ((asked.solutions, True), *((some, False) for some in asked.over.values())):
+    for solutions, exact in ((batched.solutions, True), *((some, False) for some in batched.over.values())):
         for solution in solutions:
             counts[solution["entity"]].append(_count(solution, exact=exact))
-    cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in asked.over.items())
+    cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = (count for entity in starts for count in sorted(counts[entity], key=lambda count: step_key(count.step)))
     return Found(tuple(ordered), tuple(cuts))
 

@@ -139,16 +139,16 @@ def by_label(
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
-    asked = select_about(graph, [query], literals, parameter="label")
-    found = _named(asked.seen)
-    cut = [some for some in asked.over.values() if not some]
+    batched = select_about(graph, [query], literals, parameter="label")
+    found = _entities_in(batched.seen)
+    cut = [some for some in batched.over.values() if not some]
     for wider in () if found else (
         Query.load("by_name").bind(label=literals),
         Query.load("by_text").bind(text=[Literal(text)], predicate=predicates),
     ):  # fmt: skip
         solutions = graph.select(wider.limit(BOUND + 1))
         cut += [list(solutions)] if solutions.cut else []
-        if found := _named(solutions):
+        if found := _entities_in(solutions):
             break
     if cut and not found:
         raise EndpointReplyError(
@@ -158,7 +158,7 @@ def by_label(
     return tuple(sorted(found, key=order_key))
 
 
-def _named(solutions: Iterable[Solution]) -> set[IRI]:
+def _entities_in(solutions: Iterable[Solution]) -> set[IRI]:
     return {entity for solution in solutions if isinstance(entity := solution["entity"], IRI)}
 
 
@@ -209,10 +209,10 @@ def _literals(
     graph: KnowledgeGraph, query: Query, entities: Sequence[IRI]
 ) -> tuple[dict[tuple[Term, Term], list[Literal]], tuple[Cut, ...]]:
     """The texts that the query finds, by entity and predicate; and a cut for each entity with too many."""
-    asked = select_about(graph, [query], entities)
+    batched = select_about(graph, [query], entities)
     groups: dict[tuple[Term, Term], list[Literal]] = {}
-    for solution in asked.seen:
+    for solution in batched.seen:
         literal = solution["label"]
         if isinstance(literal, Literal) and literal.value.strip():
             groups.setdefault((solution["entity"], solution["predicate"]), []).append(literal)
-    return groups, tuple(Cut("texts", len(some), None, str(entity)) for entity, some in asked.over.items())
+    return groups, tuple(Cut("texts", len(some), None, str(entity)) for entity, some in batched.over.items())

@@ -81,7 +81,7 @@ def shortest_paths(
     known = _number_of_paths(near.end, far.end, onward)
     if known > len(paths) or not complete:
         cuts.append(Cut("paths", len(paths), known if complete else None, f"{start} – {end}"))
-    return Found(tuple(_ordered(graph, paths)), tuple(dict.fromkeys(cuts)))
+    return Found(tuple(_by_degree(graph, paths)), tuple(dict.fromkeys(cuts)))
 
 
 def _meet(
@@ -196,7 +196,7 @@ def _number_of_paths(start: IRI, end: IRI, onward: Mapping[Term, Iterable[Hop]])
     return number(start)
 
 
-def _ordered(graph: KnowledgeGraph, paths: list[Path]) -> list[Path]:
+def _by_degree(graph: KnowledgeGraph, paths: list[Path]) -> list[Path]:
     """The paths, those through terms of few triples first."""
     if len(paths) < 2:
         return paths

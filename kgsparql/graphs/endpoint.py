@@ -141,13 +141,13 @@ class EndpointGraph:
         return self._found.fingerprint
 
     def _fingerprint(self) -> str:
-        what = "" if self.profile.has_many_labels else self._counted()
+        what = "" if self.profile.has_many_labels else self._triple_count()
         return self._hash(what)
 
     def _hash(self, what: str = "") -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
-    def _counted(self) -> str:
+    def _triple_count(self) -> str:
         try:
             counted = self.select_within(Query.load("info_triples"), timeout_s=_COUNT_S)
             count = counted[0].get("count") if counted.complete and len(counted) else None
@@ -172,7 +172,7 @@ class EndpointGraph:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._limited(self.timeout_s, None, None) as limits:
+        with self._limits(self.timeout_s, None, None) as limits:
             found = self._channel.probe_graphs(limits).note
         return (found,) if found else ()
 
@@ -222,7 +222,7 @@ class EndpointGraph:
 
         if query.empty:
             return Solutions()
-        with self._limited(None, timeout_s, cancel) as limits:
+        with self._limits(None, timeout_s, cancel) as limits:
             return solutions(*self._channel.send(query, "SELECT", limits))
 
     def ask_within(
@@ -233,7 +233,7 @@ class EndpointGraph:
 
         if query.empty:
             return False
-        with self._limited(None, timeout_s, cancel) as limits:
+        with self._limits(None, timeout_s, cancel) as limits:
             return boolean(*self._channel.send(query, "ASK", limits))
 
     def source(self, named_graph: str | None) -> Source:
@@ -256,11 +256,11 @@ class EndpointGraph:
         :raises CancelledError: if ``cancel`` is set meanwhile.
         :raises BudgetExceededError: if the time of the question is over that this graph is asked for.
         """
-        with self._limited(timeout_s, timeout_s, cancel) as limits:
+        with self._limits(timeout_s, timeout_s, cancel) as limits:
             return self._channel.send(Query(name, text), form, limits)
 
     @contextmanager
-    def _limited(
+    def _limits(
         self, query_s: float | None, all_s: float | None, cancel: threading.Event | None
     ) -> Iterator[RequestLimits]:
         """The limits of a request that begins now; those of the question apply, too, if this is the graph of one.

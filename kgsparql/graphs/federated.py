@@ -17,12 +17,11 @@ from kgsparql.graphs.federation.queries import (
     FederatedQuery,
     MemberFailure,
     is_survivable,
-    left_s,
     local_triple,
     merged,
 )
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.protocols import BlankNodeLookup, Interruptible, OpenedGraph, Solutions, Source, naming_of, within
+from kgsparql.graphs.protocols import BlankNodeLookup, OpenedGraph, Solutions, Source, naming_of, within
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
@@ -193,13 +192,7 @@ class FederatedGraph:
         if query.empty:
             return False
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-
-        def holds(member: OpenedGraph, stop: threading.Event | None) -> bool:
-            if isinstance(member, Interruptible):
-                return member.ask_within(query, timeout_s=left_s(deadline), cancel=stop)
-            return member.ask(query)
-
-        return any(self.each(holds, cancel, deadline, only=only).values())
+        return FederatedQuery(self, deadline, cancel).ask(query, only=only)
 
     def each(
         self,

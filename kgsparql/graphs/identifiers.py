@@ -38,8 +38,8 @@ class Formatter:
     :param stated: the triple that states the formatter.
 
     >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
-    >>> made = Formatter.read(viaf, stated, Literal("http://viaf.org/$1/rdf"))
-    >>> [one.value for one in made.made("47/11")], made.read_back(IRI("http://viaf.org/4711/rdf"))
+    >>> formatter = Formatter.parse(viaf, stated, Literal("http://viaf.org/$1/rdf"))
+    >>> [one.value for one in formatter.iris("47/11")], formatter.identifiers(IRI("http://viaf.org/4711/rdf"))
     (['http://viaf.org/47%2F11/rdf', 'http://viaf.org/47/11/rdf'], ['4711'])
     """
 
@@ -49,14 +49,14 @@ class Formatter:
     after: str
 
     @classmethod
-    def read(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
+    def parse(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
         """From the formatter of a property; ``None`` unless it has one ``$1``, in a namespace of its own."""
         before, _, after = formatter.value.partition(_PLACE)
         if formatter.value.count(_PLACE) != 1 or not _NAMESPACE.match(before):
             return None
         return cls(predicate, Triple(property_, FORMATTER, formatter), before, after)
 
-    def made(self, value: str) -> list[IRI]:
+    def iris(self, value: str) -> list[IRI]:
         """The IRIs of an identifier: percent-encoded, and as it is where that makes an IRI."""
         texts = dict.fromkeys((quote(value, safe=""), *([] if "%" in value else [value])))
         found = []
@@ -67,13 +67,13 @@ class Formatter:
                 continue  # it makes an IRI only when it is encoded
         return found
 
-    def read_back(self, term: IRI) -> list[str]:
+    def identifiers(self, term: IRI) -> list[str]:
         """The identifiers that an IRI may be made of."""
         text = term.value
         if not (text.startswith(self.before) and text.endswith(self.after)):
             return []
         inner = text[len(self.before) : len(text) - len(self.after)]
-        return [value for value in dict.fromkeys((inner, unquote(inner))) if term in self.made(value)]
+        return [value for value in dict.fromkeys((inner, unquote(inner))) if term in self.iris(value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class Identifiers:
             predicates.add(predicate)
             property_, pattern = solution.get("property"), solution.get("formatter")
             if isinstance(property_, IRI) and isinstance(pattern, Literal):
-                made = Formatter.read(predicate, property_, pattern)
-                formatters.update({made: None} if made else {})
+                parsed = Formatter.parse(predicate, property_, pattern)
+                formatters.update({parsed: None} if parsed else {})
         return cls._of(frozenset(predicates), formatters)
 
     @classmethod
@@ -121,19 +121,19 @@ class Identifiers:
         taken = {predicate: tuple(some[:MAX_FORMATTERS]) for predicate, some in every.items()}
         return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
 
-    def made(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
+    def iris_of(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
         """The IRIs that are made of an identifier, each with its formatter."""
         predicate, value = identifier
         formatters = self.formatters.get(predicate, ()) if isinstance(value, Literal) else ()
-        return [(term, formatter) for formatter in formatters for term in formatter.made(value.value)]
+        return [(term, formatter) for formatter in formatters for term in formatter.iris(value.value)]
 
-    def read_back(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
+    def identifiers_of(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
         """The identifiers that an IRI may be made of, each with its formatter."""
         return [
             ((formatter.predicate, Literal(value)), formatter)
             for some in self.formatters.values()
             for formatter in some
-            for value in formatter.read_back(term)
+            for value in formatter.identifiers(term)
         ]
 
 

@@ -365,7 +365,7 @@ def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
     body = rows(3, iri="http://e.org/a {}".format)
     for end in range(len(body)):
         with pytest.raises(EndpointReplyError) as caught:
-            sparql_results.mended(
+            sparql_results.repaired_reply(
                 sparql_results.Reply(200, {"content-type": JSON}, body[:end]),
                 EndpointReplyError("cut", code="E_FORMAT"),
                 SparqlRequest("http://e.org/", "q", "", 10.0),

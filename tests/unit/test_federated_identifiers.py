@@ -214,7 +214,7 @@ def test_an_identifier_is_encoded_in_an_iri() -> None:
 
 
 def formatter(text: str) -> Formatter | None:
-    return Formatter.read(VIAF, IRI(f"{WD}P214"), Literal(text))
+    return Formatter.parse(VIAF, IRI(f"{WD}P214"), Literal(text))
 
 
 @pytest.mark.parametrize(
@@ -228,13 +228,13 @@ def test_what_a_formatter_makes_is_read_back() -> None:
     made = formatter("http://e.org/$1#this")
     assert made is not None
     for value in ("4711", "10.1000/182", "a b", "Größe", "100%", "a?b#c", "<x>", "a%20b"):
-        terms = made.made(value)
+        terms = made.iris(value)
         assert terms
-        assert all(value in made.read_back(term) for term in terms), value
-    assert made.made("") == []
-    assert made.read_back(IRI("http://e.org/#this")) == []
-    assert made.read_back(IRI("http://e.org/4711")) == []
-    assert [term.value for term in made.made("10.1000/182")] == [
+        assert all(value in made.identifiers(term) for term in terms), value
+    assert made.iris("") == []
+    assert made.identifiers(IRI("http://e.org/#this")) == []
+    assert made.identifiers(IRI("http://e.org/4711")) == []
+    assert [term.value for term in made.iris("10.1000/182")] == [
         "http://e.org/10.1000%2F182#this", "http://e.org/10.1000/182#this",
     ]  # fmt: skip
 

@@ -80,9 +80,9 @@ class _Search:
                     found = self._between(rows, pattern) or found
                 self.complete = self.complete and found.complete
                 rest = tuple(other for other in todo if other is not pattern)
-                grown = self._grown(rows, pattern, found)
+                grown = self._grown_rows(rows, pattern, found)
                 states += self._behind(rows, grown, pattern, rest)
-                rows, todo = self._kept(grown, rest), rest
+                rows, todo = self._needed_rows(grown, rest), rest
             if not todo:
                 self._take(rows)
 
@@ -130,7 +130,7 @@ class _Search:
             return None
         return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
 
-    def _grown(self, rows: Sequence[Row], pattern: TriplePattern, found: FoundTriples) -> list[Row]:
+    def _grown_rows(self, rows: Sequence[Row], pattern: TriplePattern, found: FoundTriples) -> list[Row]:
         """The rows joined with the triples found for a pattern."""
         places = (pattern.subject, pattern.predicate, pattern.object)
         bindings = [
@@ -138,9 +138,9 @@ class _Search:
             for triple in found.triples
             if all(self._allows(name, term) for name, term in zip(places, triple, strict=True))
         ]
-        return self._joined(rows, bindings)
+        return self._joined_rows(rows, bindings)
 
-    def _joined(self, rows: Sequence[Row], found: Sequence[Mapping[str, Term]]) -> list[Row]:
+    def _joined_rows(self, rows: Sequence[Row], found: Sequence[Mapping[str, Term]]) -> list[Row]:
         """The rows joined with bindings of a pattern's variables, on the variables that they share."""
         if not found:
             return []
@@ -164,7 +164,7 @@ class _Search:
     def _is_apart(self, row: Mapping[str, Term]) -> bool:
         return all(a not in row or b not in row or row[a] != row[b] for a, b in self.join.apart)
 
-    def _kept(self, rows: Sequence[Row], rest: Sequence[TriplePattern]) -> list[Row]:
+    def _needed_rows(self, rows: Sequence[Row], rest: Sequence[TriplePattern]) -> list[Row]:
         """The part of each row that is still needed, once; no row with a blank node that would have to be looked up."""
         ahead = frozenset[str]().union(*(pattern.variables for pattern in rest))
         needed = {*ahead, *(name for name, _ in self.join.head)}
@@ -196,8 +196,8 @@ class _Search:
             part, rest = part + beside, tuple(p for p in rest if p not in beside)
             if len(part) == len(self.join.patterns):
                 break  # all within one graph
-            grown = self._joined(rows, self._through(rows, part, blank))
-            states.append((self._kept(grown, rest), rest))
+            grown = self._joined_rows(rows, self._through(rows, part, blank))
+            states.append((self._needed_rows(grown, rest), rest))
         return [state for state in states if state[0]]
 
     def _through(self, rows: Sequence[Row], part: tuple[TriplePattern, ...], blank: Sequence[str]) -> list[Solution]:

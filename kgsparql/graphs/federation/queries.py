@@ -19,7 +19,7 @@ from kgsparql.rdf.triple_patterns import Join
 if TYPE_CHECKING:
     from kgsparql.graphs.federated import FederatedGraph
 
-__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "left_s", "local_triple", "merged"]
+__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "local_triple", "merged"]
 
 _OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
@@ -53,7 +53,7 @@ def is_survivable(error: BaseException, deadline: float | None) -> bool:
     return isinstance(error, GRAPH_FAILED) and not isinstance(error, QuerySyntaxError)
 
 
-def left_s(deadline: float | None) -> float | None:
+def _left_s(deadline: float | None) -> float | None:
     """Seconds until a deadline; ``None`` for no deadline."""
     return None if deadline is None else max(0.001, deadline - time.monotonic())
 
@@ -74,12 +74,22 @@ class FederatedQuery:
 
         def solutions(member: OpenedGraph, stop: threading.Event | None) -> Solutions:
             if isinstance(member, Interruptible):
-                return member.select_within(query, timeout_s=left_s(self.deadline), cancel=stop)
+                return member.select_within(query, timeout_s=_left_s(self.deadline), cancel=stop)
             return member.select(query)
 
         graph = self.graph
         replies = graph.each(solutions, self.cancel, self.deadline, only=only)
         return [_of_member(found, at, graph.members[at].name) for at, found in replies.items()]
+
+    def ask(self, query: Query, *, only: int | None = None) -> bool:
+        """Whether it holds in any member, or in the one at the place ``only``."""
+
+        def holds(member: OpenedGraph, stop: threading.Event | None) -> bool:
+            if isinstance(member, Interruptible):
+                return member.ask_within(query, timeout_s=_left_s(self.deadline), cancel=stop)
+            return member.ask(query)
+
+        return any(self.graph.each(holds, self.cancel, self.deadline, only=only).values())
 
     def select(self, query: Query) -> Solutions:
         """The solutions of all members together."""
@@ -140,7 +150,7 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
     variables = tuple(dict.fromkeys(name for part in parts for name in part.variables))
     solutions: list[Solution]
     if counts:
-        solutions = _added((solution for part in parts for solution in part), counts)
+        solutions = _sums((solution for part in parts for solution in part), counts)
     else:
         distinct: dict[_Key, Solution] = {}
         for part in parts:
@@ -158,7 +168,7 @@ def _name(binding: tuple[str, Term]) -> str:
     return binding[0]
 
 
-def _added(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Solution]:
+def _sums(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Solution]:
     sums: dict[tuple[_Key, frozenset[str]], dict[str, Term]] = {}
     for solution in solutions:
         counted = counts.intersection(solution)

@@ -211,13 +211,13 @@ def _value(file: ProfileFile, name: str, prop: Property, terms: Sequence[Term]) 
     return tuple(read) if prop.holds in {"several", "list"} else read[0]
 
 
-def _profile(said: _Statements, named: dict[Term, _Statements]) -> EndpointProfile:
+def _profile(own: _Statements, named: dict[Term, _Statements]) -> EndpointProfile:
     """A profile with the values of its engine, and the engine of that, where it has none itself.
 
     For properties of the data, the profile of the same data comes before the engine.
     """
-    values, engine = _with_data(said, named), ""
-    for parent in _engines(said, named):
+    values, engine = _with_data(own, named), ""
+    for parent in _engines(own, named):
         for prop in PROPERTIES.values():
             if not prop.is_own and prop.field in parent.values:
                 values[prop.field] = _taken_over(values.get(prop.field), parent.values[prop.field], adds=prop.adds)
@@ -229,7 +229,7 @@ def _profile(said: _Statements, named: dict[Term, _Statements]) -> EndpointProfi
     values["engine"] = engine if values["urls"] else ""
     values.setdefault("name", next(iter((*aliases, *values["urls"])), "endpoint"))
     if values["urls"] and values.get("text_search") == _OF_A_WIKI and not values.get("search_host"):
-        file = next(said.searched_by for said in (said, *_engines(said, named)) if said.searched_by is not None)
+        file = next(one.searched_by for one in (own, *_engines(own, named)) if one.searched_by is not None)
         raise file.wrong(
             SEARCH, Literal(_OF_A_WIKI), f"{_short(SEARCH)} of {printable(values['name'], 80)}: no wiki is named",
             'say which one is searched, for example kgs:searchHost "www.wikidata.org"',
@@ -239,15 +239,17 @@ def _profile(said: _Statements, named: dict[Term, _Statements]) -> EndpointProfi
     return EndpointProfile(**values)
 
 
-def _with_data(said: _Statements, named: dict[Term, _Statements]) -> dict[str, Any]:
+def _with_data(own: _Statements, named: dict[Term, _Statements]) -> dict[str, Any]:
     """The values of a profile, and for properties of the data those of the profile of the same data."""
-    values: dict[str, Any] = dict(said.values)
-    if said.data is None:
+    values: dict[str, Any] = dict(own.values)
+    if own.data is None:
         return values
-    if said.data not in named:
-        file = said.data_file or ProfileFile("")
-        raise file.wrong(DATA, said.data, f"kgs:sameDataAs {_short(said.data.value)}: no such profile", _known(named))
-    theirs = named[said.data].values
+    if own.data not in named:
+        file = own.data_file or ProfileFile("")
+        raise file.wrong(
+            DATA, own.data, f"kgs:sameDataAs {_short(own.data.value)}: no such profile", _profile_names(named)
+        )
+    theirs = named[own.data].values
     for prop in PROPERTIES.values():
         if prop.is_of_data and prop.field in theirs:
             values[prop.field] = _taken_over(values.get(prop.field), theirs[prop.field], adds=prop.adds)
@@ -260,20 +262,20 @@ def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
     return tuple(dict.fromkeys((*own, *parents))) if adds else own
 
 
-def _engines(said: _Statements, named: dict[Term, _Statements]) -> Iterator[_Statements]:
+def _engines(own: _Statements, named: dict[Term, _Statements]) -> Iterator[_Statements]:
     """The statements of its engine, of the engine of that, and so on."""
-    met = [said]
+    met = [own]
     while (node := met[-1].engine) is not None:
         file = met[-1].file or ProfileFile("")
         if node not in named:
-            raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: no such profile", _known(named))
+            raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: no such profile", _profile_names(named))
         if named[node] in met:
             raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: leads back to where it came from")
         met.append(named[node])
         yield met[-1]
 
 
-def _known(named: Iterable[Term]) -> str:
+def _profile_names(named: Iterable[Term]) -> str:
     known = sorted(_short(node.value) for node in named if isinstance(node, IRI) and node.value.startswith(KGS))
     return f"one of {', '.join(known)}, or one of your own"
 

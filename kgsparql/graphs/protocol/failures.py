@@ -228,14 +228,14 @@ def of_status(reply: Reply, request: SparqlRequest) -> KgsparqlError | None:
         case "out of time":
             return timed_out(request, said=said, status=reply.status)
         case "throttled":
-            return _throttled(reply, request, said)
+            return _rate_limit_error(reply, request, said)
         case "refused":
-            return _refused(reply, request, said)
+            return _refusal_error(reply, request, said)
         case _:
-            return _about_the_query(reply, request, said) or _failed(reply, request, said)
+            return _query_error(reply, request, said) or _status_error(reply, request, said)
 
 
-def _throttled(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
+def _rate_limit_error(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     wait_s = retry_after_s(reply.headers)
     later = f"wait {in_words(wait_s)}" if wait_s is not None else "wait a while"
     detail = request.detail(status=reply.status, said=said, retry_after_s=wait_s)
@@ -244,7 +244,7 @@ def _throttled(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError
     )
 
 
-def _refused(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
+def _refusal_error(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     if wants_contact(said):
         hint = CONTACT_HINT
     elif reply.status == 401:
@@ -255,7 +255,7 @@ def _refused(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     return EndpointAuthenticationError(message, hint=hint, **request.detail(status=reply.status, said=said))
 
 
-def _about_the_query(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError | None:
+def _query_error(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError | None:
     """The error of a query that this endpoint cannot run, whatever the status; ``None`` if it is no such error."""
     detail = request.detail(status=reply.status, said=said)
     for words, hint in _OF_ENGINES if reply.status == 400 or reply.status >= 500 else ():
@@ -268,7 +268,7 @@ def _about_the_query(reply: Reply, request: SparqlRequest, said: str) -> Kgsparq
     return None
 
 
-def _failed(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
+def _status_error(reply: Reply, request: SparqlRequest, said: str) -> KgsparqlError:
     status, wait_s = reply.status, retry_after_s(reply.headers)
     hints = {
         404: "is this the URL of the endpoint itself? often it ends in /sparql or /query",

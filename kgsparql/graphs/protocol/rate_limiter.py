@@ -140,7 +140,7 @@ class RateLimiter:
             raise CancelledError("stopped while an endpoint was waited for")
         if now < self._resting_until:
             raise self._left_alone(request, self._resting_until - now)
-        wanted_s, why = self._wanted(now, request.profile)
+        wanted_s, why = self._pause_wanted(now, request.profile)
         left_s = request.deadline - now
         if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
             raise _too_long(request, wanted_s, why)
@@ -165,7 +165,7 @@ class RateLimiter:
             return False
         now = self.clock()
         self._take_over(known, now - self.shared.clock())
-        is_fine = now >= self._resting_until and self._wanted(now, request.profile)[0] <= 0
+        is_fine = now >= self._resting_until and self._pause_wanted(now, request.profile)[0] <= 0
         if is_fine and self._has_room(now, request.profile):
             return True
         self.shared.leave()
@@ -203,10 +203,10 @@ class RateLimiter:
         """How many queries may run at once; after too many failures, one."""
         return 1 if self._failures >= MOST_FAILURES else max(1, profile.concurrency)
 
-    def _wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
+    def _pause_wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
         """For how many seconds nobody may ask, and why."""
         closed_s = self._closed_until - now
-        share_s = self._until_saved(now, profile)
+        share_s = self._until_saved_s(now, profile)
         if closed_s > 0 and closed_s >= share_s:
             return closed_s, "it wants to be left alone"
         pause_s = self._ended + profile.pause_s - now
@@ -214,7 +214,7 @@ class RateLimiter:
             return share_s, "the time that its queries may take in a minute is used up"
         return max(0.0, pause_s, closed_s), "there is a pause between queries"
 
-    def _until_saved(self, now: float, profile: EndpointProfile) -> float:
+    def _until_saved_s(self, now: float, profile: EndpointProfile) -> float:
         if profile.query_seconds is None:
             return 0.0
         most = profile.burst_seconds or profile.query_seconds

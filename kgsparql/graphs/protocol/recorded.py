@@ -69,7 +69,7 @@ class RecordedSender:
                 recording.fail(QUERY, exchange, error)
                 raise
             reply = _without_secrets(reply, request)
-            recording.put(QUERY, exchange, {**_kept(reply), "name": request.name}, again=reply.status != 200)
+            recording.put(QUERY, exchange, {**_entry_of(reply), "name": request.name}, again=reply.status != 200)
             return reply
 
     def _own_sender(self) -> Sender:
@@ -96,18 +96,18 @@ class CachedSender:
     def send(self, request: SparqlRequest) -> Reply:
         """As :meth:`Sender.send`."""
         exchange, keep_s = _exchange(request), keep_s_of(request)
-        kept = self._known(exchange, keep_s) if keep_s else None
+        kept = self._cached(exchange, keep_s) if keep_s else None
         if kept is not None:
             return reply_of(kept)
         reply = self.sender.send(request)
         if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request):
             try:
-                self.response_cache.put(QUERY, exchange, _kept(reply))
+                self.response_cache.put(QUERY, exchange, _entry_of(reply))
             except StoreError as error:
                 self._do_without(error)
         return reply
 
-    def _known(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
+    def _cached(self, exchange: Mapping[str, Any], keep_s: float) -> dict[str, Any] | None:
         if self._is_broken:
             return None
         try:
@@ -149,7 +149,7 @@ def _exchange(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
     return {**exchange, "asker": asker} if asker else exchange
 
 
-def _kept(reply: Reply) -> dict[str, Any]:
+def _entry_of(reply: Reply) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kept_headers = {name: v for name, v in sorted(headers.items()) if _HEADERS.fullmatch(name)}
     try:

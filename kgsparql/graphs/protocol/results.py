@@ -31,7 +31,7 @@ from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.terms import Triple, printable
 
-__all__ = ["boolean", "mended", "read", "solutions", "triples", "why_cut"]
+__all__ = ["boolean", "read", "repaired_reply", "solutions", "triples", "why_cut"]
 
 _USUAL_CAP = 10_000
 """Of solutions; an endpoint without a profile may be one that silently gives no more."""
@@ -56,14 +56,14 @@ def solutions(reply: Reply, request: SparqlRequest) -> Solutions:
         names, found = read(reply, request, "SELECT", partial(_all, request=request))
         invalid = 0
     except EndpointReplyError as error:
-        mended_reply, invalid = mended(reply, error, request)
-        names, found = read(mended_reply, request, "SELECT", partial(_all, request=request))
+        whole_reply, invalid = repaired_reply(reply, error, request)
+        names, found = read(whole_reply, request, "SELECT", partial(_all, request=request))
     if _GROUPED.search(request.text):
         found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
     return Solutions(names, found, cut=why_cut(reply, request, len(found) + invalid), invalid=invalid)
 
 
-def mended(reply: Reply, error: EndpointReplyError, request: SparqlRequest) -> tuple[Reply, int]:
+def repaired_reply(reply: Reply, error: EndpointReplyError, request: SparqlRequest) -> tuple[Reply, int]:
     """A reply to a SELECT that could not be read, repaired; and how many of its solutions were left out for that.
 
     :raises EndpointReplyError: the same error, if the reply cannot be repaired.

@@ -33,7 +33,7 @@ def run_on_endpoint(
     :raises UnreachableError: for whatever else is wrong at the endpoint.
     :raises CancelledError: if ``cancel`` is set.
     """
-    from kgsparql.graphs.protocol.results import boolean, mended, read, triples, why_cut
+    from kgsparql.graphs.protocol.results import boolean, read, repaired_reply, triples, why_cut
 
     began = time.monotonic()
     reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
@@ -47,7 +47,10 @@ def run_on_endpoint(
             try:
                 complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
             except EndpointReplyError as error:
-                (reply, invalid), lines = mended(reply, error, request), BoundedLines(max_rows + header, max_bytes)
+                (reply, invalid), lines = (
+                    repaired_reply(reply, error, request),
+                    BoundedLines(max_rows + header, max_bytes),
+                )
                 complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
         else:
             complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, request))
