@@ -1,4 +1,4 @@
-"""The way of a question: its session, what chooses and writes, and the answer.
+"""The steps of a question: its session, linking, choosing, writing, and the answer.
 
 May use: ``evidence`` and what is below it. Open first: ``pipeline.py``, then ``session.py``.
 """

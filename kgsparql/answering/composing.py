@@ -123,7 +123,7 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     if draft.text:
         return draft
     if reply.sufficient is not False:
-        session.notes.append(NO_EVIDENCE)
+        session.notes.append(NO_EVIDENCE, code="ungrounded")
         session.fall_back(call.purpose, NO_EVIDENCE)
     known = closed_book(session) if session.allow_model_knowledge else None
     if known is not None:
@@ -165,7 +165,7 @@ def closed_book(session: Session) -> Draft | None:
     if reply is None:
         return None
     if reply.sufficient is False or normalised(reply.answer) in _UNKNOWN:
-        session.notes.append("the model does not know the answer either")
+        session.notes.append("the model does not know the answer either", code="unknown_to_model")
         return None
     return Draft(f"{OWN_KNOWLEDGE} {plain_lines(reply.answer, 4000)}", grounding="model")
 
@@ -175,7 +175,8 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
     facts = list(_fact_lines(retrieval))
     if len(facts) < len(retrieval.evidence):
         session.notes.append(
-            f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence"
+            f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence",
+            code="prompt_cut",
         )
     listed = [f"{n}. {_shortened_choice(text)}" for n, (text, _) in enumerate(retrieval.choices, 1)]
     shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed, limit=2 * _CHOICE)}"

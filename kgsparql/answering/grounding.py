@@ -46,8 +46,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     evidence = retrieval.evidence
     labels = evidence_labels(evidence, session)
     known = {item.marker: None for item in evidence}
-    shown = (session.own_words, *(item.text for item in evidence), *(c.label for c in retrieval.candidates))
-    quoted = like_markers(shown)
+    quoted = like_markers((session.own_words, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
     claims = [_claim(text, claim.markers, known) for text, claim in zip(said, written.claims, strict=True)]
@@ -82,9 +81,14 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     _note_mismatches(answers, ordered if answer.known else known, text, session)
     _note_corrections(written.steps, steps, labels, session)
     kept = [c for c in claims if c.markers and c.text] or [Claim(_step_text(s, labels), (s.marker,)) for s in inference]
-    told = {marker for claim in kept for marker in claim.markers}
-    kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in told]
+    kept += _claims_of_items(evidence, ordered, kept)
     return replace(empty, text=text, answers=answers, claims=tuple(kept), inference=inference)
+
+
+def _claims_of_items(evidence: Evidence, markers: Iterable[str], claims: Sequence[Claim]) -> list[Claim]:
+    """The texts of the items with these markers that no claim cites, as claims."""
+    cited = {marker for claim in claims for marker in claim.markers}
+    return [Claim(evidence[marker].text, (marker,)) for marker in markers if marker not in cited]
 
 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
@@ -210,10 +214,12 @@ def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text
     """What the reader should know of an answer that is not wrong in form."""
     aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
     if aside:
-        session.notes.append(f"the evidence that was cited does not mention {'; '.join(aside[:5])}")
+        session.notes.append(
+            f"the evidence that was cited does not mention {'; '.join(aside[:5])}", code="uncited_answer"
+        )
     asked, used = _script(session.own_words), _script(text)
     if asked and used and asked != used:
-        session.notes.append(f"the answer is in another script than the question ({used.lower()})")
+        session.notes.append(f"the answer is in another script than the question ({used.lower()})", code="other_script")
 
 
 def _note_corrections(
@@ -227,7 +233,9 @@ def _note_corrections(
         said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
         if said != [normalised(labels[term]) for term in (triple.subject, triple.predicate, triple.object)]:
             meant = printable(_step_text(shown, labels), 160)
-            session.notes.append(f"corrected: the {_step_name(step)} of the model is {meant} in the graph")
+            session.notes.append(
+                f"corrected: the {_step_name(step)} of the model is {meant} in the graph", code="corrected"
+            )
 
 
 def plain_lines(text: str, limit: int) -> str:

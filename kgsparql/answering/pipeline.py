@@ -70,11 +70,11 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft, error = _draft_and_error(retriever, found, session)
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
-        session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}")
+        session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     status = "partial" if session.graph.failures else outcome
     if outcome == "no_entity":
-        session.notes.append(_WAY_OUT)
+        session.notes.append(_WAY_OUT, code="way_out")
     made = Answer(
         question=session.own_words,
         status=status,
@@ -125,7 +125,7 @@ def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool
     linking.link()  # where the budget ended before: an answer says what it is about
     hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.own_words) else ()
     if hidden and any(link.term in hidden for link in session.links):
-        session.notes.append(_STATEMENTS)
+        session.notes.append(_STATEMENTS, code="statements_ignored")
     retrieval = _with_equivalents(retrieval, session)
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in retrieval.evidence)))
     found = _without_lost_items(retrieval, session)
@@ -209,7 +209,7 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
                 return retriever.compose(found, session), None
             return (closed_book(session) if session.allow_model_knowledge else None) or Draft(""), None
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
-        session.notes.append(f"no answer was written: {error.message}")
+        session.notes.append(f"no answer was written: {error.message}", code="model_failed")
         return compose_from_templates(found), error
     return compose_from_templates(found), None
 
@@ -220,14 +220,17 @@ def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     if found.removed:
         are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
         session.notes.append(
-            f"{_cited_triples(len(found.removed))} {are} not in the graph any more: what rested on {them} is gone"
+            f"{_cited_triples(len(found.removed))} {are} not in the graph any more: what rested on {them} is gone",
+            code="triples_gone",
         )
     if (nameless := found.unknown - found.unanswered) > 0:
         have = "has" if nameless == 1 else "have"
-        session.notes.append(f"{_cited_triples(nameless)} {have} blank nodes and could not be looked up again")
+        session.notes.append(
+            f"{_cited_triples(nameless)} {have} blank nodes and could not be looked up again", code="unverified"
+        )
     if found.unanswered:
         why = _why_unanswered(found, session)
-        session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}")
+        session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}", code="unverified")
     if found.failure is not None:
         session.notes.lose(found.failure)
     if found.ended is not None:

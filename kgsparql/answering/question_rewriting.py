@@ -39,7 +39,7 @@ def rewritten_question(session: Session, names_of: Callable[[], list[str]]) -> s
     :raises ModelError: if the server cannot be reached, fails or refuses.
     """
     if session.model is None:
-        session.notes.append("the question was not said more precisely: there is no model")
+        session.notes.append("the question was not said more precisely: there is no model", code="not_rewritten")
         return session.question
     if not session.can_spare_call(PURPOSE):
         return session.question
@@ -53,7 +53,7 @@ def rewritten_question(session: Session, names_of: Callable[[], list[str]]) -> s
     found = session.ask_model(call)
     if found is None or normalised(found) == normalised(session.question):
         return session.question
-    session.notes.append(f"searched as: {printable(found, 300)}")
+    session.notes.append(f"searched as: {printable(found, 300)}", code="rewritten")
     return found
 
 

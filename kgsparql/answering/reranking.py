@@ -38,7 +38,7 @@ def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) ->
     if len(items) < 2 or retrieval.draft is not None:
         return retrieval
     if session.chooser is None and session.model is None:
-        session.notes.append("the evidence was not put in another order: there is no model")
+        session.notes.append("the evidence was not put in another order: there is no model", code="not_reranked")
         return retrieval
     if session.chooser is None and not session.can_spare_call(PURPOSE):
         return retrieval

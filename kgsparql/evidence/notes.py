@@ -54,7 +54,7 @@ class Notes:
         return [note.text for note in self._notes]
 
     def append(self, text: str, *, code: str = "method") -> None:
-        """Add a line for the reader."""
+        """Add a line for the reader; ``code`` is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
         self._notes.append(Note(code, text))
 
     def extend(self, notes: Iterable[Note]) -> None:
