@@ -14,7 +14,7 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.labels.federated import MemberIndexes, federated_index
+from kgsparql.linking.labels.combined import MemberIndexes, federated_index
 from kgsparql.linking.labels.index import (
     build_label_index,
     index_directory,

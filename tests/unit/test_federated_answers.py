@@ -20,7 +20,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_indexes import LabelIndexes
-from kgsparql.linking.labels.federated import FederatedLabels
+from kgsparql.linking.labels.combined import FederatedLabels
 from kgsparql.linking.labels.memory import MemoryLabels
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.rdf.query import Query

@@ -1,27 +1,31 @@
-"""Several searches of labels as one, of which the layers of one graph are the simpler case."""
+"""Several searches of labels as one: the layers of one graph, or several graphs, of which any may fail."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
+from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.notes import Note
+from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelSearch, Vocabulary
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
 
-__all__ = ["CombinedLabels", "LayeredLabels", "RowCosine"]
+__all__ = ["FederatedLabels", "LayeredLabels", "MemberIndexes", "federated_index"]
 
-RowCosine: TypeAlias = tuple[LabelRow, float]
+_RowCosine: TypeAlias = tuple[LabelRow, float]
+_ROLES = ("label", "alternative", "derived")
 
 
 @dataclass(frozen=True)
-class CombinedLabels(ABC):
+class _CombinedLabels(ABC):
     """Labels that are searched in several parts; a subclass says what rows of two parts are the same."""
 
     parts: tuple[LabelSearch, ...]
@@ -40,7 +44,7 @@ class CombinedLabels(ABC):
         """The rows in their order, without those that repeat another."""
 
     @abstractmethod
-    def _nearest_of_all(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:
+    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
         """The hits of all parts for one vector, as one list."""
 
     def offline(self) -> Self:
@@ -78,7 +82,7 @@ class CombinedLabels(ABC):
         """As :meth:`LabelSearch.like`."""
         return self._interleaved([part.like(key, limit=limit) for part in self.parts])[:limit]
 
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[RowCosine]]:
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:
         """As :meth:`LabelSearch.nearest`, of the parts that have vectors."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts if part.has_vectors]
         return [self._nearest_of_all([hits[i] for hits in found], limit) for i in range(len(vectors))]
@@ -89,7 +93,7 @@ class CombinedLabels(ABC):
 
 
 @dataclass(frozen=True)
-class LayeredLabels(CombinedLabels):
+class LayeredLabels(_CombinedLabels):
     """Labels of one graph from several places, the best first; of a name that several have, the first row counts.
 
     :param note: what to say where nothing was linked, such as how much of the graph is indexed.
@@ -108,12 +112,170 @@ class LayeredLabels(CombinedLabels):
             found.setdefault(_identity(row), row)
         return list(found.values())
 
-    def _nearest_of_all(self, found: Sequence[Sequence[RowCosine]], limit: int) -> list[RowCosine]:  # noqa: ARG002 - all of each count
-        kept: list[RowCosine] = []
+    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:  # noqa: ARG002 - all of each count
+        kept: list[_RowCosine] = []
         for hits in found:
             known = {_identity(row) for row, _ in kept}
             kept += [hit for hit in hits if _identity(hit[0]) not in known]
         return sorted(kept, key=lambda hit: (-round(hit[1], 6), hit[0]))
+
+
+@dataclass(frozen=True)
+class FederatedLabels(_CombinedLabels):
+    """Labels of several graphs; a name that several graphs have is one row, with the sum of their degrees.
+
+    A name that one graph only has from an IRI is left out of a search in which another graph gives a label. A graph
+    that fails when its labels are looked up does not keep the others back.
+
+    :param names: of the graphs, in the order of the parts.
+    :param failed: the errors of those that failed, by name; they are not asked again in this question.
+    """
+
+    names: tuple[str, ...]
+    failed: dict[str, KgsparqlError] = field(default_factory=dict)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether all parts have vectors."""
+        return all(part.has_vectors for part in self.parts)
+
+    def with_graph(self, graph: KnowledgeGraph) -> FederatedLabels:
+        """As :meth:`LabelSearch.with_graph`, each part with its own member of the graph."""
+        members = {member.name: member for member in members_of(graph)}
+        parts = (part.with_graph(members[name]) if name in members else part for name, part in self._parts_by_name)
+        return FederatedLabels(tuple(parts), self.names)
+
+    def for_text(self, text: str, languages: tuple[str, ...]) -> FederatedLabels:
+        """As :meth:`LabelSearch.for_text`.
+
+        :raises KgsparqlError: the error of the first graph, if all fail.
+        """
+        found = [self._part_for_text(name, part, text, languages) for name, part in self._parts_by_name]
+        if len(self.failed) == len(self.parts):
+            raise self.failed[self.names[0]]
+        return replace(self, parts=tuple(found))
+
+    def _part_for_text(self, name: str, part: LabelSearch, text: str, languages: tuple[str, ...]) -> LabelSearch:
+        if name not in self.failed:
+            try:
+                return part.for_text(text, languages)
+            except GRAPH_FAILED as error:
+                self.failed[name] = error
+        return part.offline().for_text(text, languages)
+
+    @property
+    def _parts_by_name(self) -> Iterable[tuple[str, LabelSearch]]:
+        return zip(self.names, self.parts, strict=True)
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+        """As :meth:`LabelSearch.notes`, and which graphs failed, so that their names were not looked up."""
+        failures = (error.message_about(name) for name, error in self.failed.items())
+        return (*super().notes(linked), *(f"{why}; its names were not looked up" for why in failures))
+
+    def _without_repeats(self, rows: Iterable[LabelRow]) -> list[LabelRow]:
+        all_rows = list(rows)
+        kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
+        named = {row.iri for row in all_rows if row.role != "derived"}
+        merged: dict[tuple[str, str, str, str], LabelRow] = {}
+        for row in all_rows:
+            if row.role == "derived" and row.iri in named:
+                continue
+            identity = (row.iri, row.text, row.key, row.language)
+            known = merged.get(identity, row._replace(degree=0))
+            role = min(row.role, known.role, key=_ROLES.index)
+            kind = kinds.get(row.iri, row.kind)
+            merged[identity] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
+        return list(merged.values())
+
+    def _nearest_of_all(self, found: Sequence[Sequence[_RowCosine]], limit: int) -> list[_RowCosine]:
+        best: dict[LabelRow, float] = {}
+        for row, cosine in sorted(chain.from_iterable(found), key=lambda hit: (-hit[1], hit[0])):
+            best.setdefault(row, cosine)
+        return list(best.items())[:limit]
+
+
+def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
+    """The indexes of several graphs, by their names, as one.
+
+    It has vectors if all of them have vectors of the same embedder.
+    """
+    embedders = {index.embedder for index in indexes.values()}
+    return LabelIndex(
+        FederatedLabels(tuple(index.search for index in indexes.values()), tuple(indexes)),
+        rows=sum(index.rows for index in indexes.values()),
+        texts=sum(index.texts for index in indexes.values()),
+        embedder=embedders.pop() if len(embedders) == 1 else None,
+    )
+
+
+class MemberIndexes:
+    """The label indexes of several graphs. They are kept; only what failed is tried again.
+
+    :param last_known: gives what is kept of the labels of a graph that cannot be asked.
+    :param note: called by :meth:`tell` with each line a person should read.
+    :ivar missing: for each graph that failed in the last :meth:`joint_index`, what the reader of an answer is told.
+    """
+
+    def __init__(self, last_known: Callable[[OpenedGraph], LabelIndex | None], note: Callable[[str], None]) -> None:
+        self._last_known = last_known
+        self._note = note
+        self.missing: dict[str, Note] = {}
+        self._indexes: dict[str, LabelIndex] = {}
+        self._unreadable: dict[str, LimitError] = {}
+        self._told: set[str] = set()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is useless to try again: all is there, or what is missing can never be read."""
+        return self.missing.keys() <= self._unreadable.keys()
+
+    def joint_index(self, graph: FederatedGraph, index_of: Callable[[OpenedGraph], LabelIndex]) -> LabelIndex:
+        """The indexes of all members as one; a member that has just failed is not asked.
+
+        :raises KgsparqlError: the error of the first member, if all fail.
+        """
+        found: dict[str, LabelIndex] = {}
+        failed: list[tuple[OpenedGraph, KgsparqlError]] = []
+        for member in graph.members:
+            try:
+                found[member.name] = self._index(member, graph.errors.get(member.name), index_of)
+            except (*GRAPH_FAILED, LimitError) as error:
+                failed.append((member, error))
+        if not found:
+            raise failed[0][1]
+        self.missing = {}
+        for member, why in failed:
+            is_refused = isinstance(why, EndpointAuthenticationError | LimitError)
+            kept = None if is_refused else self._last_known(member)
+            if kept is not None:
+                found[member.name] = kept
+            cause = why.message_about(member.name)
+            unfound = Note("names_unfound", f"{cause}; names that only it knows are not found", cause)
+            self.missing[member.name] = unfound if kept is None else Note("last_known_names", kept.note)
+        return federated_index({member.name: found[member.name] for member in graph.members if member.name in found})
+
+    def tell(self) -> None:
+        """Note what is missing, each line once, for those who do not read it in an answer."""
+        for line in (note.text for note in self.missing.values()):
+            if line not in self._told:
+                self._told.add(line)
+                self._note(line)
+
+    def _index(
+        self, member: OpenedGraph, error: KgsparqlError | None, index_of: Callable[[OpenedGraph], LabelIndex]
+    ) -> LabelIndex:
+        name = member.name
+        if name in self._unreadable:
+            raise self._unreadable[name]
+        if name not in self._indexes:
+            if isinstance(error, EndpointError):
+                raise error  # to ask again would take long, and say less
+            try:
+                self._indexes[name] = index_of(member)
+            except LimitError as limit:
+                self._unreadable[name] = limit
+                raise
+        return self._indexes[name]
 
 
 def _identity(row: LabelRow) -> tuple[str, str, str]:
