@@ -29,9 +29,15 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
-from kgsparql.retrievers._chains import chained_paths, chains, round_robin
 from kgsparql.retrievers._lines import line_item, lines_around, lines_beyond, without_inverse_lines, without_names
-from kgsparql.retrievers._mindmap_calls import answer_call, mentions_call, sentences_call
+from kgsparql.retrievers._mindmap_parts import (
+    answer_call,
+    chained_paths,
+    chains,
+    mentions_call,
+    round_robin,
+    sentences_call,
+)
 from kgsparql.retrievers._walking import SAMPLE, terms_of
 
 __all__ = ["MindMap"]

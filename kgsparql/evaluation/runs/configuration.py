@@ -33,7 +33,7 @@ _PROMPTS = {
     "composing": "answering.composing:CLOSED_BOOK NOT_ANSWERED NO_EVIDENCE OWN_KNOWLEDGE REPLY RULES UNGROUNDED",
     "evaluation.baselines.closed_book": "evaluation.baselines.closed_book:NOT_KNOWN RULES",
     "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",
-    "retrievers._mindmap_calls": "retrievers._mindmap_calls:MENTIONS REPLY RULES SENTENCES",
+    "retrievers._mindmap_calls": "retrievers._mindmap_parts:MENTIONS REPLY RULES SENTENCES",
     "retrievers._order": "retrievers._walking:INSTALL_HINT",
     "retrievers._struct_gpt_mediators": "retrievers._struct_gpt_mediators:CONSTRAINTS",
 }
