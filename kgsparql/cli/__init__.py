@@ -1,4 +1,7 @@
-"""The command line: one file for each command or small family of them."""
+"""The command line: one file for each command or small family of them.
+
+May use: everything. Open first: ``ask.py``; what commands share is in the files with an underscore.
+"""
 
 from __future__ import annotations
 

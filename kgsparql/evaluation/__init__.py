@@ -1,6 +1,6 @@
-"""Measuring methods on questions with known answers; it may use everything below :mod:`kgsparql.knowledge_base`.
+"""Measuring methods on questions with known answers.
 
-Open :mod:`.dataset` and :mod:`.record` first, then ``runs/`` and ``comparison/``::
+May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, then ``runs/`` and ``comparison/``::
 
     dataset.py      a question with its gold answers          datasets/     the formats they come in
     record.py       the result of a question with a method    runs/         asking, and the directory of a run

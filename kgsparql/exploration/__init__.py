@@ -1,4 +1,7 @@
-"""Looking around in a graph: every function asks named queries and returns what it found and what limits left out."""
+"""Looking around in a graph: every function asks named queries and returns what it found and what limits left out.
+
+May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``walks.py``.
+"""
 
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.descriptions import Description, descriptions

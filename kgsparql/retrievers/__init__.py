@@ -1,7 +1,7 @@
 """The methods: each file without an underscore is one, with a class whose ``name`` is the file's; others are parts.
 
 May use everything below: answering, evidence, linking, exploration, graphs, models, rdf; never the knowledge base.
-Begin with :func:`load`, in ``_loading``; the shortest method to read is ``path_ranking``.
+Open first: ``_loading.py``; the shortest method to read is ``path_ranking.py``.
 """
 
 from kgsparql.retrievers._loading import find, load, names, option_fields, with_options

@@ -553,14 +553,14 @@ def test_packed_replies_are_unpacked() -> None:
 )
 def test_M09_one_deadline_for_all_of_a_call(script: list[Reply]) -> None:
     began = time.monotonic()
-    error, server = chat(script, timeout_s=0.8)
+    error, server = chat(script, timeout_s=1.5)
     took = time.monotonic() - began
     assert type(error) is ModelTimeoutError
     assert (error.code, error.exit_code) == ("E_TIMEOUT", 5)
     assert isinstance(error, TimeoutError)
     assert server.url in error.message
-    assert "0.8 s" in error.message
-    assert 0.7 < took < 10
+    assert "1.5 s" in error.message
+    assert 1.4 < took < 10
     assert len(server.requests) == len(script)  # never again after the deadline
 
 
@@ -568,7 +568,7 @@ def test_a_call_has_a_deadline_of_its_own() -> None:
     with ModelServer([Slow(30)]) as server, OpenAIClient(server.url, timeout_s=60) as asking:
         began = time.monotonic()
         with pytest.raises(ModelTimeoutError):
-            asking.chat(BODY, timeout_s=0.3)
+            asking.chat(BODY, timeout_s=1.0)
         with pytest.raises(ModelTimeoutError):
             asking.chat(BODY, timeout_s=0)
         with pytest.raises(ModelTimeoutError, match="within 60 s"):
