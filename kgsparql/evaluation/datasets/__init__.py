@@ -61,7 +61,7 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
         return _folder(place, columns, language)
     if not is_file:
         raise InputError(f"{place}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
-    return _dataset(_read(place, columns, language))
+    return _dataset(_questions_of(place, columns, language))
 
 
 def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
@@ -71,7 +71,7 @@ def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> D
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
         raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
     about = _about(folder)
-    return _dataset(_read(file, columns, language), about, _graph(folder, about))
+    return _dataset(_questions_of(file, columns, language), about, _graph(folder, about))
 
 
 def _about(folder: Path) -> Mapping[str, Any]:
@@ -104,7 +104,7 @@ def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
     return tuple(Path(os.path.normpath(folder / name)) for name in named)
 
 
-def _read(path: Path, columns: Mapping[str, str] | None, language: str) -> CollectedQuestions:
+def _questions_of(path: Path, columns: Mapping[str, str] | None, language: str) -> CollectedQuestions:
     """The questions of a file, in the format it is in.
 
     :raises InputError: if that is none of :data:`FORMATS`.

@@ -45,13 +45,13 @@ def read(file: QuestionFile, language: str) -> CollectedQuestions:
         raise DataError(f"{file.path}: questions is no list", hint="each begins with - id: …")
     about = data.get("dataset")
     about = about if isinstance(about, Mapping) else {}
-    named, prefix = (_named(file, about, key) for key in ("id", "prefix"))
+    named, prefix = (_about_text(file, about, key) for key in ("id", "prefix"))
     source, licence = _KNOWN.get(named, (printable(named, 200), ""))
     found = CollectedQuestions(file, printable(prefix, 60), source, licence)
     return found.add_all(entries, _question, prefix, language)
 
 
-def _named(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:
+def _about_text(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:
     """What a file says of itself; empty where it says nothing.
 
     :raises DataError: if that is neither a text nor a number.

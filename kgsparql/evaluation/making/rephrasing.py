@@ -92,7 +92,7 @@ def _reader(name: str) -> Callable[[str], str]:
     'Who directed Jaws?'
     """
 
-    def read(reply: str) -> str:
+    def question_in(reply: str) -> str:
         value = json_value(reply)
         text = value.get("question") if isinstance(value, dict) else None
         if not isinstance(text, str):
@@ -106,4 +106,4 @@ def _reader(name: str) -> Callable[[str], str]:
             )
         return line
 
-    return read
+    return question_in

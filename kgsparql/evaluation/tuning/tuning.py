@@ -117,19 +117,19 @@ def _tuned(bench: Bench, split: Split, search: Search, seed: int) -> Tuning:
     of = "" if search.kind == "one-at-a-time" else f" of {1 + len(settings)}"
     trials: dict[str, Trial] = {}
 
-    def tried(setting: Setting) -> Trial:
+    def trial_of(setting: Setting) -> Trial:
         text = setting_text(setting) if setting != space.default else f"default ({setting_text(setting)})"
         trial = bench.trial(setting, split.development, "trials", f"trial {len(trials) + 1}{of}: {text}")
         return trials.setdefault(trial.name, trial)
 
     def best_of(some: Sequence[Setting]) -> Setting:
-        return best(list(map(tried, some))).setting
+        return best(list(map(trial_of, some))).setting
 
-    tried(space.default)
+    trial_of(space.default)
     if search.kind == "one-at-a-time":
         one_at_a_time(space, best_of)
     for setting in settings:
-        tried(setting)
+        trial_of(setting)
     made = tuple(trials.values())
     default, chosen = made[0], best(made, apart_from=unseen(space, made))
     if np.isnan(chosen.score):

@@ -85,8 +85,8 @@ def validate(
     questions = dataset.questions
     with GoldQueries(knowledge, timeout_s) as queries:
         results = queries.results(questions, progress=progress)
-    known = _known(knowledge.graph, [*_terms(questions), *_named(results.values())])
-    held = _held(knowledge.graph, (t for q in questions for t in q.golden_triples if not results[q.id].how))
+    known = _mentioned(knowledge.graph, [*_terms(questions), *_named_iris(results.values())])
+    held = _held_triples(knowledge.graph, (t for q in questions for t in q.golden_triples if not results[q.id].how))
     names = _names(knowledge, questions, results)
     return [_finding(question, results[question.id], known, held, names) for question in questions]
 
@@ -107,7 +107,7 @@ def answered(
     if open_:
         with GoldQueries(knowledge, timeout_s) as queries:
             results = queries.results(open_, progress=progress)
-        known = _known(knowledge.graph, list(_named(results.values())))
+        known = _mentioned(knowledge.graph, list(_named_iris(results.values())))
         absent = {question: _absent(result, known) for question, result in results.items()}
         results = {i: replace(r, terms=()) if absent[i] else r for i, r in results.items()}
         if not any(result.terms for result in results.values()):
@@ -135,10 +135,10 @@ def answered(
 def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
     """The share of the IRIs in gold answers and topics that the graph does not mention; 0 if there are no IRIs."""
     terms = _terms(dataset.questions)
-    return 1 - len(_known(knowledge.graph, terms)) / len(terms) if terms else 0.0
+    return 1 - len(_mentioned(knowledge.graph, terms)) / len(terms) if terms else 0.0
 
 
-def _named(results: Iterable[Result]) -> dict[IRI, None]:
+def _named_iris(results: Iterable[Result]) -> dict[IRI, None]:
     """The IRIs in :attr:`Result.named`, each once."""
     return dict.fromkeys(term for result in results for term in result.named)
 
@@ -174,7 +174,7 @@ def _terms(questions: Iterable[Question]) -> list[IRI]:
     return list(terms)
 
 
-def _known(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
+def _mentioned(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
     """Those of the terms that the graph mentions."""
     query, size = Query.load("known"), graph.chunk_size
     known: set[Term] = set()
@@ -184,7 +184,7 @@ def _known(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
     return known
 
 
-def _held(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
+def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
     """Those of the triples that the graph has."""
     rows = [
         (t.subject, t.predicate, t.object)
