@@ -10,8 +10,6 @@ from typing import Any
 
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
-__all__ = ["Budget", "Elapsed", "Prices", "Usage"]
-
 _SHORTEST_GRACE_S = 5.0
 _UNPREPARED = (-1, -1)
 """``over_at`` of a question whose time was over before it was prepared."""

@@ -43,50 +43,6 @@ from typing import Any, ClassVar
 
 from kgsparql.redaction import redacted
 
-__all__ = [
-    "GRAPH_FAILED",
-    "AmbiguousLabelError",
-    "AuthenticationError",
-    "BudgetExceededError",
-    "CancelledError",
-    "DataError",
-    "DiskFullError",
-    "EmbeddingError",
-    "EndpointAuthenticationError",
-    "EndpointError",
-    "EndpointRateLimitError",
-    "EndpointReplyError",
-    "EndpointTimeoutError",
-    "ForbiddenQueryError",
-    "GraphLoadError",
-    "IndexStaleError",
-    "InputError",
-    "IriError",
-    "KgsparqlError",
-    "LimitError",
-    "ModelError",
-    "ModelMismatchError",
-    "ModelReplyError",
-    "ModelTimeoutError",
-    "NotFoundError",
-    "OptionError",
-    "PrefixError",
-    "QueryBindingError",
-    "QueryCrashError",
-    "QueryError",
-    "QuerySyntaxError",
-    "QueryTimeoutError",
-    "RateLimitError",
-    "ReplayMissError",
-    "RequestRefusedError",
-    "ResourceNotFoundError",
-    "SnapshotError",
-    "StoreError",
-    "StoreLockedError",
-    "UnreachableError",
-    "error_from",
-]
-
 
 class KgsparqlError(Exception):
     """The root: catch this to catch everything kgsparql raises on purpose.

@@ -7,22 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
-__all__ = [
-    "KINDS",
-    "CandidatesChosen",
-    "Emit",
-    "EntitiesLinked",
-    "Event",
-    "EvidenceFound",
-    "FallbackUsed",
-    "Finished",
-    "LimitReached",
-    "ModelCalled",
-    "Numbering",
-    "QueryRun",
-    "Verified",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

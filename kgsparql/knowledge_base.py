@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.embedding import Embedder
 
-__all__ = ["KnowledgeBase", "open"]
-
 
 class KnowledgeBase(GraphLookups):
     """A graph with its labels, ready to be asked.

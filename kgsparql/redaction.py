@@ -9,18 +9,6 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
-__all__ = [
-    "KEY_VARIABLE",
-    "SHORTEST",
-    "is_secret_name",
-    "is_secret_parameter",
-    "is_word",
-    "redacted",
-    "secret_spellings",
-    "unreadable_url",
-    "without",
-]
-
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 SHORTEST = 6

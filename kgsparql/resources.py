@@ -7,8 +7,6 @@ from pathlib import Path
 
 from kgsparql.errors import ResourceNotFoundError
 
-__all__ = ["cache_directory", "resource"]
-
 
 def resource(folder: str, name: str) -> Traversable:
     """Find a shipped file, in a checkout or in an installed wheel.

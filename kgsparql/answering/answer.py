@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.linking.passages.documents import Excerpt
 
-__all__ = [
-    "LISTED",
-    "Answer",
-    "AnswerTerm",
-    "Claim",
-    "Draft",
-    "Grounding",
-    "InferenceStep",
-    "Retrieval",
-    "Status",
-]
 
 LISTED = 60
 """Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""

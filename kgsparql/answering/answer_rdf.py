@@ -14,8 +14,6 @@ from kgsparql.linking.passages.documents import Excerpt, TextMention
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-__all__ = ["answer_to_trig"]
-
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _SCHEMA = "http://schema.org/"
 _PROV = "http://www.w3.org/ns/prov#"

@@ -19,8 +19,6 @@ from kgsparql.rdf.terms import IRI
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["AskOptions", "Asking", "ignore"]
-
 
 def ignore(_: object) -> None:
     """Nobody listens."""

@@ -16,15 +16,6 @@ from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import Term, normalised, printable
 
-__all__ = [
-    "answer_messages",
-    "closed_book",
-    "compose",
-    "compose_from_templates",
-    "draft_from_reply",
-    "draft_if_enough",
-]
-
 _LINE = 2_000
 """Characters of an item of evidence that a model is shown."""
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from kgsparql.errors import InputError
 
-__all__ = ["evaluated", "names_in"]
-
 _LONGEST = 1_000
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"max": max, "min": min}

@@ -15,8 +15,6 @@ from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD
 from kgsparql.linking.words import place_of
 from kgsparql.rdf.terms import local_name, printable
 
-__all__ = ["MAX_NAMESAKES_SHOWN", "EntityLinking", "link_notes"]
-
 MAX_NAMESAKES_SHOWN = 3
 """Of the things that are called the same as what is linked, those that are named."""
 

@@ -16,8 +16,6 @@ from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.models.reply_parsing import CitedText, WrittenAnswer, WrittenStep, cited_text, like_markers
 from kgsparql.rdf.terms import Term, normalised, printable
 
-__all__ = ["evidence_labels", "grounded_draft", "plain_lines"]
-
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
 _LONGEST_LIST = 2_000

@@ -7,8 +7,6 @@ from typing import Any, get_type_hints
 
 from kgsparql.errors import OptionError
 
-__all__ = ["Within", "check_ranges"]
-
 
 @dataclass(frozen=True, slots=True)
 class Within:

@@ -9,8 +9,6 @@ from typing import TypeVar, cast
 from kgsparql.answering.session import Session
 from kgsparql.events import Event
 
-__all__ = ["run_in_parallel"]
-
 T = TypeVar("T")
 
 

@@ -21,8 +21,6 @@ from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term
 
-__all__ = ["ScoredQuestion", "Weights", "WordedPath", "path_features", "path_scores"]
-
 _LONGEST = 3
 """Words of a run of the question that one predicate is compared with."""
 

@@ -26,8 +26,6 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 
-__all__ = ["answer", "retrieve"]
-
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
 
 _NOTHING: dict[Status, str] = {

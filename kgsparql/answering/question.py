@@ -6,8 +6,6 @@ import unicodedata
 
 from kgsparql.errors import InputError, LimitError
 
-__all__ = ["MAX_QUESTION_CHARACTERS", "checked_question"]
-
 MAX_QUESTION_CHARACTERS = 4_000
 
 

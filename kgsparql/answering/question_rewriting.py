@@ -15,8 +15,6 @@ from kgsparql.models.prompting import fenced
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import normalised, printable
 
-__all__ = ["rewritten_question"]
-
 LONGEST = 4_000
 """Characters of a question, in whatever words."""
 

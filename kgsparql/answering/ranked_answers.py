@@ -12,8 +12,6 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 
-__all__ = ["answers_at_ends", "candidates_text", "more_text"]
-
 _AS_GOOD = 0.05
 """What an item may score less than the best about the same entity, and read the question as well.
 

@@ -12,8 +12,6 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MOST_RERANKED", "PURPOSE", "reranked_retrieval"]
-
 MOST_RERANKED = LISTED
 """Pieces of evidence that may be chosen to come first: as many as a model is shown."""
 

@@ -13,8 +13,6 @@ from kgsparql.answering.cost_formulas import evaluated, names_in
 from kgsparql.answering.option_ranges import check_ranges
 from kgsparql.answering.session import Session
 
-__all__ = ["Cost", "Retriever"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cost:

@@ -34,8 +34,6 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["Session"]
-
 T = TypeVar("T")
 
 _KEPT = "the last model call of the budget is kept for the answer"

@@ -32,7 +32,6 @@ from kgsparql.rdf.terms import IRI, Literal, PrefixMap
 if TYPE_CHECKING:
     from kgsparql.linking.linker import Linker
 
-__all__ = ["SessionFactory"]
 
 _POLL_S = 0.1
 

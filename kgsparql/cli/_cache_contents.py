@@ -20,8 +20,6 @@ from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import QUERY
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-__all__ = ["ALL", "CacheContents", "Cleared", "KindSummary"]
-
 ALL = "all"
 """Stands for every kind."""
 WHOLE_FILE = "exchanges"

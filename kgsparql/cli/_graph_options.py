@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["GraphOptions"]
 
 InputFormatOption = Annotated[
     str | None,

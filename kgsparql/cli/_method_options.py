@@ -14,7 +14,6 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.retrievers._presets import Preset
 
-__all__ = ["PresetOption", "method_with", "methods_with", "options_of"]
 
 PresetOption = Annotated[
     Path | None,

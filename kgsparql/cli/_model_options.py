@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["HOW_TO_ADD", "LimitOptions", "ModelOptions", "prices_of"]
 
 _model_option = partial(typer.Option, rich_help_panel="Language model")
 _limit_option = partial(typer.Option, rich_help_panel="Limits")

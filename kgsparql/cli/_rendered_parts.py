@@ -13,7 +13,6 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
 
-__all__ = ["cost", "fallback_lines", "link_lines", "step_text", "titled_items"]
 
 _RIVALS = 3
 """Alternatives to a link that are shown."""

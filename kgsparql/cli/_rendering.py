@@ -13,8 +13,6 @@ from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.terms import Term, printable
 
-__all__ = ["render"]
-
 _LONGEST = 20_000
 """Characters of a piece of evidence."""
 

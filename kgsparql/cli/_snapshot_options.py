@@ -20,7 +20,6 @@ from kgsparql.errors import InputError, OptionError
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
 
-__all__ = ["SnapshotOptions", "TypedGroup"]
 
 _option = partial(typer.Option, rich_help_panel="Snapshots")
 

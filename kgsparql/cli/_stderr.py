@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.plan import MethodProgress
     from kgsparql.events import Event, ModelCalled, QueryRun
 
-__all__ = ["Progress", "TallyLine", "say", "show_error", "steps", "tally_text"]
 
 _LONGEST = 20_000
 """Characters of a line of a prompt or a reply."""

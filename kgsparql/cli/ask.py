@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["ask"]
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
 

@@ -16,8 +16,6 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.cli._cache_contents import CacheContents, Cleared, KindSummary
 
-__all__ = ["cache"]
-
 
 @c.command
 def cache(

@@ -15,7 +15,6 @@ from kgsparql.redaction import redacted
 if TYPE_CHECKING:
     from kgsparql.cli.diagnosis.checks import Check
 
-__all__ = ["doctor"]
 
 _SHOWN = {"ok": "ok", "absent": "--", "fail": "FAIL"}
 

@@ -15,7 +15,6 @@ from kgsparql.linking.words import counted
 if TYPE_CHECKING:
     from kgsparql.linking.passages.indexing import IndexedTexts
 
-__all__ = ["index"]
 
 _LISTED = 20
 """Files left out that are named."""

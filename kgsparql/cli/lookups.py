@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.rdf.paths import Path
 
-__all__ = ["find", "paths", "show"]
 
 _FAR = 1 / 4
 """A label without any of the words is shown only from this share of the best score on."""

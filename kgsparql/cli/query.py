@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import CheckedQuery, QueryResult
 
-__all__ = ["query"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions:

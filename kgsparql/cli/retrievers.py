@@ -14,7 +14,6 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.retrievers._loading import CostBound, MethodDescription
 
-__all__ = ["methods_table", "retrievers"]
 
 _FORMATS = ("text", "md", "json")
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}

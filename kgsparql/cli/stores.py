@@ -21,8 +21,6 @@ from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
-__all__ = ["info", "load"]
-
 
 @c.command
 def load(

@@ -10,8 +10,6 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
 
-__all__ = ["Dataset", "GoldAnswer", "Problem", "Question", "Topic"]
-
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswer:

@@ -23,8 +23,6 @@ from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
 from kgsparql.rdf.terms import Literal, parse_term
 
-__all__ = ["GoldAnswers", "identity", "name"]
-
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _FLOATS = frozenset({f"{_XSD}float", f"{_XSD}double"})
 

@@ -17,8 +17,6 @@ from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Triple, iri
 
-__all__ = ["by_name", "gold_paths", "oracle_for", "paths_to_triples", "predicates_by_name"]
-
 HOPS_TO_A_TRIPLE = 4
 """At most so many hops lead from a topic of a question to a golden triple."""
 

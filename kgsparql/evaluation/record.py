@@ -12,8 +12,6 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
-__all__ = ["Record", "RecordedAnswer", "RecordedCost", "RecordedEvidence", "RecordedLink", "is_lost"]
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:

@@ -19,11 +19,6 @@ from kgsparql.evaluation.statistics import Places, Values
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable
 
-__all__ = [
-    "ALWAYS", "ORACLE", "SLICES", "UNKNOWN", "VARYING", "MethodScores", "chosen_metrics", "each_record", "key",
-    "method_scores", "opened",
-]  # fmt: skip
-
 SLICES: Mapping[str, Callable[[Question], str]] = {
     "hops": lambda question: "" if question.hops is None else str(question.hops),
     "type": lambda question: question.type,

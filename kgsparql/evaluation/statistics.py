@@ -21,11 +21,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FEW", "RESAMPLES", "Difference", "Interval", "bonett_price", "differences", "holm", "intervals", "mcnemar",
-    "wilson",
-]  # fmt: skip
-
 Values: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["WIDTH", "aligned", "wrapped"]
-
 WIDTH = 100
 """Columns of a terminal that a text keeps to."""
 

@@ -12,8 +12,6 @@ from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration import Description, descriptions
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
-__all__ = ["described_starts", "descriptions_of", "namesake_groups"]
-
 _LONGEST = 60
 """Characters of a description."""
 

@@ -14,15 +14,6 @@ from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Term, Triple
 
-__all__ = [
-    "NO_QUERY",
-    "CitedTriple",
-    "Evidence",
-    "EvidenceItem",
-    "ItemKind",
-    "SourceQuery",
-]
-
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T"}
 

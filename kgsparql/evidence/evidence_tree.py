@@ -10,8 +10,6 @@ from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.paths import Direction, Hop, Path, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 
-__all__ = ["DecisionTree", "Node", "decision_tree"]
-
 _SHOWN = 6
 """Leaves of one node that are drawn."""
 

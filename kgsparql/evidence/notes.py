@@ -14,8 +14,6 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 
-__all__ = ["Fallback", "Notes"]
-
 _CUTS_SHOWN = 8
 _REASONS_SHOWN = 3
 

@@ -15,8 +15,6 @@ from kgsparql.rdf.paths import Hop, Walk, Way
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = ["ENDS", "expanded_items"]
-
 SHOWN = 50
 """Ends of a walk whose triples are cited; the query of the item finds them all."""
 

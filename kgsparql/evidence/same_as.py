@@ -22,8 +22,6 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
 
-__all__ = ["Same", "resting_on", "same_as", "same_items"]
-
 MAX_SAME = 20
 """Equivalents of the entities of a question; of more, the first in the order of their text are taken."""
 

@@ -11,8 +11,6 @@ from kgsparql.exploration import Label, StatementSide, labels, types
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name
 
-__all__ = ["TermLabels", "majority_type"]
-
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
 
 

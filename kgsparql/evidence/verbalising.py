@@ -9,18 +9,6 @@ from kgsparql.rdf.paths import Path, PropertyPath, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
 
-__all__ = [
-    "Line",
-    "arrow",
-    "arrow_text",
-    "line_terms",
-    "line_text",
-    "nested_text",
-    "path_text",
-    "reversed_text",
-    "with_statements",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Line:

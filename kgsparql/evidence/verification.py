@@ -15,8 +15,6 @@ from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.protocols import Halving, Solution, Source
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 
-__all__ = ["Verification", "verify"]
-
 BATCH = 200
 """Triples looked up by one query."""
 

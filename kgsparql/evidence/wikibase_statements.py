@@ -11,8 +11,6 @@ from kgsparql.exploration import missing_sides, statement_sides
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import Term
 
-__all__ = ["labels_from_items", "read_statements", "statement_hops", "statement_labels"]
-
 
 def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> None:
     """Ask, once in a question, what these paths do not say of the statements they go through; two queries at most.

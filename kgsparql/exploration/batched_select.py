@@ -14,19 +14,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import LABELS
 
-__all__ = [
-    "BatchedSolutions",
-    "batched_select",
-    "entities_of",
-    "far_end",
-    "order_key",
-    "select_about",
-    "selected",
-    "skipped_in",
-    "skipping",
-    "union_of",
-]
-
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Term)
 

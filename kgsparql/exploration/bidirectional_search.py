@@ -16,9 +16,6 @@ from kgsparql.rdf.paths import Directions, Hop, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
-__all__ = ["Bridge", "SearchRules", "SearchSide", "bridges", "can_bridge", "link_arms", "meetings", "one_hop", "way_of"]
-
-
 Bridge: TypeAlias = tuple[Term, tuple[Hop, ...]]
 """A term of the near side, and the hops from it to a term of the far side; no hop if it is the same term."""
 

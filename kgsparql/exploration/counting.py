@@ -14,8 +14,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import UNWALKED
 
-__all__ = ["COUNTED", "predicate_counts", "predicates", "step_key"]
-
 COUNTED = 200_000
 """Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound."""
 

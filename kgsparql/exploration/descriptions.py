@@ -12,8 +12,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE
 
-__all__ = ["Description", "descriptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class Description:

@@ -15,8 +15,6 @@ from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number
 
-__all__ = ["graph_info"]
-
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 _COUNT_S = 20.0

@@ -13,8 +13,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, Naming, is_mediator
 
-__all__ = ["by_label", "labels", "language_ranges", "language_rank", "texts", "types"]
-
 
 def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, int]:
     """How well a language tag suits, smaller is better; the order is the same on every graph.

@@ -21,8 +21,6 @@ from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, iri, local_name, normalised, printable
 
-__all__ = ["GraphLookups", "entity_named"]
-
 _CLASSES = 500
 """The commonest classes, among which a class without a label is looked for."""
 _CLASSES_S = 30.0

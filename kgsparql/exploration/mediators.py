@@ -15,8 +15,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement, statement_value
 
-__all__ = ["StatementSide", "hop_of", "mediated_paths", "missing_sides", "statement_sides"]
-
 Group = tuple[IRI, Step]
 
 StatementSide: TypeAlias = OneOf["subject", "value"]

@@ -31,8 +31,6 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
-__all__ = ["neighbourhood", "neighbours"]
-
 WHOLE = 2_000
 """Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them."""
 

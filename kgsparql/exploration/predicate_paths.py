@@ -16,8 +16,6 @@ from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
-__all__ = ["PredicatePath", "predicate_paths"]
-
 Ends: TypeAlias = dict[Term, set[Term]]
 """The ends of a property path, each with the terms just before it; two of these are enough."""
 

@@ -9,8 +9,6 @@ from kgsparql.graphs.cut import Cut
 from kgsparql.rdf.paths import Path, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 
-__all__ = ["Found", "Label", "NeighbourGroup", "PredicateCount", "Text"]
-
 T = TypeVar("T")
 
 

@@ -29,8 +29,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED
 
-__all__ = ["shortest_paths"]
-
 FEW = 1_000
 """Hops of an end, in a direction, that the first query fetches; for an end with more, joins are sent."""
 

@@ -8,8 +8,6 @@ from kgsparql.exploration.batched_select import union_of
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, Term, Triple, spellings
 
-__all__ = ["lookup"]
-
 _TRIPLE = ("subject", "predicate", "object")
 _TEXT = ("subject", "predicate", "text")
 

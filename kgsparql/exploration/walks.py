@@ -15,8 +15,6 @@ from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import BlankNode, Literal, Term
 
-__all__ = ["follow", "walk_ends", "walk_ways", "walks"]
-
 
 def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, limit: int = 10_000) -> Found[Term]:
     """Every term that a property path leads to, in the order of their text; the start only if it is the only one.

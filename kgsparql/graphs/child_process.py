@@ -19,18 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-__all__ = [
-    "StreamReader",
-    "StreamWriter",
-    "headers_from_parent",
-    "pipe_to_parent",
-    "read_frame",
-    "start_child",
-    "stop_child",
-    "throttled",
-    "write_frame",
-]
-
 _REPORT_EVERY_S = 0.1
 _LENGTHS = struct.Struct(">IQ")
 _LENGTH = struct.Struct(">I")

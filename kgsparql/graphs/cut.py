@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from kgsparql.rdf.terms import IRI, Term, local_name, printable
 
-__all__ = ["Cut"]
-
 _PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Za-z][\w+.-]*:[^\s<>\"{}|\\^`]*)>")
 
 

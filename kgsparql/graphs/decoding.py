@@ -20,7 +20,6 @@ from kgsparql.graphs.parse_errors import error_at
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-__all__ = ["LINE_FORMATS", "ChunkReader", "ReadLimits", "Tally", "raw_chunks", "unpacked", "utf8"]
 
 CHUNK_BYTES = 1 << 17
 LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})

@@ -29,8 +29,6 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
 
-__all__ = ["EndpointGraph"]
-
 MAX_BYTES = 64 * 2**20
 """Of one reply, unpacked."""
 TIMEOUT_S = 30.0

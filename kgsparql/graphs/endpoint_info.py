@@ -10,8 +10,6 @@ from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.probing import ProbeResult
 from kgsparql.http.retry_after import in_words
 
-__all__ = ["NAMED_GRAPHS", "endpoint_json", "limits_in_words", "summary"]
-
 NAMED_GRAPHS = {
     True: "what is in named graphs is found without naming them",
     False: "what is in named graphs is not found without naming them",

@@ -27,8 +27,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
 from kgsparql.rdf.vocabulary import Naming
 
-__all__ = ["FederatedGraph"]
-
 _T = TypeVar("_T")
 
 

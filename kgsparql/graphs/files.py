@@ -23,20 +23,6 @@ from kgsparql.graphs.guards import guarded, read_context, with_context
 from kgsparql.rdf.terms import IRI
 from kgsparql.redaction import unreadable_url
 
-__all__ = [
-    "FORMATS",
-    "Progress",
-    "RdfFile",
-    "ReadOptions",
-    "format_named",
-    "format_of",
-    "has_rdf_suffix",
-    "raw_file",
-    "rdf_files",
-    "reader_of",
-    "standard_input",
-]
-
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d{1,5}(?:/|$)")
 """The URL of an endpoint without its scheme."""
 

@@ -17,8 +17,6 @@ from kgsparql.graphs.manifest import StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.storage.atomic_replace import partial_path
 
-__all__ = ["fill"]
-
 _CHILD = "kgsparql.graphs.filling_process"
 
 

@@ -20,8 +20,6 @@ from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.graphs.parsing import BlankNodes, opened, prefixes_of, quads
 from kgsparql.rdf.terms import IRI, printable
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Fill a store as the first frame asks; report progress, then what was loaded or the error."""

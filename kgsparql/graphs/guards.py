@@ -17,8 +17,6 @@ from kgsparql.errors import GraphLoadError, InputError, LimitError
 from kgsparql.graphs.decoding import LINE_FORMATS, ReadLimits, Tally, utf8
 from kgsparql.graphs.parse_errors import error_at
 
-__all__ = ["guarded", "read_context", "with_context"]
-
 _DECLARED = re.compile(rb"(\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
 _HTML = re.compile(rb"<!doctype\s+html|<(html|head|body)[\s>]", re.IGNORECASE)
 _XML = re.compile(rb"\A\s*(<\?xml\s|<rdf:RDF\s)")

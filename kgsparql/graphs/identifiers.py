@@ -14,8 +14,6 @@ from kgsparql.graphs.protocols import Solution
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 from kgsparql.rdf.vocabulary import claim_part
 
-__all__ = ["Formatter", "Identifier", "Identifiers"]
-
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
 """Wikidata's "formatter URI for RDF resource"."""
 

@@ -14,8 +14,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import claim_part
 
-__all__ = ["IgnoredPredicates"]
-
 _PREDICATES = ("predicate", "onward")
 """The variables of walked predicates, in every query that does not name its predicates."""
 

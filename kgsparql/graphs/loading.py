@@ -22,8 +22,6 @@ from kgsparql.rdf.terms import IRI, iri
 from kgsparql.storage.atomic_replace import is_store, remove_leftovers, replace_store
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["LoadReport", "load_store"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:

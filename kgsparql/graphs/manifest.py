@@ -11,8 +11,6 @@ from typing import Any
 
 from kgsparql.errors import StoreError
 
-__all__ = ["MANIFEST", "Manifest", "StoredSource", "read_manifest", "stored_source"]
-
 MANIFEST = "kgsparql.json"
 _VERSION = 1
 

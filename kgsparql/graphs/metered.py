@@ -17,8 +17,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Triple
 from kgsparql.rdf.vocabulary import Naming
 
-__all__ = ["MeteredGraph"]
-
 
 @dataclass(slots=True)
 class MeteredGraph:

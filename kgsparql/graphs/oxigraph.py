@@ -17,8 +17,6 @@ from kgsparql.graphs.protocols import Solutions, Source
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, Term, Triple, printable
 
-__all__ = ["OxigraphGraph", "sources_of_files"]
-
 _Result = TypeVar("_Result")
 
 

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from kgsparql.errors import DiskFullError, GraphLoadError, InputError, KgsparqlError, LimitError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["disk_full", "error_at", "is_disk_full", "load_error"]
-
 _Error = TypeVar("_Error", bound=KgsparqlError)
 
 _PLACE = re.compile(r"^Parser error at line \d+[^:]*: |(?: \(line \d+\))$")

@@ -16,8 +16,6 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, rea
 from kgsparql.graphs.parse_errors import load_error
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 
-__all__ = ["BlankNodes", "opened", "prefixes_of", "quads"]
-
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
 _LONGEST_TERM = 17 << 20

@@ -12,25 +12,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Term, Triple
 from kgsparql.rdf.vocabulary import Naming
 
-__all__ = [
-    "BOUND",
-    "BlankNodeLookup",
-    "CutShort",
-    "Halving",
-    "InTime",
-    "Interruptible",
-    "KnowledgeGraph",
-    "OpenedGraph",
-    "Solution",
-    "Solutions",
-    "Source",
-    "WithMembers",
-    "WithNaming",
-    "members_of",
-    "naming_of",
-    "within",
-]
-
 BOUND = 10_000
 """The most solutions that one query is meant to fetch; where there are more, it is split, or some are enough."""
 MOST_CUT = 4

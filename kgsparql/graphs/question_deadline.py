@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, EndpointTimeoutError
 
-__all__ = ["QuestionDeadline"]
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionDeadline:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import rdflib
     from rdflib.term import Node
 
-__all__ = ["from_rdflib", "quads_from_rdflib", "store_from_rdflib", "to_rdflib", "triples_to_rdflib"]
-
 
 def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
     """The same term as kgsparql's.

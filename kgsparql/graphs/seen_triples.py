@@ -24,8 +24,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.triple_patterns import TriplePattern
 from kgsparql.storage.recording import QUERY, Recording
 
-__all__ = ["write_triples"]
-
 _ONE_VALUE = re.compile(r"VALUES \?(\w+) \{ <([^<>\s]*)> \}")
 
 

@@ -31,8 +31,6 @@ from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE
 
-__all__ = ["Snapshot"]
-
 _FORMAT = 1
 _MANIFEST = "manifest.json"
 _TRIPLES = "triples.nq"

@@ -25,18 +25,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
-__all__ = [
-    "CACHE_FROM_BYTES",
-    "GraphSource",
-    "groups_of",
-    "is_graph_by_itself",
-    "known_aliases",
-    "names_endpoint",
-    "open_embedded",
-    "open_graph",
-    "prefixes_in",
-]
-
 GraphSource: TypeAlias = str | Path | ox.Store
 _Notes: TypeAlias = Callable[[str], None] | None
 

@@ -23,8 +23,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, replace_store
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["describe_store", "graph_in_cache", "graph_in_memory", "has_store", "open_store"]
-
 _CACHE_WAIT_S = 600.0
 
 

@@ -8,8 +8,6 @@ from kgsparql.graphs.profiles.profile import TextSearch
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal
 
-__all__ = ["MAX_SEARCHES", "label_search", "search_words", "wikibase_search"]
-
 MAX_SEARCHES = MAX_ARMS
 """Searches in one query, at most."""
 

@@ -11,8 +11,6 @@ from kgsparql.errors import InputError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable_url
 
-__all__ = ["Address", "host_of", "is_address", "is_for_all", "is_loopback", "matches", "server_of"]
-
 _PRIVATE = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
 """Endings of names that mean something in one network only."""
 

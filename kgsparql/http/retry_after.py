@@ -8,8 +8,6 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
-__all__ = ["LONGEST_S", "in_words", "retry_after_s"]
-
 LONGEST_S = 86_400.0
 """An endpoint that asks for more, or for a time too far away to count, is taken to mean this."""
 _BETWEEN = re.compile(r",(?!\s*\d{1,2}[ -][A-Za-z])")

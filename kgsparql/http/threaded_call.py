@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["ThreadedCall"]
-
 _POLL_S = 0.05
 
 T = TypeVar("T")

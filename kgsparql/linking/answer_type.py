@@ -6,8 +6,6 @@ from itertools import pairwise
 
 from kgsparql.linking.words import root, stem, stop_words, tokens
 
-__all__ = ["asks_for_others", "asks_how_many", "expected_kind", "word_overlap"]
-
 _BY_FIRST_WORD = {
     "who": "person",
     "whom": "person",

@@ -10,8 +10,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "inverse_frequency", "length_norms", "term_scores"]
-
 K1 = 1.2
 _B = 0.75
 

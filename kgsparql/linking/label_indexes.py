@@ -35,8 +35,6 @@ from kgsparql.models.embedding_cache import VECTORS, CachedEmbedder
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.resources import cache_directory
 
-__all__ = ["LabelIndexes"]
-
 LABELS_PER_SECOND = 500
 """Short labels that the default model embeds in a second on two cores, for estimates."""
 

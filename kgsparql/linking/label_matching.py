@@ -12,8 +12,6 @@ from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import Vocabulary
 from kgsparql.linking.words import TextToken, stem, words
 
-__all__ = ["Fit", "LinkCandidate", "Matched", "best_fit", "exact_fit", "is_only_prefix", "similarity"]
-
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
 """How an entity was found."""
 SAME_STEM = 0.95

@@ -9,8 +9,6 @@ from kgsparql.linking.labels.rows import Kind
 from kgsparql.linking.words import words
 from kgsparql.rdf.terms import IRI, normalised
 
-__all__ = ["LinkedEntity", "Mention"]
-
 _CLOSE = 0.9
 """Share of a link's score from which another candidate may be meant, where no label is the mention itself."""
 

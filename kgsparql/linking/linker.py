@@ -17,8 +17,6 @@ from kgsparql.linking.words import place_of, trigrams
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
-__all__ = ["MAX_CANDIDATES", "THRESHOLD", "Linker"]
-
 THRESHOLD = 0.7
 """Score below which nothing is linked, however it was found."""
 

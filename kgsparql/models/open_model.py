@@ -13,8 +13,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
-__all__ = ["open_model"]
-
 MODELS = "models"
 """The kind of exchange that keeps a server's list of its models."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from kgsparql.rdf.terms import printable
 
-__all__ = ["fenced", "plain"]
-
 _CHARACTERS = 300
 
 _SPECIAL = str.maketrans({"<": "‹", ">": "›", "＜": "‹", "＞": "›", "◁": "‹", "▷": "›", "`": "'"})

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["CAPABILITIES", "RUNGS", "Capabilities", "fewer_tokens"]
-
 RUNGS = ("json_schema", "json_object", "text")
 """The ways to enforce the form of a reply, the strictest first."""
 

@@ -17,8 +17,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
 from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.rdf.vocabulary import STATEMENT
 
-__all__ = ["answers", "steps_of_walks", "through_blank_nodes", "walk", "walk_triples"]
-
 _NO_BLANK = "FILTER(!isBlank(?answer))"
 _NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
 _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}

@@ -9,20 +9,6 @@ from typing import TypeAlias
 
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 
-__all__ = [
-    "Constraint",
-    "Direction",
-    "Directions",
-    "Hop",
-    "Path",
-    "PropertyPath",
-    "Step",
-    "Walk",
-    "Way",
-    "directions",
-    "may_follow",
-]
-
 Direction: TypeAlias = OneOf["forward", "inverse"]
 Directions: TypeAlias = OneOf["both", "forward", "inverse"]
 

@@ -16,8 +16,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
 from kgsparql.rdf.triple_patterns import Join, TriplePattern
 from kgsparql.resources import resource
 
-__all__ = ["MAX_ARMS", "Query", "prologue"]
-
 MAX_ARMS = 50
 """The most sub-selects in one union: the embedded engine is quadratic in them, and crashes at 10,000."""
 

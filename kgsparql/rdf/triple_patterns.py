@@ -11,8 +11,6 @@ from typing import TypeAlias
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["Join", "TriplePattern"]
-
 _LIST = re.compile(r"[^\[\],\s][^\[\],]*")
 _LIMIT = 1000
 

@@ -7,25 +7,6 @@ from dataclasses import dataclass
 
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
-__all__ = [
-    "ALTERNATIVE_LABELS",
-    "DESCRIPTIONS",
-    "EXACT_MATCH",
-    "INSTANCE_OF",
-    "LABELS",
-    "PICTURES_AND_PAGES",
-    "PREDICATE_LABEL_LINKS",
-    "RDF_TYPE",
-    "SAME_AS",
-    "STATEMENT",
-    "UNWALKED",
-    "Naming",
-    "claim_part",
-    "is_mediator",
-    "is_statement",
-    "statement_value",
-]
-
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _OWL = "http://www.w3.org/2002/07/owl#"

@@ -14,8 +14,6 @@ from kgsparql.models.chat_completion import Call, object_schema
 from kgsparql.models.reply_parsing import WrittenAnswer, cited_text, json_value, like_markers, quantity, written_answer
 from kgsparql.rdf.terms import normalised, printable
 
-__all__ = ["numeric_draft", "reasoned_draft", "text_draft"]
-
 RULES = """\
 You answer a question from what a graph and its documents say. Facts come first (P1, N1 …): an arrow —x→ or ←x— points
 from the subject of a fact to its object. Then come passages (T1 …), with the document and the page they are from where

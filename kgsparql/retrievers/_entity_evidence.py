@@ -30,8 +30,6 @@ from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import SHOWN, line_item
 from kgsparql.retrievers._walking import SAMPLE
 
-__all__ = ["RankedLine", "best_lines", "chunk_scores", "line_items", "passage_items", "passage_terms"]
-
 _CARD_GROUPS = 40
 """Most predicates on the card of an entity."""
 

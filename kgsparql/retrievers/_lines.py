@@ -19,16 +19,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = [
-    "SHOWN",
-    "line_item",
-    "lines_around",
-    "lines_beyond",
-    "lines_of",
-    "without_inverse_lines",
-    "without_names",
-]
-
 SHOWN = 50
 """Ways of a line that the entity method shows, and whose triples are cited."""
 

@@ -24,19 +24,6 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
-__all__ = [
-    "CostBound",
-    "MethodDescription",
-    "Option",
-    "alternatives",
-    "description_of",
-    "find",
-    "load",
-    "names",
-    "option_fields",
-    "with_options",
-]
-
 _GROUP = "kgsparql.retrievers"
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)

@@ -26,8 +26,6 @@ from kgsparql.models.reply_parsing import WrittenAnswer, json_value, mentions, w
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, Term, printable
 
-__all__ = ["Segment", "answer_call", "chained_paths", "chains", "mentions_call", "round_robin", "sentences_call"]
-
 Segment = tuple[Path, ...]
 """The shortest paths from an entity to the next, the best first."""
 

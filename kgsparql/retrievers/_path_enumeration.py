@@ -17,8 +17,6 @@ from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import SAMPLE
 
-__all__ = ["Enumeration", "add_ends", "enumerate_paths", "others_named", "restrict_to_shared"]
-
 MANY_PREDICATES = 30
 """With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
 paths have at most two hops."""

@@ -34,8 +34,6 @@ from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._loading import alternatives
 
-__all__ = ["Figures", "Preset", "Tuned", "is_tuple"]
-
 _LARGEST = 1_000_000
 """Bytes: a larger file is no preset, and is not read."""
 

@@ -14,21 +14,6 @@ from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk, may_f
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = [
-    "Expansion",
-    "FoundFacts",
-    "Frontier",
-    "KnownNeighbours",
-    "Neighbours",
-    "ReachedTerms",
-    "Unit",
-    "affordable_entities",
-    "expansion_text",
-    "expansions_of",
-    "fetch_neighbours",
-    "found_facts",
-]
-
 _HUB = 500
 """With more neighbours than this by one predicate, an entity is a hub: only some of them are fetched."""
 

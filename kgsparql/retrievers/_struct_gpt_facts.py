@@ -23,8 +23,6 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, ReachedTerms, Unit
 
-__all__ = ["COMPLETED", "ShownFacts", "candidates_of", "cited_retrieval", "fact_item", "likeliest", "shown_facts"]
-
 _COMPARED = 500
 """Labels that are compared with the question by meaning; of more labels, those that share words with it."""
 

@@ -20,8 +20,6 @@ from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, KnownNeighbou
 from kgsparql.retrievers._struct_gpt_facts import likeliest
 from kgsparql.retrievers._walking import is_opaque
 
-__all__ = ["constrained_facts", "with_mediated"]
-
 _MEDIATORS = 200
 """Most mediators of one step whose neighbours are fetched."""
 

@@ -21,17 +21,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import SAMPLE, terms_of
 
-__all__ = [
-    "Chain",
-    "Trail",
-    "beam_of",
-    "chains_retrieval",
-    "cited_walks",
-    "ends_retrieval",
-    "is_enough",
-    "ranked_trails",
-]
-
 _ORACLE = 100.0
 """The score of a step that an oracle chose: more than the words of any path."""
 

@@ -17,16 +17,6 @@ from kgsparql.retrievers._think_on_graph_chains import Chain
 from kgsparql.retrievers._think_on_graph_steps import ChosenOffer, Offer, candidates_of
 from kgsparql.retrievers._walking import is_opaque
 
-__all__ = [
-    "candidate_lists",
-    "choices_among",
-    "chosen_offers",
-    "evenly_scored_chains",
-    "scored_chains",
-    "with_meeting_bonus",
-]
-
-
 _SHARPNESS = 10.0
 """How strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e."""
 

@@ -26,17 +26,6 @@ from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
 from kgsparql.retrievers._walking import linked_classes, predicate_counts, terms_of
 
-__all__ = [
-    "ChosenOffer",
-    "Offer",
-    "Thinning",
-    "candidates_of",
-    "expanded_offers",
-    "offers",
-    "path_sample",
-    "thinned_offers",
-]
-
 STAND_INS = 150
 """Siblings of the chains in a beam whose predicates are offered, too."""
 

@@ -15,16 +15,6 @@ from kgsparql.rdf.paths import Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-__all__ = [
-    "SAMPLE",
-    "compose_unless_drafted",
-    "is_opaque",
-    "linked_classes",
-    "note_order",
-    "predicate_counts",
-    "terms_of",
-]
-
 SAMPLE = 20
 """Paths, or ends of a path, from which the kinds of the terms along the path are taken."""
 

@@ -31,8 +31,6 @@ from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, tex
 from kgsparql.retrievers._entity_evidence import best_lines, line_items, passage_items, passage_terms
 from kgsparql.retrievers._lines import SHOWN, lines_of
 
-__all__ = ["Entity"]
-
 _ON_THE_WAY = 0.5
 """Taken off the score of a term between the start and the ends of a line."""
 

@@ -40,8 +40,6 @@ from kgsparql.retrievers._mindmap_parts import (
 )
 from kgsparql.retrievers._walking import SAMPLE, terms_of
 
-__all__ = ["MindMap"]
-
 ScoredItem: TypeAlias = tuple[EvidenceItem, Candidate]
 """An item of evidence, and the candidate that compares it with the question."""
 

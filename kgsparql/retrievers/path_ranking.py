@@ -40,8 +40,6 @@ from kgsparql.retrievers._path_enumeration import (
 )
 from kgsparql.retrievers._walking import SAMPLE, note_order
 
-__all__ = ["LikelyPath", "PathRanking"]
-
 _SHORTLIST = 50
 """Paths that are scored by their wordings and ends: those whose predicates fit the words of the question best.
 

@@ -48,8 +48,6 @@ from kgsparql.retrievers._struct_gpt_facts import (
 from kgsparql.retrievers._struct_gpt_mediators import constrained_facts, with_mediated
 from kgsparql.retrievers._walking import SAMPLE, compose_unless_drafted, linked_classes, predicate_counts
 
-__all__ = ["StructGPT"]
-
 
 @dataclass(frozen=True, slots=True)
 class StructGPT(Retriever):

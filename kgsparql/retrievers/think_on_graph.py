@@ -54,8 +54,6 @@ from kgsparql.retrievers._think_on_graph_steps import (
 )
 from kgsparql.retrievers._walking import compose_unless_drafted, note_order, terms_of
 
-__all__ = ["ThinkOnGraph"]
-
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
 

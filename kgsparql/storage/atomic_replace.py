@@ -11,8 +11,6 @@ from uuid import uuid4
 
 from kgsparql.errors import StoreError
 
-__all__ = ["is_store", "partial_path", "previous_stores", "remove_leftovers", "replace_store"]
-
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 

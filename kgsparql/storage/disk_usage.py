@@ -12,8 +12,6 @@ from pathlib import Path
 from kgsparql.errors import StoreError
 from kgsparql.storage.atomic_replace import partial_path
 
-__all__ = ["bytes_of", "link_trouble", "modified_at", "remove", "remove_database", "size_of", "size_text"]
-
 
 def size_text(size: int) -> str:
     """A number of bytes for people.

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from kgsparql.errors import StoreError, StoreLockedError
 
-__all__ = ["lock_path", "writer_lock"]
-
 
 def lock_path(directory: Path) -> Path:
     """The lock file of a directory; beside it, because loading replaces the directory."""

@@ -16,8 +16,6 @@ from typing import Any
 from kgsparql.errors import DiskFullError, StoreError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MANIFEST", "Tables", "errors_translated", "lancedb", "one_of", "table_tag"]
-
 MANIFEST = "kgsparql-index.json"
 _VERSION = 1
 _importing = threading.Lock()

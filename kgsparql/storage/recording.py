@@ -24,8 +24,6 @@ from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, erro
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.response_cache import ResponseCache, key_of
 
-__all__ = ["QUERY", "Recording"]
-
 QUERY = "query"
 """The kind of exchange of queries to endpoints."""
 

@@ -16,8 +16,6 @@ from typing import Any, Literal
 from kgsparql.errors import KgsparqlError, ReplayMissError
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["RESPONSE_FILE", "Kind", "Mode", "ResponseCache", "key_of"]
-
 Mode = Literal["use", "write", "only"]
 """``use``: reply from the cache, else ask and keep. ``write``: always ask, and keep. ``only``: never ask."""
 

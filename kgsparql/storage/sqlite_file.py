@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 
-__all__ = ["Contents", "SqliteFile"]
-
 _T = TypeVar("_T")
 
 _BUSY_S = 2.0

@@ -11,8 +11,6 @@ from kgsparql.errors import CancelledError, KgsparqlError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
 
-__all__ = ["Check", "State", "attempted", "failed"]
-
 _OURSELVES = re.compile(r"(?:(?<=\?) |; |^)kgsparql doctor[^;]*(?:; )?")
 """A hint to run the command that is running."""
 

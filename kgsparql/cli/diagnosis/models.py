@@ -26,8 +26,6 @@ from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-__all__ = ["embedder_check", "model_checks"]
-
 _SERVER, _MODEL = "model server", "model"
 _HOW_TO_ADD = (
     f"candidates are ranked without one. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = [
-    "ColumnsOption",
-    "DatasetArgument",
-    "answerable",
-    "check_directory",
-    "checked_missing_share",
-    "graph_of",
-    "opened_dataset",
-    "with_answers",
-]
 
 _MISSING = 0.5
 """A graph that lacks more than this share of the gold terms is taken for another graph."""

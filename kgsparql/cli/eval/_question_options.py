@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["QuestionOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:

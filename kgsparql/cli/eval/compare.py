@@ -16,7 +16,6 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.evaluation.comparison.comparison import Comparison
 
-__all__ = ["compare"]
 
 _FORMATS = ("text", "md", "csv", "json", "html")
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.making.making import MadeQuestions, Progress
     from kgsparql.models.language_model import LanguageModel
 
-__all__ = ["make"]
 
 _SHOWN = 8
 """Questions shown as examples."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.plan import Plan
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["run"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.tuning.search_spaces import Space
     from kgsparql.evaluation.tuning.trials import Search
 
-__all__ = ["tune"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TuningOptions:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset
     from kgsparql.evaluation.validation.validation import Finding
 
-__all__ = ["validate"]
 
 _TERMS = 3
 """Missing or extra answers of a question that are shown."""

@@ -31,8 +31,6 @@ from kgsparql.rdf.terms import IRI, Triple, normalised, printable
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import errors_translated
 
-__all__ = ["NearestTriples", "TripleVectors", "TripleWords", "predicates_of", "size"]
-
 RECIPE = "triples-1"
 """Changes whenever the triples, their order or their texts would be others."""
 

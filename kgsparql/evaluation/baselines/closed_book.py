@@ -15,8 +15,6 @@ from kgsparql.models.prompting import plain
 from kgsparql.models.reply_parsing import json_value
 from kgsparql.rdf.terms import Literal, normalised, printable
 
-__all__ = ["ClosedBook"]
-
 RULES = """\
 You answer questions from memory, with nothing to look things up in. Reply with the names of the answers alone, as they
 are usually written: no sentences, no explanations, one entry for each answer, the likeliest first. If the question has

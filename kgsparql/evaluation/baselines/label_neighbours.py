@@ -20,8 +20,6 @@ from kgsparql.rdf.paths import Hop, Path, PropertyPath
 from kgsparql.rdf.terms import Literal, Term, Triple, as_iri
 from kgsparql.rdf.vocabulary import is_mediator
 
-__all__ = ["LabelNeighbours"]
-
 Nearest = Callable[[str, int], Sequence[LinkedEntity]]
 """A function from a text and a limit to the entities whose labels are most like the text."""
 

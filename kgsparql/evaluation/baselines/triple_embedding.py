@@ -18,8 +18,6 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, Triple, normalised
 
-__all__ = ["TripleEmbedding"]
-
 
 @dataclass(frozen=True, slots=True)
 class TripleEmbedding(Retriever):

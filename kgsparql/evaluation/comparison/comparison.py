@@ -24,8 +24,6 @@ from kgsparql.evaluation.statistics import Places, intervals
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Comparison", "compare"]
-
 Progress = Callable[[str, int, int], None]
 
 _MISSING = 0.01

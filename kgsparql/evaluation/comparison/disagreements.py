@@ -20,11 +20,6 @@ from kgsparql.evaluation.scoring import each_record, key
 from kgsparql.evaluation.text_layout import wrapped
 from kgsparql.rdf.terms import printable
 
-__all__ = [
-    "Disagreement", "Outcome", "disagreements", "disagreements_markdown", "disagreements_text", "outcome_lines",
-    "outcome_title", "question_lines", "question_title",
-]  # fmt: skip
-
 _ANSWERS = 5
 _EVIDENCE = 3
 _GOLD = 5

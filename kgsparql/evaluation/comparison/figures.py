@@ -10,8 +10,6 @@ from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import Interval
 from kgsparql.rdf.terms import printable
 
-__all__ = ["SHARES", "amount", "heading", "is_quality", "listed", "p_text", "signed", "summary", "with_interval"]
-
 SHARES = ("grounded", "unsupported_claims", "abstained", "partial", *ALWAYS)
 """Metrics that are shown as shares of the questions, in per cent."""
 

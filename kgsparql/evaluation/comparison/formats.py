@@ -18,8 +18,6 @@ from kgsparql.evaluation.statistics import Interval
 from kgsparql.evaluation.text_layout import WIDTH, aligned, wrapped
 from kgsparql.rdf.terms import printable
 
-__all__ = ["as_csv", "as_json", "as_markdown", "as_text", "escaped", "explained"]
-
 _WIDEST = 40
 _NARROWEST = 20
 """Widths of the column of names; a longer name goes on in the next line."""

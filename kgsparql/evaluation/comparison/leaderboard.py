@@ -14,8 +14,6 @@ from kgsparql.evaluation.scoring import MethodScores, key
 from kgsparql.evaluation.statistics import FEW, Difference, Interval, differences, holm
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Leaderboard", "PairwiseTest", "Row", "Slice", "leaderboard", "named_rows"]
-
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Metrics in which methods are tested against the best, where they are defined; the first one decides which is best."""
 

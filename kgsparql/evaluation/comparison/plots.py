@@ -20,8 +20,6 @@ from kgsparql.evaluation.comparison.tables import slice_name
 from kgsparql.evaluation.scoring import SLICES, VARYING
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Plot", "plots_of", "save_plots"]
-
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """The palette of Okabe and Ito, for colour-blind readers too; yellow is replaced, as it is too light for lines."""
 

@@ -17,8 +17,6 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.rdf.terms import printable
 
-__all__ = ["as_html"]
-
 _STYLE = """
 :root { color-scheme: light dark; --ground: #fff; --text: #1c1c1e; --soft: #5c5f66; --line: #d9dbe0; --card: #f6f7f9;
   --good: #00704f; --bad: #b3420a; }

@@ -14,8 +14,6 @@ from kgsparql.evaluation.scoring import ALWAYS
 from kgsparql.evaluation.statistics import FEW, RESAMPLES, Interval
 from kgsparql.rdf.terms import printable
 
-__all__ = ["HOW_SURE", "Section", "Table", "how_tested", "sections", "slice_name"]
-
 _WITH_INTERVALS = ("hits@1", "expected_hits@1")
 """Metrics whose intervals are in the first table; those of the others are in CSV and JSON."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from kgsparql.evaluation.dataset import GoldAnswer
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iri, local_name, normalised
 
-__all__ = ["gold_of", "gold_terms"]
-
 
 def gold_of(
     labels: Sequence[str] | None, iris: Sequence[str] | None, names: Mapping[IRI, str] | None = None

@@ -12,11 +12,6 @@ from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Topic
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
-__all__ = [
-    "an_id", "hops_of", "mapping", "term_of", "text_of", "text_to_ask", "texts_of", "topics_in", "topics_of",
-    "triples_of",
-]  # fmt: skip
-
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
 _ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}

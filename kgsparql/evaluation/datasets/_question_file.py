@@ -16,8 +16,6 @@ from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
 from kgsparql.rdf.terms import printable
 
-__all__ = ["LEFT_OUT", "MAX_BYTES", "CollectedQuestions", "QuestionFile", "check_encoding", "json_value", "read_file"]
-
 P = ParamSpec("P")
 
 MAX_BYTES = 2**29

@@ -13,8 +13,6 @@ from kgsparql.evaluation.datasets._fields import an_id, hops_of, term_of, text_t
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile, check_encoding
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 
-__all__ = ["FIELDS", "read"]
-
 TITLE = "CSV or TSV, with the columns named: question, answers, topics …"
 
 FIELDS = ("id", "question", "answers", "topics", "sparql", "hops", "type", "path", "reference")

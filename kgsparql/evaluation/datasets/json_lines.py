@@ -29,8 +29,6 @@ from kgsparql.evaluation.datasets._fields import (
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile, check_encoding, json_value
 from kgsparql.rdf.terms import IRI, iri
 
-__all__ = ["is_ours", "question_of", "read", "read_list"]
-
 TITLE = "JSON Lines: a question a line, with answers and answer_iris"
 _LOOKED_AT = 20
 _OWN = frozenset({"answers", "answer_iris", "topic_entities", "path", "golden_triples", "reference_answer", "sparql"})

@@ -11,8 +11,6 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 
-__all__ = ["is_first", "is_second", "read_first", "read_second"]
-
 TITLE_1 = "LC-QuAD 1: corrected_question and sparql_query"
 TITLE_2 = "LC-QuAD 2: question or NNQT_question, sparql_wikidata or sparql_dbpedia18"
 

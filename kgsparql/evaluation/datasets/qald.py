@@ -16,8 +16,6 @@ from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_t
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, local_name, printable
 
-__all__ = ["is_qald", "read"]
-
 TITLE = "QALD JSON: questions[].question[].string"
 
 _KNOWN = {

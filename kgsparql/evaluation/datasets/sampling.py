@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from kgsparql.evaluation.dataset import Question
 
-__all__ = ["equal_shares", "sample"]
-
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
     """At most ``limit`` questions, in their order; each number of hops gets an equal share, as far as there are any.

@@ -15,8 +15,6 @@ from kgsparql.evaluation.datasets._question_file import CollectedQuestions, Ques
 from kgsparql.evaluation.datasets.qald import chosen
 from kgsparql.rdf.terms import printable
 
-__all__ = ["looks_like_it", "read"]
-
 TITLE = "TEXT2SPARQL YAML: questions[].question.en and query.sparql"
 
 _KNOWN = {

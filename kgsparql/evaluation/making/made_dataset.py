@@ -17,8 +17,6 @@ from kgsparql.rdf.terms import IRI
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["check_folder", "write_dataset"]
-
 
 def check_folder(folder: Path) -> None:
     """Say that questions cannot be written there, before they are made.

@@ -28,7 +28,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, printable
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["MAX_ANSWERS", "MadeQuestions", "Progress", "make"]
 
 Progress = Callable[[str, int, int | None], None]
 

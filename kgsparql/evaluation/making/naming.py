@@ -20,7 +20,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["Namer", "topic_names"]
 
 _TOPIC = 80
 """Characters of the name of a topic."""

@@ -17,8 +17,6 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
-__all__ = ["Cell", "Patterns", "Starts", "cell_of", "drawn", "patterns_of", "sampled_starts"]
-
 Cell = tuple[int, str]
 """Hops and direction: what questions are balanced by."""
 

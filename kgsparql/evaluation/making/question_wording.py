@@ -10,8 +10,6 @@ from kgsparql.evaluation.making.wording import Wording, is_done_by_persons, is_p
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 
-__all__ = ["can_be_asked", "question_text"]
-
 _CONVERSE = {"subclass": "superclass", "subproperty": "superproperty"}
 """What the object is of a subject that is a subclass of it."""
 

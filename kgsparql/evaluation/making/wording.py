@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-__all__ = ["Wording", "is_done_by_persons", "is_person", "plural", "singular", "when_asked", "wording"]
-
 _PREPOSITIONS = frozenset(
     "about after against as at before by during for from in into near on since than through to under until via with "
     "within".split()

@@ -11,8 +11,6 @@ from kgsparql.evaluation.metrics.judging import Judgement, judgement, without_ma
 from kgsparql.evaluation.metrics.metric import Metric, defined, f1
 from kgsparql.evaluation.record import Record
 
-__all__ = ["METRICS"]
-
 _RULE = (
     "Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there"
     " is no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None"

@@ -8,8 +8,6 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record, RecordedCost
 
-__all__ = ["METRICS"]
-
 
 def _metric(name: str, title: str, of: Callable[[RecordedCost], float | None], about: str) -> Metric:
     def value(_question: Question, record: Record) -> float | None:

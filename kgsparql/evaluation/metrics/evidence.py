@@ -11,8 +11,6 @@ from kgsparql.evaluation.matching import identity
 from kgsparql.evaluation.metrics.metric import Metric, f1
 from kgsparql.evaluation.record import Record
 
-__all__ = ["METRICS"]
-
 _AT = 10
 
 _RULE = (

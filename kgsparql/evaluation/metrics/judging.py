@@ -13,8 +13,6 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
 from kgsparql.evaluation.record import Record, RecordedAnswer
 
-__all__ = ["Judgement", "in_order", "is_silent", "judgement", "without_markers"]
-
 _T = TypeVar("_T")
 
 

@@ -11,8 +11,6 @@ from typing import TypeAlias
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 
-__all__ = ["Better", "Group", "Metric", "Score", "defined", "f1"]
-
 Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost", "text"]
 Better: TypeAlias = OneOf["higher", "lower", ""]
 Score: TypeAlias = Callable[[Question, Record], "float | None"]

@@ -17,8 +17,6 @@ from kgsparql.evaluation.metrics.metric import Metric
 from kgsparql.evaluation.record import Record
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model
 
-__all__ = ["METRICS", "prepare"]
-
 _LISTED = 100
 """At most so many labels stand for a sentence: the longest common subsequence takes the product of the lengths."""
 

@@ -9,8 +9,6 @@ from kgsparql.evaluation.metrics.judging import is_silent
 from kgsparql.evaluation.metrics.metric import Metric, defined
 from kgsparql.evaluation.record import Record
 
-__all__ = ["METRICS"]
-
 _CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: only [\d,]+ .*\bwalked on from|: some steps were left out")
 """Notes of an answer that say that a limit cut something off, or the budget ended."""
 

@@ -21,8 +21,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, printable
 from kgsparql.redaction import redacted
 
-__all__ = ["check_same", "configuration", "now", "prompts_hash"]
-
 _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip

@@ -27,8 +27,6 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
 
-__all__ = ["Run", "RunDirectory", "append_line", "check_room", "is_free", "replace_text", "store_errors", "whole_lines"]
-
 FORMAT = 1
 """Of the files of a run; one of another number is not read."""
 

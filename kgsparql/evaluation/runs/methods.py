@@ -15,8 +15,6 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.terms import printable
 
-__all__ = ["DEFAULT", "NO_MODEL", "check_options", "checked_names", "load_methods", "options_by_method"]
-
 DEFAULT = "path_ranking"
 """The method that is also asked without the model of a run, to see what the model is worth."""
 

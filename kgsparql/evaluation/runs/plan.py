@@ -13,8 +13,6 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 
-__all__ = ["Method", "MethodProgress", "Plan"]
-
 Oracles = Callable[[Question], "Callable[[RankerChooser], Chooser] | None"]
 
 

@@ -26,8 +26,6 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["resume_or_begin", "run"]
-
 UNREACHABLE = 3
 """Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
 

@@ -18,8 +18,6 @@ from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, alike, unseen, value_text
 from kgsparql.retrievers._presets import Figures, Preset, Tuned
 
-__all__ = ["FEWEST", "SIGNIFICANT", "Effect", "Tuning", "few_held_out"]
-
 SIGNIFICANT = 0.05
 """With a smaller ``p``, a gain on the held-out questions is more than chance."""
 

@@ -16,10 +16,6 @@ from kgsparql.errors import LimitError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._presets import is_tuple
 
-__all__ = [
-    "MOST_TRIALS", "SearchCost", "Setting", "Space", "grid", "one_at_a_time", "sampled", "search_cost", "setting_key",
-]  # fmt: skip
-
 Setting = Mapping[str, Any]
 """A value for each option that is tuned, in the order of the space."""
 

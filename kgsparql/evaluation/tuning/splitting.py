@@ -11,8 +11,6 @@ from typing import TypeAlias
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
 
-__all__ = ["Split", "checked_share", "split"]
-
 _FEWEST = 4
 """Questions that a split needs."""
 

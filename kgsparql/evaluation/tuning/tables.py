@@ -14,8 +14,6 @@ from kgsparql.evaluation.tuning.results import Tuning
 from kgsparql.evaluation.tuning.trials import COSTS, Trial, setting_text, value_text
 from kgsparql.rdf.terms import printable
 
-__all__ = ["as_json", "as_text"]
-
 _HEADS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "seconds": "s"}
 
 

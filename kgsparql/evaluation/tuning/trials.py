@@ -15,8 +15,6 @@ from kgsparql.evaluation.scoring import MethodScores
 from kgsparql.evaluation.tuning.search_spaces import Setting, Space, setting_key
 from kgsparql.rdf.terms import printable
 
-__all__ = ["COSTS", "SEARCHES", "Search", "Trial", "alike", "best", "setting_text", "unseen", "value_text"]
-
 SEARCHES = ("grid", "random", "one-at-a-time")
 
 COSTS = ("model_calls", "rounds", "queries", "seconds")

@@ -41,8 +41,6 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["Bench", "checked_metric", "tune"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:

@@ -29,7 +29,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["GoldQueries", "Result", "hint_for", "named_iris", "says_nothing"]
 
 MAX_ROWS = 100_000
 """Solutions of one gold query: nobody asks a question with more answers."""

@@ -18,7 +18,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-__all__ = ["OUTCOMES", "Finding", "Outcome", "Progress", "answered", "missing_share", "validate"]
 
 Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
 Progress = Callable[[str, int, int | None], None]

@@ -15,8 +15,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.rdf.triple_patterns import Join, TriplePattern
 
-__all__ = ["joined"]
-
 MAX_ROWS = 100_000
 """Rows that are kept after a pattern; more are a cut."""
 

@@ -11,8 +11,6 @@ from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term
 
-__all__ = ["FoundTriples", "Lookup", "Lookups"]
-
 FEW_PAIRS = 50_000
 """Pairs of terms that are looked up, at most, where both terms have too many triples."""
 

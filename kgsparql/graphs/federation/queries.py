@@ -19,7 +19,6 @@ from kgsparql.rdf.triple_patterns import Join
 if TYPE_CHECKING:
     from kgsparql.graphs.federated import FederatedGraph
 
-__all__ = ["FederatedQuery", "MemberFailure", "is_survivable", "local_triple", "merged"]
 
 _OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")

@@ -15,8 +15,6 @@ from kgsparql.graphs.profiles.reading import ProfileFile, read_profiles
 from kgsparql.http.address import Address, host_of, is_for_all, matches, server_of
 from kgsparql.resources import resource
 
-__all__ = ["PROFILES_VARIABLE", "KnownEndpoints", "endpoint_named", "known_endpoints"]
-
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of the user's; another may be ``endpoints.ttl`` in the user's configuration directory."""
 

@@ -8,21 +8,6 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from kgsparql.rdf.terms import IRI
 
-__all__ = [
-    "ALIAS",
-    "PUBLIC_PAUSE_S",
-    "PUBLIC_TIMEOUT_S",
-    "SHARED",
-    "UNKNOWN",
-    "EndpointProfile",
-    "Meaning",
-    "StatusMeaning",
-    "TextSearch",
-    "WithProfile",
-    "could_be_alias",
-    "profile_of",
-]
-
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
 PUBLIC_TIMEOUT_S = 60.0

@@ -22,8 +22,6 @@ from kgsparql.http.address import is_for_all
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
-__all__ = ["ProfileFile", "read_profiles"]
-
 _OF_A_WIKI = "wikibase:mwapi"
 _FIRST = "http://www.w3.org/1999/02/22-rdf-syntax-ns#first"
 _EXAMPLE = "ontologies/endpoints.ttl of kgsparql has examples"

@@ -14,8 +14,6 @@ from kgsparql.http.address import Address, is_address
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.terms import Literal as RdfLiteral
 
-__all__ = ["DATA", "ENGINE", "KGS", "PROPERTIES", "SEARCH", "STATUS", "STATUS_PROPERTIES", "Property"]
-
 KGS = "https://w3id.org/kgsparql#"
 ENGINE = KGS + "engine"
 DATA = KGS + "sameDataAs"

@@ -22,20 +22,6 @@ from kgsparql.graphs.protocol.failures import (
 from kgsparql.graphs.protocol.repair import MOST_BYTES
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 
-__all__ = [
-    "BOM",
-    "MAX_DEPTH",
-    "broken",
-    "format_of",
-    "is_json",
-    "not_sparql",
-    "refuse_broken_xml",
-    "refuse_deep",
-    "refuse_deep_triples",
-    "respelt",
-    "unreadable",
-]
-
 MAX_DEPTH = 100
 """Levels of triples inside triples that are read; some thousands would crash the process."""
 _MOST_QUOTED = 10_000

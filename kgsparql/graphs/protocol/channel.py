@@ -15,8 +15,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import ResponseCache
 
-__all__ = ["Channel"]
-
 
 @dataclass(slots=True)
 class Channel:

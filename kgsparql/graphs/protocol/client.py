@@ -20,8 +20,6 @@ from kgsparql.http.retry_after import retry_after_s
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
-__all__ = ["Client"]
-
 MAX_REDIRECTS = 3
 MAX_URL = 8_000
 """Bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)."""

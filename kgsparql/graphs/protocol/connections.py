@@ -27,8 +27,6 @@ from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
-__all__ = ["Exchange", "connections"]
-
 CONNECT_S = 3.0
 """Seconds for a connection to one of the addresses that a host may have."""
 REACH_S = 8.0

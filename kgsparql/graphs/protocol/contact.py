@@ -9,8 +9,6 @@ from importlib.metadata import metadata
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["CONTACT_VARIABLE", "checked_contact", "user_agent"]
-
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"
 
 _HINT = f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)"

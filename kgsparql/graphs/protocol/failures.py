@@ -33,19 +33,6 @@ from kgsparql.http.retry_after import in_words, retry_after_s
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
 
-__all__ = [
-    "CONTACT_HINT",
-    "excerpt",
-    "meaning_of",
-    "of_status",
-    "of_transport",
-    "ran_out_of_time",
-    "timed_out",
-    "trace_in",
-    "wants_contact",
-    "without_query",
-]
-
 SHOWN = 200
 """Characters of a server's own words that an error repeats."""
 _READ = 8192

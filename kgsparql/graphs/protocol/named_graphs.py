@@ -22,8 +22,6 @@ from kgsparql.graphs.protocol.request import RequestLimits, SparqlRequest
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.rdf.query import Query
 
-__all__ = ["GraphView", "NamedGraphs", "Select", "is_about_the_query"]
-
 _PROBE_S = 10.0
 """Seconds for each of the two queries, at most."""
 _PROBE_AGAIN_S = 60.0

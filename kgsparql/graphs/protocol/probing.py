@@ -26,8 +26,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
 
-__all__ = ["FOLDER", "KEPT_FOR", "Probe", "ProbeResult", "recalled", "remember"]
-
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
 KEPT_FOR = timedelta(days=7)

@@ -14,8 +14,6 @@ from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
 from kgsparql.http.address import host_of, is_loopback, server_of
 from kgsparql.http.retry_after import in_words, retry_after_s
 
-__all__ = ["RateLimitedClient"]
-
 MAX_TRIES = 3
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0

@@ -18,8 +18,6 @@ from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.shared_rate_state import RateState, SharedRateState
 from kgsparql.http.retry_after import in_words
 
-__all__ = ["MAX_WAIT_S", "RateLimiter", "rate_limiter_of"]
-
 MAX_WAIT_S = 120.0
 """The longest that one query waits for the endpoint's sake."""
 MOST_FAILURES = 5

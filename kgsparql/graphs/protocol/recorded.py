@@ -20,8 +20,6 @@ from kgsparql.redaction import SHORTEST, is_word, without
 from kgsparql.storage.recording import QUERY, Recording
 from kgsparql.storage.response_cache import ResponseCache
 
-__all__ = ["CachedSender", "RecordedSender", "keep_s_of", "reply_of"]
-
 MOST_BYTES = 256_000_000
 """Of the cache, for all endpoints; beyond, the oldest replies are removed."""
 MOST_REPLY_BYTES = 8_000_000

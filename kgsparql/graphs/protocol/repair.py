@@ -8,8 +8,6 @@ from typing import Any
 
 import pyoxigraph as ox
 
-__all__ = ["MOST_BYTES", "repaired"]
-
 MOST_BYTES = 2**24
 """Of a document that is repaired, which takes some ten times as much memory."""
 _BLOCK = 100

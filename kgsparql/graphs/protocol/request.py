@@ -12,8 +12,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from kgsparql.errors import CancelledError
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 
-__all__ = ["Form", "Reply", "RequestLimits", "Sender", "SparqlRequest"]
-
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
 

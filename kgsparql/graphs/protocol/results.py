@@ -31,8 +31,6 @@ from kgsparql.graphs.protocol.request import Form, Reply, SparqlRequest
 from kgsparql.graphs.protocols import Solution, Solutions
 from kgsparql.rdf.terms import Triple, printable
 
-__all__ = ["boolean", "read", "repaired_reply", "solutions", "triples", "why_cut"]
-
 _USUAL_CAP = 10_000
 """Of solutions; an endpoint without a profile may be one that silently gives no more."""
 MAX_SOLUTIONS = 1_000_000

@@ -18,8 +18,6 @@ from kgsparql.http.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
 from kgsparql.storage.file_lock import writer_lock
 
-__all__ = ["FOLDER", "RateState", "SharedRateState", "is_to_be_left_alone"]
-
 FOLDER = "manners"
 """In the cache directory: a small file for each server, and the locks of the processes that ask it now."""
 _AHEAD_S = 5.0

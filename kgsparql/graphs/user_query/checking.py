@@ -23,8 +23,6 @@ from kgsparql.graphs.user_query.tokens import (
 from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable
 
-__all__ = ["CheckedQuery", "Form", "check"]
-
 Form: TypeAlias = OneOf["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FORMS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
 _FORBIDDEN = frozenset("SERVICE LOAD FROM INSERT DELETE CLEAR DROP CREATE COPY MOVE ADD WITH USING NAMED INTO".split())

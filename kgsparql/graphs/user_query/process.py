@@ -25,8 +25,6 @@ from kgsparql.graphs.child_process import (
 )
 from kgsparql.graphs.user_query.results import BoundedLines, write_lines
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Load what the first frame says, then answer queries until standard input ends."""

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from kgsparql.graphs.user_query.tokens import SparqlToken
 
-__all__ = ["free_path"]
-
 _STEPS = frozenset(("iri", "name"))
 _UNBOUNDED = frozenset("*+")
 _MODIFIERS = frozenset("*+?")

@@ -12,8 +12,6 @@ from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.graphs.user_query.worker import syntax_error
 
-__all__ = ["run_on_endpoint"]
-
 
 def run_on_endpoint(
     graph: EndpointGraph,

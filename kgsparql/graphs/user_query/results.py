@@ -17,8 +17,6 @@ from kgsparql.graphs.protocols import Solutions
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 
-__all__ = ["FORMATS", "BoundedLines", "QueryResult", "serialise", "write_lines"]
-
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
     "ASK": ("table", "json", "xml"),

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from kgsparql.errors import LimitError, QuerySyntaxError
 from kgsparql.rdf.terms import printable
 
-__all__ = ["QueryLimits", "SparqlToken", "place", "syntax_error", "tokenise", "without_codepoint_escapes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLimits:

@@ -30,8 +30,6 @@ from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.terms import printable
 
-__all__ = ["QueryWorker", "Target", "syntax_error"]
-
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 """A store on disk, RDF files, or a store in memory, of which the worker gets a copy."""
 

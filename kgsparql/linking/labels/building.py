@@ -19,8 +19,6 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, table_tag
 
-__all__ = ["RECIPE", "Builder", "IndexContent", "recipe"]
-
 RECIPE = "labels-4"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 

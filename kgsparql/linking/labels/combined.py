@@ -18,8 +18,6 @@ from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
 
-__all__ = ["FederatedLabels", "LayeredLabels", "MemberIndexes", "federated_index"]
-
 _RowCosine: TypeAlias = tuple[LabelRow, float]
 _ROLES = ("label", "alternative", "derived")
 

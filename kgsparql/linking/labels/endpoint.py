@@ -26,8 +26,6 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised
 
-__all__ = ["EndpointLabels"]
-
 FOUND_EACH = 50
 """Labels of one text search. A word that as many labels have is common: another word must tell which is meant."""
 MAX_ENTITIES = 300

@@ -24,16 +24,6 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb
 
-__all__ = [
-    "EMBED_AT_ONCE",
-    "MEMORY_ROWS",
-    "build_label_index",
-    "index_directory",
-    "is_looked_up",
-    "label_index",
-    "open_label_index",
-]
-
 MEMORY_ROWS = 20_000
 """Up to so many labels are read from the graph each time, in 0.5 s: to import LanceDB alone takes 1 to 1.5 s."""
 EMBED_AT_ONCE = 2_000

@@ -11,8 +11,6 @@ from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-__all__ = ["KEPT", "KeptLabels", "SeenLabels", "SliceProgress"]
-
 KEPT = "labels.sqlite"
 """The file in the directory of an endpoint."""
 _MOST_SEEN = 200_000

@@ -18,8 +18,6 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, one_of
 
-__all__ = ["LanceLabels", "opened_index", "write_descriptions", "write_labels"]
-
 _KEYS_AT_ONCE = 5_000
 _COLUMNS = list(LabelRow._fields)
 

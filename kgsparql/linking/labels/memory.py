@@ -15,8 +15,6 @@ from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
 from kgsparql.linking.words import stem, trigrams, words
 from kgsparql.models.embedding import Embedder
 
-__all__ = ["FoundLabels", "MemoryLabels", "memory_index", "nearest_places"]
-
 ASSUMED_LABELS = 10_000
 """The least number of labels a graph is taken to have, when only those found for a text are known."""
 COMMON = 0.02

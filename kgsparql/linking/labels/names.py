@@ -13,8 +13,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
-__all__ = ["MAX_SPELLINGS", "Name", "Spellings", "entities_named", "language_tags", "names_in", "names_of"]
-
 MAX_SPELLINGS = 160
 """Spellings of one text that are looked up: enough for all of a question of some twenty words."""
 LONGEST = 8

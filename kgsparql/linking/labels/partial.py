@@ -32,16 +32,6 @@ from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.storage.lance_tables import MANIFEST, Tables
 
-__all__ = [
-    "PAGE",
-    "build_slice",
-    "index_with_lookup",
-    "kept_labels",
-    "last_directory",
-    "last_known",
-    "read_slice",
-]
-
 PAGE = 1_000
 """Entities of a page, if the endpoint gives so many solutions at once."""
 

@@ -9,18 +9,6 @@ from typing import NamedTuple, TypeAlias
 
 from kgsparql.rdf.terms import normalised
 
-__all__ = [
-    "MAX_DEGREE",
-    "DescriptionRow",
-    "Kind",
-    "LabelRow",
-    "Progress",
-    "Role",
-    "clean_text",
-    "label_row",
-    "with_short",
-]
-
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
 Progress: TypeAlias = Callable[[str, int, int | None], None]

@@ -18,8 +18,6 @@ from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
 
-__all__ = ["LabelIndex", "LabelSearch", "LocalLabels", "Vocabulary"]
-
 TYPE_WORDS = 2
 """Longer labels of classes and predicates do not count: some of their words may be names, as in `MP of the Sejm ID`."""
 

@@ -16,8 +16,6 @@ from kgsparql.linking.labels.rows import Progress
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb
 
-__all__ = ["EXACT_VECTORS", "KEEP_EVERY", "embed_texts", "vector_table"]
-
 EXACT_VECTORS = 100_000
 """Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
 where an HNSW index takes a minute to build and answers in 9 ms."""

@@ -15,18 +15,6 @@ from typing import Any
 from kgsparql.errors import InputError
 from kgsparql.rdf.terms import IRI, printable
 
-__all__ = [
-    "BYTES_PER_TOKEN",
-    "Document",
-    "Excerpt",
-    "Page",
-    "Skipped",
-    "TextMention",
-    "files_of",
-    "passage_spans",
-    "read_document",
-]
-
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 in a token of a model, roughly."""
 

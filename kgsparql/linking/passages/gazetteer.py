@@ -9,8 +9,6 @@ from kgsparql.linking.passages.documents import TextMention
 from kgsparql.linking.words import TextToken, stop_words, tokens, words
 from kgsparql.rdf.terms import IRI
 
-__all__ = ["Gazetteer"]
-
 
 class _KeySpan(NamedTuple):
     """A run of tokens that is a label: numbers of its first and last token, and of the label."""

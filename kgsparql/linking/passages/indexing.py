@@ -19,8 +19,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, table_tag
 
-__all__ = ["IndexedTexts", "build_passages", "checked_tokens"]
-
 OVERLAP = 4
 """A quarter of a passage may be in the next one, too."""
 

@@ -17,8 +17,6 @@ from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, one_of
 
-__all__ = ["FOLDER", "PASSAGE_TOKENS", "RECIPE", "Passage", "Passages"]
-
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
 

@@ -18,8 +18,6 @@ from kgsparql.models.openai_client.outcomes import URL_HINT, FailedRequest, Outc
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, unreadable_url
 
-__all__ = ["DEFAULT_BASE_URL", "OpenAIClient"]
-
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 _CHAT_BYTES = 512 * 1024

@@ -15,8 +15,6 @@ from typing import Any
 from kgsparql.http.threaded_call import ThreadedCall
 from kgsparql.redaction import redacted
 
-__all__ = ["CONNECT_S", "ERROR_BYTES", "Connection", "LongBodyError", "PackedBodyError", "Send"]
-
 CONNECT_S = 10.0
 """Within this a server must accept the connection."""
 

@@ -23,8 +23,6 @@ from kgsparql.models.openai_client.connection import CONNECT_S, ERROR_BYTES, Con
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, without
 
-__all__ = ["URL_HINT", "FailedRequest", "Outcomes"]
-
 URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
 
 _EXCERPT = 200

@@ -9,8 +9,6 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.models.reply_parsing._scanner import scan
 from kgsparql.rdf.terms import printable
 
-__all__ = ["MAX_CHARACTERS", "body_of", "empty_reply", "filled_body_of", "json_value", "plain_text", "unusable"]
-
 MAX_CHARACTERS = 200_000
 """A longer reply is refused."""
 

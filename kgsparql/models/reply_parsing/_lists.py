@@ -8,8 +8,6 @@ from typing import Any
 
 from kgsparql.models.reply_parsing._names_and_scores import Names, split_score, without_marks
 
-__all__ = ["ListedChoice", "choice_of_text", "choices_of_text", "says_none"]
-
 _MAX_LINE = 1000  # longer lines are prose, unless they are lists with commas
 _BULLET = re.compile(r"^\s*(?:>|[-*•+–‣]\s|#{1,6}\s)?\s*(?:\[[ xX]\]\s)?")
 # A number and what makes it the number of an choice; "3.5", "10:30" and "1998 FIFA World Cup" are none.

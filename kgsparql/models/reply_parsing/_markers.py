@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-__all__ = ["CitedText", "cited_text", "like_markers", "listed_markers", "without_open_citation"]
-
 _KINDS = "PNT"  # the letters of our own markers, which cite also without square brackets
 _LAST = 200  # characters at the end of a text in which a citation may break off
 _RANGE = 50  # markers in a range such as P1–P9, at most

@@ -11,8 +11,6 @@ from kgsparql.models.reply_parsing._names_and_scores import without_marks
 from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
-__all__ = ["mentions"]
-
 _MAX_MENTION = 300
 _TEXT_KEYS = ("mention", "text", "name", "entity", "label")
 _BULLET = re.compile(r"^\s*(?:[-*•+–‣]\s+|\(?\d{1,3}[.)]\s+)(?=\S)")

@@ -7,8 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Names", "score_of", "split_score", "without_marks"]
-
 _VALUE = (
     r"[-+−]?(?:\d{1,30}(?:[.,]\d{1,30})?|[.,]\d{1,30})(?:[eE][-+]?\d{1,4})?(?:\s?%|\s?/\s?\d{1,9}(?:[.,]\d{1,9})?)?"
 )

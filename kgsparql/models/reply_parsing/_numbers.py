@@ -13,8 +13,6 @@ from kgsparql.models.reply_parsing._lists import ListedChoice, choice_of_text, c
 from kgsparql.models.reply_parsing._names_and_scores import Names, score_of
 from kgsparql.models.reply_parsing._scanner import JsonSpan, by_lower_name, scan
 
-__all__ = ["Numbers", "numbers", "whole_number"]
-
 _NUMBER_KEYS = ("n", "number", "index", "id")
 _NAME_KEYS = ("name", "label", "relation", "predicate", "entity")
 _SCORE_KEYS = ("score", "relevance", "confidence", "probability")

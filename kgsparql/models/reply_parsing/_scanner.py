@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["JsonSpan", "Scan", "by_lower_name", "scan"]
-
 _MAX_DEPTH = 100
 _OPENING = re.compile(r"[\[{]")
 _DAMAGED = re.compile(r"""\{\s*[\\"'“]|\[\s*[\[{"'“]""")

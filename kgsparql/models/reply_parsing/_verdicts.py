@@ -9,8 +9,6 @@ from typing import Any
 from kgsparql.models.reply_parsing._cleaning import body_of, plain_text
 from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 
-__all__ = ["quantity", "truth", "truth_of"]
-
 # Not the "no" of "no-one", nor that of "No. 5".
 _VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)
 _TRUTH_KEYS = ("sufficient", "is_sufficient", "enough", "verdict", "answer", "result")

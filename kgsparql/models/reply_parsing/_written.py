@@ -14,8 +14,6 @@ from kgsparql.models.reply_parsing._numbers import whole_number
 from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
-__all__ = ["WrittenAnswer", "WrittenClaim", "WrittenStep", "written_answer"]
-
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
 _CITED_KEYS = ("used", "evidence", "markers", "marker", "citations")
 _TEXT_KEYS = ("text", "answer", "name", "label", "claim")
