@@ -125,7 +125,7 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
         compared += made == expected
         lengths |= {len(path) for path in paths}
     assert len(lengths) > 1
-    assert compared >= len(pairs) * 3 / 4
+    assert compared >= (15 if DEEP else 4)
 
 
 @pytest.mark.deep

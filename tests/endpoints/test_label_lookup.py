@@ -542,7 +542,7 @@ def test_labels_of_answers_are_known_to_the_next_process_and_not_to_this_one(nob
     first.ask("Where was Marie Curie born?")
     (kept,) = tmp_path.rglob("labels.sqlite")
     seen = KeptLabels(kept)
-    assert {row.iri for row in seen.seen(["warsaw"], up_to=seen.newest_id())} == {D + "Warsaw"}
+    assert {row.iri for row in seen.seen_rows(["warsaw"], up_to=seen.newest_id())} == {D + "Warsaw"}
     # What the endpoint finds itself is not said to be from elsewhere.
     assert not any("earlier answers" in note for note in opened().ask("Where is Warsaw?").notes)
 
