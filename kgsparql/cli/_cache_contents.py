@@ -49,7 +49,6 @@ _OURS = re.compile(r"(?P<key>[0-9a-f]{32})(?:\..+)?")
 class KindSummary:
     """How much there is of one kind.
 
-    :param what: the kind in words.
     :param bytes: on the disk; of exchanges, of the requests and replies only.
     :param oldest: when the oldest was made or last written, ISO 8601, UTC; ``newest`` likewise; empty if unknown.
     :param trouble: why it cannot be used or is not looked at; empty for none.
@@ -68,9 +67,7 @@ class KindSummary:
 class Cleared:
     """What was removed of one kind.
 
-    :param bytes: that were freed on the disk.
     :param failures: an error for each store, index or file that could not be removed; it may be in use.
-    :param note: what a person should know of how it was done.
     """
 
     kind: str
@@ -85,8 +82,6 @@ class CacheContents:
 
     Symbolic links in it are not followed; clearing removes at most the link.
 
-    :param directory: by default that of :func:`kgsparql.resources.cache_directory`; it need not exist.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     CacheContents(Path(directory, "none yet")).summary()
@@ -100,18 +95,12 @@ class CacheContents:
 
     @property
     def bytes(self) -> int:
-        """The size of all kinds on the disk.
-
-        :raises StoreError: if the directory cannot be read.
-        """
+        """The size of all kinds on the disk."""
         folders = sum(size_of(entry) for folder in _FOLDERS for entry in self._entries(folder))
         return folders + bytes_of(self._exchanges) + bytes_of(self._vectors)
 
     def summary(self) -> list[KindSummary]:
-        """How much there is of each kind; empty kinds are left out.
-
-        :raises StoreError: if the directory cannot be read.
-        """
+        """How much there is of each kind; empty kinds are left out."""
         found = [kept for folder in _FOLDERS if (kept := self._folder(folder)) is not None]
         return found + self._kept_vectors() + self._kept_exchanges()
 
@@ -124,7 +113,6 @@ class CacheContents:
         """Remove kinds, one after the other; nothing is removed if a name is not one of :meth:`kinds`.
 
         :raises OptionError: for such a name.
-        :raises StoreError: if the directory cannot be read.
         """
         named = list(dict.fromkeys(kinds))
         known = self.kinds()

@@ -123,10 +123,7 @@ def _with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def sources(kg: list[str] | None) -> list[str]:
-    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line.
-
-    :raises InputError: if there is none.
-    """
+    """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line."""
     if kg and not all(kg):
         raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
     named = kg or [line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines() if line.strip()]
@@ -136,10 +133,7 @@ def sources(kg: list[str] | None) -> list[str]:
 
 
 def languages(lang: str) -> tuple[str, ...]:
-    """Language tags from a text such as ``en,de``.
-
-    :raises InputError: for something that is no language tag.
-    """
+    """Language tags from a text such as ``en,de``."""
     from kgsparql.linking.words import comma_separated
     from kgsparql.rdf.terms import Literal, validated
 
@@ -155,10 +149,7 @@ def languages(lang: str) -> tuple[str, ...]:
 
 
 def write(text: str, output: Path | None) -> None:
-    """Write the result to stdout or a file, in UTF-8, with a line end at its end.
-
-    :raises InputError: if the file cannot be written.
-    """
+    """Write the result to stdout or a file, in UTF-8, with a line end at its end."""
     ended = text if text.endswith("\n") or not text else text + "\n"
     write_bytes(ended.encode("utf-8", "replace"), output)
 
@@ -197,11 +188,7 @@ def _check_output(output: Path | None) -> None:
 
 @contextmanager
 def _writing(where: str) -> Iterator[None]:
-    """Errors of the system become ours, with what the user can do.
-
-    :raises DiskFullError: if the disk is full.
-    :raises InputError: if the file cannot be written.
-    """
+    """Errors of the system become ours, with what the user can do."""
     try:
         yield
     except BrokenPipeError:
@@ -220,10 +207,7 @@ def guessed_format(output: Path | None) -> str | None:
 
 
 def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:
-    """The format that is named, else that of the output file's suffix, else the first.
-
-    :raises OptionError: for one that is not among ``formats``.
-    """
+    """The format that is named, else that of the output file's suffix, else the first."""
     chosen = form or guessed_format(output) or formats[0]
     if chosen not in formats:
         raise OptionError(f"no output format {printable(chosen, 40)!r}", hint=f"one of: {', '.join(formats)}")
@@ -231,10 +215,7 @@ def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] 
 
 
 def checked_direction(direction: str) -> Directions:
-    """A direction of walking.
-
-    :raises InputError: for another word.
-    """
+    """A direction of walking: ``both``, ``forward`` or ``inverse``."""
     if direction not in {"both", "forward", "inverse"}:
         raise InputError(f"no direction {printable(direction, 40)!r}", hint="one of: both, forward, inverse")
     return cast("Directions", direction)

@@ -62,10 +62,7 @@ class GraphOptions:
 
     @property
     def sources(self) -> list[str]:
-        """The sources that are named.
-
-        :raises InputError: if there is none.
-        """
+        """The sources that are named."""
         return sources(self.kg)
 
     @property
@@ -104,7 +101,6 @@ class GraphOptions:
     ) -> Iterator[KnowledgeBase]:
         """The knowledge base, with progress and notes on stderr while the ``with`` block runs.
 
-        :param snapshot: records all replies, or replays them.
         :param fresh: endpoints are asked again, also where a reply of theirs is kept.
         """
         from kgsparql.knowledge_base import open as open_knowledge

@@ -22,10 +22,7 @@ PresetOption = Annotated[
 
 
 def options_of(option: list[str] | None) -> dict[str, str]:
-    """Names and values of options from texts such as ``name=value``.
-
-    :raises OptionError: for anything else.
-    """
+    """Names and values of options from texts such as ``name=value``."""
     options = {}
     for text in option or ():
         name, equals, value = text.partition("=")
@@ -38,9 +35,6 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 def method_with(path: Path | None, name: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The name and the options of one method.
 
-    :param path: of a preset.
-    :param name: as the user gave it.
-    :raises InputError: if the preset cannot be read.
     :raises OptionError: if it is of another method, or has options that do not exist any more.
     """
     if path is None:
@@ -54,13 +48,7 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
 def methods_with(
     path: Path | None, names: str | None, options: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """The names of several methods, and the options of each; a preset is for its own method among them.
-
-    :param path: of a preset.
-    :param names: as the user gave them.
-    :raises InputError: if the preset cannot be read.
-    :raises OptionError: if its method is not among the methods, or for an unknown name or option.
-    """
+    """The names of several methods, and the options of each; a preset is for its own method among them."""
     from kgsparql.evaluation.runs.methods import NO_MODEL, checked_names, options_by_method
 
     preset = None if path is None else _loaded(path)

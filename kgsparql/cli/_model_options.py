@@ -62,12 +62,7 @@ class ModelOptions:
         )
 
     def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
-        """The model; ``None`` if none is named, or none is wanted.
-
-        :param snapshot: records its replies, or replays them.
-        :raises InputError: if it is not clear which model is meant.
-        :raises OptionError: for options that contradict each other, or are no numbers.
-        """
+        """The model; ``None`` if none is named, or none is wanted."""
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
         if self.no_model or not self.is_named:
@@ -103,10 +98,7 @@ class LimitOptions:
     ] = None
 
     def budget(self) -> Budget:
-        """The budget of one question.
-
-        :raises OptionError: for invalid limits or prices, or a limit on cost without prices.
-        """
+        """The budget of one question."""
         from kgsparql.budget import Budget
 
         return Budget(
@@ -116,10 +108,7 @@ class LimitOptions:
 
 
 def prices_of(text: str | None) -> Prices | None:
-    """Prices from ``0.15,0.60``: of a million tokens of prompts, and of replies.
-
-    :raises OptionError: for anything else.
-    """
+    """Prices from ``0.15,0.60``: of a million tokens of prompts, and of replies."""
     if text is None:
         return None
     from kgsparql.budget import Prices

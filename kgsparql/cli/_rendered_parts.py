@@ -108,7 +108,6 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
 
 
 def _model_cost(usage: Mapping[str, Any]) -> str:
-    """The model's calls and tokens, and the money if prices are known."""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     if not calls:
         return "0 model calls"

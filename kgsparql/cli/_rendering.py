@@ -41,7 +41,6 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
     """The answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.
-    :raises OptionError: for another format.
     """
     if form == "json":
         return json.dumps(answer.to_json(), ensure_ascii=False, indent=2)

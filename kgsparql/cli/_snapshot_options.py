@@ -55,10 +55,7 @@ class SnapshotOptions:
     def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
         """The snapshot while the ``with`` block runs; ``None`` if neither option is given.
 
-        :param command: its name, for the manifest.
         :param asked: the arguments and options of the command, for the manifest.
-        :raises OptionError: for both at once.
-        :raises InputError: if there is no snapshot to be replayed.
         """
         if self.record is not None and self.replay is not None:
             raise OptionError("--record together with --replay", hint="leave out one of them")

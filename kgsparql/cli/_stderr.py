@@ -33,10 +33,7 @@ def say(message: str, *, quiet: bool = False) -> None:
 
 
 def show_error(error: KgsparqlError, *, about: str = "") -> None:
-    """Write an error as a line with its code, a line with its hint, and a line for each candidate.
-
-    :param about: the question, if there are several.
-    """
+    """Write an error as a line with its code, a line with its hint, and a line for each candidate."""
     which = f"{printable(about, 80)!r}: " if about else ""
     typer.echo(f"error: {which}{printable(error.message, 600)} [{error.code}]", err=True)
     if error.hint:
@@ -163,8 +160,6 @@ class TallyLine:
     """Shows how far a method is: a line that changes on a terminal; elsewhere a line at its end and now and then.
 
     Of a run that is stopped it says how to go on with it.
-
-    :param directory: of the run.
     """
 
     def __init__(self, directory: Path, *, quiet: bool) -> None:

@@ -94,11 +94,7 @@ class AnswerOptions:
     verbose: c.VerboseOption = 0
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
-        """The format of the output.
-
-        :raises InputError: if the question cannot be one, or does not go together with the sources.
-        :raises OptionError: for a format that there is not.
-        """
+        """The format of the output; a question that cannot be one, or not with these sources, is refused."""
         from kgsparql.answering.question import checked_question
 
         form = self.form or c.guessed_format(self.output)

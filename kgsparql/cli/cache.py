@@ -70,10 +70,7 @@ def _days_of(kind: KindSummary) -> str:
 
 
 def _clear(contents: CacheContents, kinds: Iterable[str], form: str, output: Path | None, *, quiet: bool) -> None:
-    """Remove kinds, and say what was freed.
-
-    :raises StoreError: for what could not be removed; for what is in use only if nothing was removed.
-    """
+    """Remove kinds, and say what was freed; what is in use is an error only if nothing was removed."""
     done = list(contents.clear(kinds))
     failures = [failure for one in done for failure in one.failures]
     if form == "json":

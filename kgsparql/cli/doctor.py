@@ -73,10 +73,7 @@ def _checks(
     is_quick: bool,
     note: Callable[[str], None],
 ) -> Iterator[Check]:
-    """Each check as soon as it is done; errors of kgsparql's become failed checks.
-
-    :param note: called with a line before each thing that takes seconds.
-    """
+    """Each check as soon as it is done; errors of kgsparql's become failed checks."""
     from kgsparql.cli.diagnosis.graphs import graph_checks, url_of
     from kgsparql.cli.diagnosis.installation import cache_check, certificates_check, installation_checks
     from kgsparql.cli.diagnosis.models import embedder_check, model_checks

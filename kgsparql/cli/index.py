@@ -74,7 +74,6 @@ def index(
 
 
 def _say_what_was_indexed(graph: GraphOptions, texts: IndexedTexts) -> None:
-    """How much was indexed, and a line for each file that was left out."""
     for skipped in texts.skipped[:_LISTED]:
         graph.say(f"left out {skipped}")
     if len(texts.skipped) > _LISTED:

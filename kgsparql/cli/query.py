@@ -46,10 +46,7 @@ class QueryOptions:
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0
 
     def chosen_format(self, query: CheckedQuery) -> str:
-        """The format that is named, else that of the output file's suffix, else the one for people.
-
-        :raises OptionError: if this form of query has no such result.
-        """
+        """The format that is named, else that of the output file's suffix, else the one for people."""
         from kgsparql.graphs.user_query import FORMATS
 
         formats = FORMATS[query.form]
@@ -98,10 +95,7 @@ def query(
 
 
 def _query_text(text: str, sources: Sequence[str]) -> str:
-    """The query itself, from a file or stdin where the argument names one.
-
-    :raises InputError: for several graphs, for query and graph both from stdin, or for a file that cannot be read.
-    """
+    """The query itself, from a file or stdin where the argument names one."""
     from kgsparql.graphs import groups_of
 
     if len(groups_of(sources)) > 1:
@@ -121,7 +115,6 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
 
 
 def _endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
-    """The endpoint that is named."""
     from kgsparql.graphs import open_graph
 
     recording = None if snapshot is None else snapshot.recording

@@ -43,10 +43,7 @@ def retrievers(
 
 
 def _descriptions(name: str | None) -> list[MethodDescription]:
-    """The descriptions of all methods or one; a method of another package that cannot be used is only reported.
-
-    :raises OptionError: if there is no method of this name.
-    """
+    """The descriptions of all methods or one; a method of another package that cannot be used is only reported."""
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
 

@@ -91,7 +91,6 @@ class GoldAnswers:
         self._has_names = any(answer.term is None for answer in distinct.values())
 
     def __len__(self) -> int:
-        """How many different ones there are."""
         return self._size
 
     def found(self, term: str, label: str = "") -> tuple[int, ...]:
@@ -126,7 +125,6 @@ _OF_NAME, _IS_NAME = "of name ", "is name "  # the given answer a name; the gold
 
 
 def _gold_keys(answer: GoldAnswer) -> Iterator[str]:
-    """The keys under which a gold answer is found."""
     term = "" if answer.term is None else str(answer.term)
     literal = _literal(term) if term.startswith('"') else None
     yield from _name_keys(_OF_NAME, answer.label if literal is None else literal.text)
@@ -161,7 +159,6 @@ def _given_keys(term: str, label: str) -> Iterator[str]:
 
 
 def _name_keys(role: str, text: str) -> Iterator[str]:
-    """The key of a name; none for an empty one."""
     if key := name(text):
         yield role + key
 

@@ -73,10 +73,7 @@ def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
 def paths_to_triples(
     question: Question, graph: KnowledgeGraph, *, max_hops: int = HOPS_TO_A_TRIPLE
 ) -> tuple[PropertyPath, ...]:
-    """The shortest ways from the topics of a question to and along each of its golden triples, as far as there are any.
-
-    :param max_hops: to a triple.
-    """
+    """The shortest ways from the topics of a question to and along each of its golden triples, where there are any."""
     found: dict[PropertyPath, None] = {}
     for triple in question.golden_triples:
         ways = (way for topic in question.topics for way in _ways(topic.iri, triple, graph, max_hops))
@@ -107,8 +104,6 @@ def oracle_for(
     If the path is known, the oracle chooses what begins it, and stops when it has been walked. Else it chooses what
     leads from the topics to the golden triples (without a graph, just their predicates), and stops when the evidence
     has all of them, or every way to them has been walked.
-
-    :param names: of predicates, from :func:`predicates_by_name`.
     """
     paths, triples = gold_paths(question, names), question.golden_triples
     if not paths and not triples:

@@ -37,8 +37,6 @@ class RecordedEvidence:
     :param triples: each as its three terms in N-Triples syntax.
     :param verified: for each triple, whether it was found again; ``None`` where that could not be checked.
     :param ends: everything it leads to, as terms in N-Triples syntax.
-    :param cuts: what a limit left out of it.
-    :param is_cited: whether the answer rests on it.
     """
 
     marker: str
@@ -91,17 +89,13 @@ class RecordedCost:
 class Record:
     """The result of one question with one method.
 
-    :param question: its id in the dataset.
-    :param method: the label of the method in its run.
     :param status: of :class:`Answer`, or ``error``.
     :param error: code and message, if the question failed, or the model did when there was evidence.
     :param is_lost: a server did not answer: the question is asked again when the run is resumed.
     :param ranked: nobody chose among the answers: they are candidates in order.
-    :param answers: all of them, the best first.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
     :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
         ``None`` if it was not noted.
-    :param claims: texts with the markers they cite.
     :param removed: citations, choices and steps that the model made up.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
     """
@@ -144,7 +138,6 @@ class Record:
         """The record of an answer.
 
         :param degrees: of answers, as far as they were counted.
-        :param links: the method looks for the entities of the question.
         """
         usage, error = answer.usage, answer.error
         cost = {name: usage[name] for name in _USAGE}
@@ -162,10 +155,7 @@ class Record:
 
     @classmethod
     def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float, links: bool = True) -> Record:
-        """The record of a question that an error left without an answer: it counts as wrong.
-
-        :param links: the method looks for the entities of the question.
-        """
+        """The record of a question that an error left without an answer: it counts as wrong."""
         return cls(
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
             linked=() if links else None, measured=RecordedCost(seconds=round(seconds, 6)),
@@ -193,7 +183,6 @@ class Record:
 
 
 def _with_tuples(value: Any) -> Any:
-    """A JSON value with tuples instead of lists."""
     if isinstance(value, list):
         return tuple(map(_with_tuples, value))
     return {name: _with_tuples(one) for name, one in value.items()} if isinstance(value, dict) else value

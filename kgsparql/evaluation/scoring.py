@@ -48,7 +48,6 @@ class MethodScores:
 
     :param questions: those that were asked, in the order of the run.
     :param values: for each metric an array of shape (questions,), NaN where it is not defined.
-    :param errors: how many questions failed, by error code.
     :param chosen_by: who chose in any of the questions; ``None`` if no record says.
     """
 
@@ -66,10 +65,7 @@ class MethodScores:
         return self.model == ORACLE and self.chosen_by is not None and ORACLE not in self.chosen_by
 
     def defined(self, metric: str, among: Places | None = None) -> Values:
-        """The values of a metric where it is defined.
-
-        :param among: the places of the questions to take; by default all.
-        """
+        """The values of a metric where it is defined."""
         values = self.values[metric] if among is None else self.values[metric][among]
         return values[~np.isnan(values)]
 
@@ -119,10 +115,7 @@ def chosen_metrics(names: str = "", *, reproducible: bool = False, text: bool = 
 
 
 def method_scores(run: Run, method: str, metrics: Sequence[str]) -> MethodScores:
-    """The scores of a method of a run; only one record at a time is in memory.
-
-    :raises DataError: for a line that is no record.
-    """
+    """The scores of a method of a run; only one record at a time is in memory."""
     places = {question.id: i for i, question in enumerate(run.questions)}
     of = {name: METRICS[name].of for name in metrics}
     values = {name: np.full(len(places), np.nan) for name in metrics}
@@ -164,7 +157,6 @@ def _prepared(run: Run, method: str, places: Mapping[str, int], metrics: Sequenc
 def each_record(run: Run, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
     """The records of a method in the order they were written; of a question that was asked again, the last one counts.
 
-    :param only: the ids of the questions to read; by default all.
     :raises DataError: for a line that is no record, with its number.
     """
     file = run.answers_file(method)

@@ -127,8 +127,6 @@ def intervals(
 def wilson(right: int, n: int) -> Interval:
     """A share with Wilson's 95 % score interval: never without width, and never below 0 or above 1.
 
-    :param right: how many of the ``n`` values are 1.
-
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); Brown, Cai & DasGupta,
     Interval Estimation for a Binomial Proportion (2001), for its coverage.
     """

@@ -22,9 +22,6 @@ State = Literal["ok", "absent", "fail"]
 class Check:
     """The result of one check.
 
-    :param check: its name.
-    :param found: one line.
-    :param hint: what to do about it; empty for nothing.
     :param exit_code: exit status for the shell, if it failed.
 
     >>> Check("cache", "ok", "in /tmp").to_json()
@@ -46,10 +43,7 @@ class Check:
 
 
 def attempted(check: str, look: Callable[[], Check]) -> Check:
-    """What ``look`` returns; an error of kgsparql's becomes a failed check.
-
-    :raises CancelledError: if it was stopped.
-    """
+    """What ``look`` returns; an error of kgsparql's becomes a failed check."""
     try:
         return look()
     except CancelledError:
@@ -60,8 +54,6 @@ def attempted(check: str, look: Callable[[], Check]) -> Check:
 
 def failed(check: str, error: KgsparqlError, *, hint: str = "") -> Check:
     """A check that ended in an error.
-
-    :param hint: instead of the error's own.
 
     >>> failed("model", KgsparqlError("no reply", hint="is it running? kgsparql doctor checks it")).hint
     'is it running?'

@@ -69,7 +69,6 @@ def graph_checks(sources: Sequence[str], *, timeout_s: float, note: Callable[[st
 
 
 def _checks_of_graph(group: Sequence[str], timeout_s: float, note: Callable[[str], None]) -> Iterator[Check]:
-    """Checks of the sources of one graph."""
     if names_endpoint(group):
         try:
             graph = open_graph(group, cache=False)

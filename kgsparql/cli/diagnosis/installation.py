@@ -69,10 +69,7 @@ def _versions_text(versions: dict[str, str]) -> str:
 
 
 def certificates_check(*, is_needed: bool) -> Check:
-    """Whether the operating system has certificates, which connections to model servers trust.
-
-    :param is_needed: whether ``https`` is used.
-    """
+    """Whether the operating system has certificates, which connections to model servers trust."""
     if sys.platform in {"darwin", "win32"}:
         return Check("certificates", "ok", "those of the operating system are used")
     paths = ssl.get_default_verify_paths()
@@ -117,10 +114,7 @@ def _cache_directory() -> Check:
 
 
 def _try_to_write(directory: Path) -> None:
-    """Write a temporary file, or check that the directory could be made.
-
-    :raises StoreError: if not.
-    """
+    """Write a temporary file, or check that the directory could be made."""
     hint = "set KGSPARQL_CACHE_DIR to a directory you may write to; without, nothing is kept between runs"
     try:
         if directory.is_dir():

@@ -40,11 +40,7 @@ ColumnsOption = Annotated[
 
 
 def opened_dataset(dataset: str, columns: str | None, *, language: str, quiet: bool) -> Dataset:
-    """The dataset; its licence, and what could not be read of it, are shown on stderr.
-
-    :raises InputError: if there is none, or it is of no known format.
-    :raises DataError: if not one question can be read.
-    """
+    """The dataset; its licence, and what could not be read of it, are shown on stderr."""
     from kgsparql.evaluation.datasets import load
 
     loaded = load(dataset, columns=_columns(columns), language=language)
@@ -81,8 +77,6 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
     """Check the directory of a run before any work.
 
     :param file: marks a directory as one of a run.
-    :raises InputError: if there is a run that is not to be resumed, or no run that could be.
-    :raises StoreError: if it cannot be made.
     """
     from kgsparql.evaluation.runs.directory import check_room, is_free
 
@@ -100,19 +94,13 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
 
 
 def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
-    """The dataset with its answers, on a graph that mentions them.
-
-    :raises DataError: if the graph lacks more than half of the gold terms.
-    """
+    """The dataset with its answers, on a graph that mentions them."""
     checked_missing_share(dataset, knowledge, graph)
     return with_answers(dataset, knowledge, graph)
 
 
 def checked_missing_share(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
-    """The share of gold terms and topics that the graph does not mention.
-
-    :raises DataError: if it is more than half: then it is another graph.
-    """
+    """The share of gold terms and topics that the graph does not mention."""
     from kgsparql.evaluation import validation
 
     share = validation.missing_share(dataset, knowledge)

@@ -65,20 +65,14 @@ class QuestionOptions:
         return replace(dataset, questions=sample(dataset.questions, self.limit, self.sample_seed))
 
     def configuration(self, dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, **about: Any) -> dict[str, Any]:
-        """The configuration of a run.
-
-        :param about: what a reader of the figures must know of the questions.
-        """
+        """The configuration of a run."""
         from kgsparql.evaluation.runs.configuration import configuration
 
         sampling = {"limit": self.limit, "sample_seed": self.sample_seed, **about}
         return configuration(dataset, knowledge, plan, sampling=sampling, embedder=self.embedder)
 
     def asking(self, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None) -> AskOptions:
-        """What is the same for all questions; the model, if there is one, is to be closed.
-
-        :raises OptionError: for an oracle beside a model.
-        """
+        """What is the same for all questions; the model, if there is one, is to be closed."""
         from kgsparql.answering.ask_options import AskOptions
 
         if self.oracle and model.is_named:

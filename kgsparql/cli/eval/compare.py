@@ -57,10 +57,7 @@ class ComparisonOptions:
     debug: c.DebugOption = False
 
     def chosen_format(self) -> str:
-        """The format that is named, else that of the output file's suffix.
-
-        :raises OptionError: for one that is none, and for one that cannot show the failures.
-        """
+        """The format that is named, else that of the output file's suffix; it must be able to show the failures."""
         form = self.form or c.guessed_format(self.output)
         chosen = c.chosen_format("html" if form == "htm" else form, None, _FORMATS)
         if self.failures and chosen in {"csv", "json"}:
@@ -68,10 +65,7 @@ class ComparisonOptions:
         return chosen
 
     def slices(self) -> tuple[str, ...] | None:
-        """What questions are told apart by; ``None`` for the usual.
-
-        :raises OptionError: for something else.
-        """
+        """What questions are told apart by; ``None`` for the usual."""
         from kgsparql.evaluation.scoring import SLICES
 
         if self.by is None:

@@ -73,7 +73,6 @@ def make(
 
 
 def _rephrased(graph: GraphOptions, made: MadeQuestions, model: LanguageModel, progress: Progress) -> MadeQuestions:
-    """The questions in the model's words, and on stderr what could not be used."""
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
     from kgsparql.evaluation.making.rephrasing import rephrased

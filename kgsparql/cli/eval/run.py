@@ -130,10 +130,7 @@ def _questions_of_run(output: Path) -> tuple[tuple[Question, ...], dict[str, Any
 
 
 def _about_oracle(plan: Plan) -> str:
-    """For how many questions the oracle has no answer; empty without an oracle.
-
-    :raises OptionError: if it has none for any question.
-    """
+    """For how many questions the oracle has no answer; empty without an oracle."""
     if plan.oracle is None:
         return ""
     unknown = sum(plan.oracle(question) is None for question in plan.questions)

@@ -65,10 +65,7 @@ class TuningOptions:
     reproducible: c.ReproducibleOption = False
 
     def checked_search(self, seed: int) -> Search:
-        """How settings are tried.
-
-        :raises OptionError: for another search, or ``--trials`` with one that does not take it.
-        """
+        """How settings are tried; ``--trials`` is for a random search alone."""
         from kgsparql.evaluation.tuning.trials import Search
 
         if self.trials is not None and self.search != "random":
@@ -76,10 +73,7 @@ class TuningOptions:
         return Search(kind=self.search, trials=self.trials or 30, seed=seed)
 
     def preset_file(self) -> Path:
-        """Where the preset is written.
-
-        :raises InputError: if its directory is not there.
-        """
+        """Where the preset is written."""
         if self.preset_out is None:
             return self.output / "preset.toml"
         if not self.preset_out.parent.is_dir():
@@ -139,10 +133,7 @@ def tune(
 
 
 def _values(method: str, option: list[str] | None) -> dict[str, str]:
-    """The values to try of each option.
-
-    :raises OptionError: for an option of another method, or one that is named twice.
-    """
+    """The values to try of each option."""
     from kgsparql.evaluation.runs.methods import options_by_method
 
     options = options_of(option)
@@ -156,10 +147,7 @@ def _values(method: str, option: list[str] | None) -> dict[str, str]:
 
 
 def _what_it_takes(space: Space, search: Search, n: int, share: float, *, with_model: bool, more: int) -> str:
-    """How many trials there will be on how many questions, and what that may cost.
-
-    :param more: calls for each question beside the method's own.
-    """
+    """How many trials there will be on how many questions, and what that may cost."""
     from kgsparql.evaluation.tuning.search_spaces import search_cost
 
     most = search_cost(space, search.kind, search.trials, seed=search.seed)

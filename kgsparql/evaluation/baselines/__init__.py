@@ -85,8 +85,6 @@ def load(name: str, knowledge: KnowledgeBase, options: Mapping[str, Any] | None 
     """A baseline, with the index of the graph that it needs.
 
     :raises OptionError: for a name or options that do not exist, and where it cannot be asked of this graph.
-    :raises StoreError: if what it makes of the graph cannot be kept.
-    :raises EmbeddingError: if the embedder fails; what it did is kept.
     """
     if name not in _CLASSES:
         raise OptionError(f"no baseline {printable(name, 60)!r}", hint=f"there are: {', '.join(names())}")

@@ -110,8 +110,6 @@ class TripleVectors:
         """The vectors of this graph; they are made, or completed, if need be.
 
         :raises StoreLockedError: if another process is making them.
-        :raises StoreError: if they cannot be kept.
-        :raises EmbeddingError: if the embedder fails; what it did is kept.
         """
         directory = _directory(knowledge, embedder)
         if (found := cls.opened(knowledge, embedder)) is not None:
@@ -126,7 +124,6 @@ class TripleVectors:
         return made
 
     def _embed(self, knowledge: KnowledgeBase) -> None:
-        """Make the vectors that are missing, and write them as they come."""
         row, total = 4 * self.embedder.dimension, len(self.begins)
         file = self.directory / "vectors.f32"
         with errors_translated(self.directory), file.open("ab") as stream:
@@ -163,13 +160,11 @@ class TripleVectors:
 
 
 def _directory(knowledge: KnowledgeBase, embedder: Embedder) -> Path:
-    """The directory of the vectors: another for each graph, embedder and choice of languages."""
     key = json.dumps([RECIPE, embedder.name, knowledge.languages])
     return knowledge.indexes.directory / "triples" / hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
-    """Write all triples, one a line, in one step."""
     partial = file.with_suffix(".partial")
     triples = _triples(knowledge)
     with errors_translated(file.parent):
@@ -183,7 +178,6 @@ def _write_triples(file: Path, knowledge: KnowledgeBase) -> None:
 
 
 def _begins(file: Path) -> NDArray[np.int64]:
-    """Where the lines of a file begin."""
     begins, at = array("q"), 0
     with file.open("rb") as stream:
         for line in stream:

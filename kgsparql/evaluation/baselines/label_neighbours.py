@@ -66,7 +66,6 @@ class LabelNeighbours(Retriever):
     def _items(
         self, found: Sequence[LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
     ) -> list[EvidenceItem]:
-        """The first lines of each entity."""
         kept: list[tuple[Line, float]] = []
         for entity in found:
             own = [line for group in groups if group.entity == entity.term if (line := _line(group)) is not None]

@@ -89,9 +89,7 @@ def compare(
     :param named: show and test all of these metrics; by default if ``metrics`` is given.
     :param by: the properties to group questions by, of :data:`SLICES`; by default all of them.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
-    :raises InputError: if no question has been answered at all.
     :raises OptionError: for a baseline that is not among the rows.
-    :raises DataError: for files that are not as a run leaves them.
     """
     names = tuple(metrics) if metrics is not None else chosen_metrics(reproducible=reproducible)
     all_names = (*names, *(name for name in ALWAYS if name not in names))
@@ -120,10 +118,6 @@ def compare(
 
 
 def _scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
-    """The scores of every method of every run.
-
-    :raises InputError: if no question has been answered at all.
-    """
     work = [(run, method) for run in runs for method in run.methods]
     found: list[MethodScores] = []
     for run, method in work:

@@ -30,12 +30,10 @@ _GOLD = 5
 class Outcome:
     """The result of one method for a question.
 
-    :param name: of the row.
     :param value: of the metric in which methods differ.
     :param why: what went wrong, in a sentence; empty where nothing did.
     :param answers: the first ones, each with whether it is right; ``more`` were given.
     :param evidence: markers and texts of the first items, each with whether a right answer is in it.
-    :param cost: calls and queries, in words.
     """
 
     name: str
@@ -61,7 +59,6 @@ class Disagreement:
 def disagreements(comparison: Comparison, limit: int = 10) -> list[Disagreement]:
     """Of each dataset the questions on which methods differ most; first those that about half of them got right.
 
-    :param limit: questions of each dataset.
     :raises DataError: for a line that is no record.
     """
     return [one for board in comparison.leaderboards if board.primary for one in _of_dataset(board, limit)]
@@ -129,11 +126,7 @@ def _has_answer(item: RecordedEvidence, gold: GoldAnswers, names: Collection[str
 
 
 def _why(question: Question, record: Record, right: Sequence[bool], has_gold: Sequence[bool]) -> str:
-    """Where it went wrong: the call, the linking, the retrieval, or the choice.
-
-    :param right: of each answer, whether it is right.
-    :param has_gold: of each piece of evidence, whether a right answer is in it.
-    """
+    """Where it went wrong: the call, the linking, the retrieval, or the choice."""
     if record.has_failed:
         code, message = record.error or ("E_INTERNAL", "")
         return f"failed: {printable(message, 160)} [{code}]"

@@ -104,7 +104,6 @@ def summary(board: Leaderboard) -> Iterator[str]:
 
 
 def _best(board: Leaderboard, best: Row) -> Iterator[str]:
-    """The best row, what is as good, and what is above it without being better."""
     metric = board.primary
     found = best.means[metric]
     if found is None:

@@ -126,7 +126,6 @@ def leaderboard(
     """The rows of a dataset in order, with the best one and the tests.
 
     :param named: the metrics that the user asked for: all are tested.
-    :raises OptionError: if the baseline may be several rows.
     """
     candidates = [name for name in (named or _COMPARED) if name in METRICS and METRICS[name].better]
     defined = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
@@ -187,10 +186,7 @@ def _best(
 
 
 def _reference(baseline: str, rows: Sequence[Row], best: int | None) -> tuple[int | None, bool]:
-    """The place of the row that others are compared with, and whether it is the baseline.
-
-    :raises OptionError: if the baseline may be several rows.
-    """
+    """The place of the row that others are compared with, and whether it is the baseline."""
     if not baseline:
         return best, False
     found = named_rows(baseline, rows)

@@ -56,11 +56,7 @@ class Plot:
 
 
 def save_plots(comparison: Comparison, directory: Path) -> list[Path]:
-    """Write all plots as PNG and SVG, and return the files; the same figures give the same bytes.
-
-    :raises OptionError: if matplotlib is not installed.
-    :raises InputError: if the directory cannot be written.
-    """
+    """Write all plots as PNG and SVG, and return the files; the same figures give the same bytes."""
     files: dict[Path, bytes] = {}
     for plot in (plot for own in plots_of(comparison) for plot in own):
         files[directory / f"{plot.name}.png"] = plot.png
@@ -95,7 +91,6 @@ def plots_of(comparison: Comparison) -> list[list[Plot]]:
 
 
 def _of_dataset(board: Leaderboard, comparison: Comparison, name: str) -> Iterator[Plot]:
-    """The plots of a dataset; the names of their files begin with ``name``."""
     costs = [
         cost
         for cost in ("model_calls", "queries", "seconds", "tokens")

@@ -75,8 +75,6 @@ def as_html(comparison: Comparison, questions: Sequence[d.Disagreement] = ()) ->
     """The report: for each dataset a summary, tables and plots; then questions, runs, and what the metrics mean.
 
     Without matplotlib it has no plots, and says so.
-
-    :param questions: on which methods differ.
     """
     try:
         plots, note = plots_of(comparison), ""
@@ -144,7 +142,6 @@ def _card(outcome: d.Outcome) -> _Html:
 
 
 def _runs(comparison: Comparison) -> Iterator[_Html]:
-    """The configuration of each run, so that somebody else can make it again."""
     runs: dict[str, Run] = {}
     for board in comparison.leaderboards:
         for row, one in zip(board.rows, board.scores, strict=True):
@@ -163,10 +160,6 @@ def _runs(comparison: Comparison) -> Iterator[_Html]:
 
 
 def _facts(config: Mapping[str, Any], *, is_reproducible: bool) -> Iterator[tuple[str, str]]:
-    """The configuration as names and values.
-
-    :param is_reproducible: without what differs when the same is run again.
-    """
     for key, value in config.items():
         if is_reproducible and key in {"began", "ended", "workers"}:
             continue

@@ -49,7 +49,6 @@ class Table:
     :param columns: the heads; the first is that of the names of rows.
     :param rows: as many cells as there are columns.
     :param left: places of columns that are aligned to the left, beside the first.
-    :param captions: lines below it.
     """
 
     title: str
@@ -74,10 +73,7 @@ class Section:
 
 
 def sections(comparison: Comparison, *, wide: bool = False) -> Iterator[Section]:
-    """What is shown, dataset by dataset.
-
-    :param wide: there is room for more metrics.
-    """
+    """What is shown, dataset by dataset."""
     for board in comparison.leaderboards:
         tables = [_quality(board, comparison, wide=wide)]
         if board.tests and board.tested:
@@ -151,7 +147,6 @@ def _quality(board: Leaderboard, comparison: Comparison, *, wide: bool) -> Table
 
 
 def _how_sure(intervals: Sequence[Interval | None], comparison: Comparison) -> Iterator[str]:
-    """How the intervals in a table were found."""
     methods = {found.method for found in intervals if found is not None}
     drawn = f"({RESAMPLES:,} resamples, seed {comparison.seed})"
     if methods == {"wilson"}:

@@ -75,7 +75,6 @@ def _folder(folder: Path, columns: Mapping[str, str] | None, language: str) -> D
 
 
 def _about(folder: Path) -> Mapping[str, Any]:
-    """What ``dataset.json`` says."""
     path = folder / _ABOUT
     if not path.is_file():
         return {}
@@ -105,10 +104,6 @@ def _graph(folder: Path, about: Mapping[str, Any]) -> tuple[Path, ...]:
 
 
 def _questions_of(path: Path, columns: Mapping[str, str] | None, language: str) -> CollectedQuestions:
-    """The questions of a file, in the format it is in.
-
-    :raises InputError: if that is none of :data:`FORMATS`.
-    """
     file = read_file(path)
     if columns is not None or file.suffix in {".csv", ".tsv"}:
         return csv_tables.read(file, columns)
@@ -129,11 +124,7 @@ def _questions_of(path: Path, columns: Mapping[str, str] | None, language: str) 
 
 
 def _read_json(file: QuestionFile, language: str) -> CollectedQuestions:
-    """The questions of one JSON value.
-
-    :raises DataError: if it is not JSON.
-    :raises LookupError: if it is of no format that is known.
-    """
+    """The questions of one JSON value; a :class:`LookupError` if it is of no format that is known."""
     data = file.json
     if qald.is_qald(data):
         return qald.read(file, language)
@@ -148,10 +139,6 @@ def _read_json(file: QuestionFile, language: str) -> CollectedQuestions:
 def _dataset(
     found: CollectedQuestions, about: Mapping[str, Any] | None = None, graph: tuple[Path, ...] = ()
 ) -> Dataset:
-    """The dataset of the questions that were read.
-
-    :raises DataError: if there are none.
-    """
     path = found.file.path
     if not found.questions:
         if not found.problems:

@@ -20,7 +20,6 @@ def gold_of(
       has elsewhere, or the only label, or the label that equals the end of the IRI.
 
     :param names: labels of terms that the question has elsewhere.
-    :raises IriError: for an IRI that is none.
 
     >>> gold_of(["Bonn"], ["http://e.org/b"])[0].term, gold_of(["Bonn"], None)[0].term
     (<NamedNode value=http://e.org/b>, None)

@@ -1,4 +1,4 @@
-"""Fields of a question in a file, each checked for its type."""
+"""Fields of a question in a file; an :class:`InputError` says which is missing, or of another type."""
 
 from __future__ import annotations
 
@@ -22,20 +22,14 @@ _CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct
 
 
 def mapping(value: Any, what: str) -> Mapping[str, Any]:
-    """The value, which must be an object.
-
-    :raises InputError: if it is none.
-    """
+    """The value, which must be an object."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} is no object but {_type_text(value)}")
     return value
 
 
 def text_to_ask(value: Any) -> str:
-    """The question as it will be asked.
-
-    :raises InputError: if there is no text, or more than 4,000 characters.
-    """
+    """The question as it will be asked."""
     if not isinstance(value, str):
         raise InputError(f"the question is no text but {_type_text(value)}" if value is not None else "no question")
     return checked_question(value)
@@ -43,8 +37,6 @@ def text_to_ask(value: Any) -> str:
 
 def an_id(value: Any, instead: object) -> str:
     """The id of a question, a text or a number; ``instead`` where there is none.
-
-    :raises InputError: for anything else.
 
     >>> an_id(7, 1), an_id(None, 12)
     ('7', '12')
@@ -57,10 +49,7 @@ def an_id(value: Any, instead: object) -> str:
 
 
 def text_of(data: Mapping[str, Any], name: str) -> str:
-    """A text; empty where there is none.
-
-    :raises InputError: for anything else.
-    """
+    """A text; empty where there is none."""
     value = data.get(name)
     if value is None:
         return ""
@@ -71,8 +60,6 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
 
 def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
     """A list of texts, with numbers and booleans as text; ``None`` where there is no list.
-
-    :raises InputError: for anything else.
 
     >>> texts_of({"answers": ["Bonn", 8, True]}, "answers")
     ['Bonn', '8', 'true']
@@ -97,10 +84,7 @@ def _as_text(value: str | float) -> str:
 
 
 def hops_of(value: Any) -> int | None:
-    """How many hops a question has, if that is known.
-
-    :raises InputError: for anything but a number from 0 on.
-    """
+    """How many hops a question has, if that is known."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9:
@@ -127,10 +111,7 @@ def term_of(text: str) -> Term | None:
 
 
 def topics_of(value: Any) -> tuple[Topic, ...]:
-    """Topics: a list of IRIs, or of objects with an IRI and a label.
-
-    :raises InputError: for anything else.
-    """
+    """Topics: a list of IRIs, or of objects with an IRI and a label."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -144,10 +125,7 @@ def topics_of(value: Any) -> tuple[Topic, ...]:
 
 
 def triples_of(value: Any) -> tuple[Triple, ...]:
-    """Golden triples: objects with ``s``, ``p`` and ``o``, or lists of three; texts that are no terms are literals.
-
-    :raises InputError: for anything else.
-    """
+    """Golden triples: objects with ``s``, ``p`` and ``o``, or lists of three; texts that are no terms are literals."""
     if value is None:
         return ()
     if not isinstance(value, list):

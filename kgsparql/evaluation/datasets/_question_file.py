@@ -60,20 +60,14 @@ class QuestionFile:
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     def check_encoding(self) -> None:
-        """Refuse a file with a byte that is not UTF-8: for formats that are read as a whole.
-
-        :raises DataError: with the line.
-        """
+        """Refuse a file with a byte that is not UTF-8: for formats that are read as a whole."""
         if found := _UNDECODED.search(self.text):
             line = self.text.count("\n", 0, found.start()) + 1
             raise DataError(f"{self.path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8")
 
     @cached_property
     def json(self) -> Any:
-        """The whole file as a JSON value.
-
-        :raises DataError: if it is none.
-        """
+        """The whole file as a JSON value."""
         self.check_encoding()
         try:
             return json_value(self.text)
@@ -103,7 +97,6 @@ class CollectedQuestions:
         A question with the same id, text and answers as another counts once. An id that another question has gets a
         number.
 
-        :param where: the line or the number of the question.
         :param read: makes the question of the arguments, or raises a :class:`KgsparqlError`.
         """
         place = f"{self.file.path}:{where}" if where.isdigit() else f"{self.file.path}: {where}"
@@ -147,10 +140,7 @@ def _content(question: Question) -> Hashable:
 
 
 def check_encoding(text: str) -> None:
-    """Refuse a part of a document with a byte that is not UTF-8.
-
-    :raises InputError: if there is one.
-    """
+    """Refuse a part of a document with a byte that is not UTF-8."""
     if found := _UNDECODED.search(text):
         raise InputError(f"not UTF-8 (byte {ord(found[0]) - 0xDC00:#04x}): save the file as UTF-8")
 

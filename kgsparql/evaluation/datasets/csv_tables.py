@@ -78,7 +78,6 @@ def _rows(file: QuestionFile) -> Iterator[tuple[int, list[str] | csv.Error]]:
 
 
 def _error_text(error: csv.Error) -> str:
-    """What is wrong with a row, in words."""
     if "expected after" in str(error) or "unexpected end" in str(error):
         return (
             "a quote that is never closed, or is followed by more text (one inside a cell in quotes is written twice)"
@@ -97,7 +96,6 @@ def _delimiter(file: QuestionFile) -> str:
 
 
 def _places(file: QuestionFile, header: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, int]:
-    """Which column each field is in."""
     there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
     wanted = columns if columns is not None else {name: name for name in FIELDS if name in header}
     for field, name in wanted.items():

@@ -63,10 +63,7 @@ def _question(value: Any, number: int, language: str) -> Question:
 
 
 def in_language(value: Any, language: str) -> Any:
-    """What is asked in a language: of a list of ``{language, string}``.
-
-    :raises InputError: if it is not asked in that language; the message says in which it is.
-    """
+    """What is asked in a language: of a list of ``{language, string}``."""
     if not isinstance(value, list):
         raise InputError("the question is no list of languages")
     texts = {

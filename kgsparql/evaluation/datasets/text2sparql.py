@@ -33,10 +33,7 @@ def looks_like_it(file: QuestionFile) -> bool:
 
 
 def read(file: QuestionFile, language: str) -> CollectedQuestions:
-    """The questions in one language.
-
-    :raises DataError: if it is not YAML, with the line, or its questions are no list.
-    """
+    """The questions in one language."""
     data = _parsed(file)
     entries = data.get("questions") if isinstance(data, Mapping) else None
     if not isinstance(entries, list):
@@ -50,10 +47,7 @@ def read(file: QuestionFile, language: str) -> CollectedQuestions:
 
 
 def _about_text(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:
-    """What a file says of itself; empty where it says nothing.
-
-    :raises DataError: if that is neither a text nor a number.
-    """
+    """What a file says of itself; empty where it says nothing."""
     try:
         return an_id(about.get(key), "")
     except InputError as error:
@@ -74,10 +68,7 @@ def _parsed(file: QuestionFile) -> Any:
 
 
 def _check_aliases(file: QuestionFile) -> None:
-    """Refuse aliases before anything is made of the text: a few lines of aliases of aliases stand for gigabytes.
-
-    :raises DataError: with the line.
-    """
+    """Refuse aliases before anything is made of the text: a few lines of aliases of aliases stand for gigabytes."""
     for event in yaml.parse(file.text, yaml.SafeLoader) if "*" in file.text else ():
         if isinstance(event, yaml.AliasEvent):
             raise DataError(

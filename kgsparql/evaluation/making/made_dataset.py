@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_folder(folder: Path) -> None:
-    """Say that questions cannot be written there, before they are made.
-
-    :raises InputError: if there is something in the folder.
-    :raises StoreError: if it cannot be made.
-    """
+    """Say that questions cannot be written there, before they are made."""
     check_room(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: something is there already", hint="name a folder that is not there yet")
@@ -37,10 +33,7 @@ def write_dataset(
     The graph is not copied: ``dataset.json`` names its files, from the folder on. Questions and answers are made of its
     labels, so its licence is theirs.
 
-    :param sources: what the graph was read from.
     :param model: what rephrased the questions, if anything did.
-    :raises InputError: if there is something in the folder.
-    :raises StoreError: if it cannot be written.
     """
     check_folder(folder)
     about = {
@@ -81,7 +74,6 @@ def _references(folder: Path, sources: Sequence[str]) -> list[str]:
 
 
 def _line(question: Question) -> dict[str, Any]:
-    """A question as a line of the format that is read."""
     answers = question.answers or ()
     return {
         "id": question.id,

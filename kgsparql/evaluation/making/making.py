@@ -52,8 +52,6 @@ _TEXT = 80
 class MadeQuestions:
     """Questions that were made.
 
-    :param counts: how many of each number of hops and direction.
-    :param tried: walks that were tried.
     :param are_shared: topics share their names with other entities, since nearly every name in this graph is shared:
         then methods should be given the topics.
     :param why_no_more: if there are fewer than were wanted, why other paths became no questions.
@@ -191,7 +189,6 @@ class _Maker:
                     yield Walk(starts[path][place], path)
 
     def _answered(self, walks: Sequence[Walk]) -> list[_AnsweredWalk]:
-        """The walks that lead to a few answers."""
         self.tried += len(walks)
         found = walk_ends(self.knowledge.graph, walks, limit=self.max_answers + 1)
         kept: list[tuple[Walk, tuple[Term, ...]]] = []

@@ -114,7 +114,6 @@ def _shared(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence
 class Namer:
     """The words for predicates, and for what their steps lead to.
 
-    :ivar wordings: of the predicates that questions are made of.
     :ivar many: steps that mostly lead to more than one term.
     :ivar kinds: what most of the terms are that a step leads to: a class in the singular.
     :ivar dates: steps that mostly lead to dates or years.

@@ -141,7 +141,6 @@ def _is_asked(predicate: IRI) -> bool:
 
 
 def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> list[tuple[IRI, Term, Term]]:
-    """Some triples of each predicate."""
     query, each = Query.load("predicate_triples"), max(50, _TRIPLES // len(predicates))
     found: list[tuple[IRI, Term, Term]] = []
     for at in range(0, len(predicates), MAX_ARMS):

@@ -39,10 +39,7 @@ def question_text(
 ) -> str:
     """A question for the ends of a path.
 
-    :param topic: the name of the start.
-    :param wordings: of the predicates.
     :param kinds: what each step leads to: a class in the singular; empty if unknown.
-    :param several: whether there is more than one answer.
     :param many: steps that mostly lead to more than one term.
     :param dates: steps that mostly lead to dates or years.
 
@@ -95,7 +92,6 @@ def can_be_asked(path: PropertyPath, wordings: Mapping[IRI, Wording]) -> bool:
 
 
 def _wording(step: Step, wordings: Mapping[IRI, Wording]) -> Wording:
-    """The words for a predicate that is walked this way."""
     own = wordings[step.predicate]
     if own.form == "of" and step.direction == "forward" and own.text in _CONVERSE:
         return Wording("noun", _CONVERSE[own.text])
@@ -107,14 +103,12 @@ def _is_back(path: PropertyPath, i: int) -> bool:
 
 
 def _quoted(topic: str) -> str:
-    """A name; in quotes if it is long, or has punctuation."""
     if len(topic.split()) <= 5 and not re.search(r"[?!:;,]", topic):
         return topic
     return f'"{topic}"' if '"' not in topic else f"'{topic}'" if "'" not in topic else topic
 
 
 def _phrase(step: Step, of: _Phrase, words: Wording, kind: str, *, is_back: bool, are_many: bool) -> _Phrase:
-    """A phrase for what a step leads to from another phrase."""
     if step.direction == "forward":
         return _forward(of, words, kind, "other " * is_back, are_many=are_many or is_back)
     return _inverse(of, words, kind, "other " * is_back)

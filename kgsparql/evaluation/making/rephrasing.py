@@ -36,11 +36,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Rephrased:
-    """Questions that a model rephrased.
-
-    :param kept: how many stayed as they were, because the reply could not be used.
-    :param reasons: why, with counts.
-    """
+    """Questions that a model rephrased; ``kept`` stayed as they were, for these reasons, with counts."""
 
     made: MadeQuestions
     kept: int = 0
@@ -55,7 +51,6 @@ def rephrased(
     A reply is not used if it lacks the name of the topic, letter for letter, or is not one question.
 
     :raises UnreachableError: if the model cannot be asked at all; replies that came are kept in its response cache.
-    :raises BudgetExceededError: if the budget does not hold the next call.
     """
     questions: list[Question] = []
     reasons: dict[str, int] = {}

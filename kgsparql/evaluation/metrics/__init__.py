@@ -29,7 +29,6 @@ WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "gr
 def scores(question: Question, record: Record, *, groups: Collection[Group] = WITHOUT_TEXT) -> dict[str, float | None]:
     """The figures of one question by name of the metric; ``None`` where one is not defined for it.
 
-    :param groups: of the metrics.
     :raises InputError: if ``text`` is among them and its packages are not installed.
     """
     return {name: metric.of(question, record) for name, metric in METRICS.items() if metric.group in groups}

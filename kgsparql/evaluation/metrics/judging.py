@@ -26,8 +26,6 @@ class Judgement:
     :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
     :param predicted: how many of them are the predicted set: the leading ones if nobody chose among candidates, else
         all.
-    :param is_failed: an error kept the method, or its model, from an answer.
-    :param is_silent: nothing was given as an answer.
     """
 
     gold: int

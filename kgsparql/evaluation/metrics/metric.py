@@ -20,8 +20,6 @@ Score: TypeAlias = Callable[[Question, Record], "float | None"]
 class Metric:
     """A figure for one question; the figure of a method is the mean over the questions that have one.
 
-    :param name: as in JSON and CSV.
-    :param title: the head of a column.
     :param better: which way is better; empty where neither is.
     :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
         some questions (those without an answer, say) is a mean too.

@@ -93,10 +93,7 @@ def _rouge_metric(kind: str, title: str, about: str) -> Metric:
 
 @cache
 def _bert_scorer() -> Any:
-    """The scorer on the embedding model that is on this machine.
-
-    :raises OptionError: without the package, or the model.
-    """
+    """The scorer on the embedding model that is on this machine."""
     package = _package("bert_score")
     model = find_model(DEFAULT_MODEL)
     if model is None or model.directory is None:
@@ -108,10 +105,7 @@ def _bert_scorer() -> Any:
 
 
 def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
-    """Compute BERTScore for many questions in one batch, which is several times as fast.
-
-    :raises OptionError: without the package, or the model.
-    """
+    """Compute BERTScore for many questions in one batch, which is several times as fast."""
     pairs = [pair for question, record in questions if (pair := _pair(question, record)) is not None]
     _add_bert_f1([pair for pair in dict.fromkeys(pairs) if pair[0]])
 

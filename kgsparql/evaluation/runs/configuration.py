@@ -137,7 +137,6 @@ def _value_text(value: Any) -> str:
 
 
 def _questions_hash(questions: Iterable[Question]) -> str:
-    """A hash of everything that is known of some questions."""
     lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
 

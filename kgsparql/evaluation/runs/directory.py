@@ -80,10 +80,7 @@ class Run:
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
-        """The questions, in their order.
-
-        :raises DataError: if the file is not whole.
-        """
+        """The questions, in their order."""
         lines = whole_lines(self.path / "questions.jsonl")
         try:
             return tuple(Question.from_json(line) for line in lines)
@@ -105,8 +102,6 @@ class Run:
         """The records of a method by the ids of the questions, in the order of the questions.
 
         Of a question that was asked again, the last record counts.
-
-        :raises DataError: for a line that is no record, and a label that is none.
         """
         file = self.answers_file(method)
         try:
@@ -119,10 +114,7 @@ class Run:
 
 
 class RunDirectory:
-    """A run that one process writes.
-
-    :param path: its directory, which is made.
-    """
+    """A run that one process writes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,7 +123,6 @@ class RunDirectory:
         """Write the configuration and the questions.
 
         :raises InputError: if there is something else in the directory.
-        :raises StoreError: if it cannot be written.
         """
         if not is_free(self.path):
             is_run = (self.path / "run.json").is_file()
@@ -151,10 +142,7 @@ class RunDirectory:
             replace_text(self.path / "run.json", text + "\n")
 
     def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
-        """Write the record of a question, and before it the steps, so that every answer has its steps.
-
-        :raises DiskFullError: if there is no room; what was there stays whole.
-        """
+        """Write the record of a question, and before it the steps, so that every answer has its steps."""
         with store_errors(self.path):
             line = {"question": record.question, "events": list(events)}
             append_line(self.path / "events" / f"{record.method}.jsonl", _line(line))

@@ -76,7 +76,6 @@ def load_methods(
 ) -> tuple[list[Method], list[str]]:  # fmt: skip
     """The methods that names stand for, and notes that say what was left out of a group, and why.
 
-    :param model: there is a language model.
     :param chosen: a model or an oracle chooses: then a method without either is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """

@@ -20,7 +20,6 @@ Oracles = Callable[[Question], "Callable[[RankerChooser], Chooser] | None"]
 class Method:
     """A method as a run asks it.
 
-    :param label: what it is called in the run; the name of its files.
     :param with_model: it may ask the model of the run.
     :param links: it looks for the entities of a question.
     """
@@ -39,7 +38,6 @@ class Plan:
     :param asking: everything that is the same for all questions and methods.
     :param gold_topics: the entities are given, not linked.
     :param oracle: who chooses instead of a model, for each question; ``None`` for nobody.
-    :param workers: questions that are asked at the same time.
     """
 
     questions: Sequence[Question]
@@ -55,7 +53,6 @@ class MethodProgress:
     """How far a method is.
 
     :param hits: sum of ``hits@1`` over the questions that are done.
-    :param cost: of the questions that are done; ``None`` without prices.
     :param seconds_left: for this method; ``None`` while it is not known.
     """
 

@@ -54,8 +54,6 @@ def run(
 
     :param done: the records that a method already has, by question.
     :raises UnreachableError: after three such questions in a row; what is done is kept.
-    :raises DiskFullError: if a line cannot be written.
-    :raises CancelledError: if ``plan.asking.cancel`` was set.
     """
     with knowledge.forgetting():
         for method in plan.methods:
@@ -162,10 +160,7 @@ def _or_raise(outcome: _Outcome | BaseException) -> _Outcome:
 
 
 def _outcome(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> _Outcome:
-    """The outcome of one question with one method.
-
-    :raises CancelledError: if the run was stopped: then there is nothing to record.
-    """
+    """The outcome of one question with one method; nothing is recorded if the run was stopped."""
     events: list[Event] = []
     asking = _asking(plan, method, question, events.append)
     began = time.monotonic()

@@ -35,7 +35,6 @@ _LEAST_SEEN = 6
 class Effect:
     """The means over the trials that have a value of an option.
 
-    :param n: trials.
     :param matched: the trials differ from those of the other values in nothing else, so that means can be compared.
     """
 
@@ -143,10 +142,7 @@ class Tuning:
         return (*map(self._unseen_note, self.unseen), *self._limits())
 
     def advice(self, preset: Path) -> str:
-        """What to do with the preset, in one line.
-
-        :param preset: where it is.
-        """
+        """What to do with the preset, in one line."""
         file = shlex.quote(str(preset))
         if self.is_default:
             return f"nothing beat the defaults: {file} names the method and no options"
@@ -185,10 +181,7 @@ class Tuning:
             )
 
     def preset(self, *, kgsparql: str) -> Preset:
-        """The chosen options, with what is known of them; no options where nothing beat the defaults.
-
-        :param kgsparql: the version that writes it.
-        """
+        """The chosen options, with what is known of them; no options where nothing beat the defaults."""
         default, chosen = self.held_out
         compared = {} if self.difference is None else {
             name: round(getattr(self.difference, name), 6) for name in ("low", "high", "p")

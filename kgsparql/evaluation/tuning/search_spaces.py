@@ -33,11 +33,7 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The options of a method that are tuned, with the values to try of each.
-
-    :param values: by option, in the order they were named.
-    :param default: the default values of these options.
-    """
+    """The options of a method that are tuned, with the values to try of each."""
 
     method: str
     values: Mapping[str, tuple[Any, ...]]
@@ -184,9 +180,6 @@ class SearchCost:
 def search_cost(space: Space, search: str, n: int, *, seed: int) -> SearchCost:
     """An upper bound of what a search costs.
 
-    :param n: settings that a random search draws.
-    :raises LimitError: for a grid that is too large.
-
     >>> space = Space.read("mindmap", {"paths_kept": "3,5,10", "max_hops": "2,3"})
     >>> [search_cost(space, search, 4, seed=0).trials for search in ("grid", "random", "one-at-a-time")]
     [7, 5, 9]
@@ -211,15 +204,11 @@ def _calls(space: Space, setting: Setting) -> int:
 
 
 def _names(method: str) -> list[str]:
-    """The options of a method."""
     return [field.name for field in retrievers.option_fields(retrievers.find(method))]
 
 
 def _value(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]) -> Any:
-    """The value of an option that a text stands for.
-
-    :raises OptionError: if the method takes it neither with the defaults nor with other values of the other options.
-    """
+    """The value of an option that a text stands for: with the defaults, else with other values of the other options."""
     try:
         return getattr(retrievers.load(method, {name: text}), name)
     except OptionError as error:
@@ -234,9 +223,6 @@ def _value(method: str, name: str, text: str, split: Mapping[str, Sequence[str]]
 
 def _split(name: str, text: str, hint: Any) -> list[str]:
     """The values in a text.
-
-    :raises OptionError: for an empty value, or a malformed range.
-    :raises LimitError: if there are too many.
 
     >>> _split("hops", "1..3, 5", int), _split("weight", "0.1..0.3/0.1", float)
     (['1', '2', '3', '5'], ['0.1', '0.2', '0.3'])
@@ -259,11 +245,7 @@ _HINT = 'for example -O "NAME=3,5,10", -O "NAME=1..5" or -O "NAME=0.1..0.5/0.1"'
 
 
 def _range(name: str, text: str, *, whole: bool) -> list[str]:
-    """The numbers of a range; the last one is left out if it lies between two steps.
-
-    :raises OptionError: for a malformed range.
-    :raises LimitError: if it has too many numbers.
-    """
+    """The numbers of a range; the last one is left out if it lies between two steps."""
     no_range = f"-O {printable(name, 60)}: {printable(text, 60)!r} is no range"
     ends, slash, by = text.partition("/")
     try:

@@ -88,7 +88,6 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
 
     Where a type is a path template, as in MetaQA, templates are kept apart rather than types spread.
 
-    :param share: of the questions that are for development, from 0.1 to 0.9.
     :raises InputError: for a share out of range, or fewer than four questions.
 
     >>> questions = [
@@ -124,10 +123,7 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
 
 
 def checked_share(share: float) -> float:
-    """The share of the questions that are for development.
-
-    :raises InputError: if it leaves too few for one of the parts.
-    """
+    """The share for development, which must leave enough for both parts."""
     if not 0.1 <= share <= 0.9:
         raise InputError(f"a split of {share:g}: out of range", hint="the share for development, from 0.1 to 0.9")
     return share

@@ -18,10 +18,7 @@ _HEADS = {"model_calls": "calls", "rounds": "rounds", "queries": "queries", "sec
 
 
 def as_text(tuning: Tuning, *, reproducible: bool = False) -> str:
-    """Tables for a terminal or a pipe.
-
-    :param reproducible: without what differs when the same is run again: seconds.
-    """
+    """Tables for a terminal or a pipe."""
     return "\n".join(_lines(tuning, reproducible=reproducible)) + "\n"
 
 

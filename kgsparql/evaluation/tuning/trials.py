@@ -22,12 +22,7 @@ COSTS = ("model_calls", "rounds", "queries", "seconds")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """How settings are looked for.
-
-    :param kind: one of :data:`SEARCHES`.
-    :param trials: settings that a random search draws.
-    :param seed: of that draw.
-    """
+    """How settings are looked for."""
 
     kind: str = "grid"
     trials: int = 30
@@ -40,11 +35,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A setting and its scores on some questions.
-
-    :param name: of its directory.
-    :param scores: metric and cost of every question.
-    """
+    """A setting and its scores on some questions."""
 
     setting: Setting
     name: str

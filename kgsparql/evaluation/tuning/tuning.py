@@ -47,7 +47,6 @@ class Bench:
     """Where settings are tried: everything that all trials share.
 
     :param plan: how to ask; its questions and methods are those of each trial.
-    :param configuration: of a run that follows a plan.
     :param tell: hears how far each trial is, with its setting in place of the method's name.
     """
 
@@ -61,10 +60,7 @@ class Bench:
     _known: dict[str, Trial] = field(default_factory=dict)
 
     def trial(self, setting: Setting, questions: Sequence[Question], folder: str, about: str) -> Trial:
-        """Ask the questions with a setting, as far as they are not asked yet.
-
-        :param about: what whoever waits sees.
-        """
+        """Ask the questions with a setting, as far as they are not asked yet."""
         named = {self.space.method: setting}
         with_model = self.plan.asking.model is not None
         (method,), _ = load_methods([self.space.method], named, self.knowledge, model=with_model, chosen=False)
@@ -99,10 +95,8 @@ def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning
     The default setting is the first, and is kept unless another has a better mean of the metric: see :func:`best`. The
     held-out questions are asked only when that is settled.
 
-    :param seed: of the bootstrap.
     :raises InputError: if the directory holds the tuning of something else.
     :raises DataError: if the metric is not defined for any of the questions.
-    :raises StoreLockedError: if another process is tuning there.
     """
     with writer_lock(bench.path.resolve()):  # the same lock by whatever name the directory is called
         return _tuned(bench, split, search, seed)
@@ -161,10 +155,7 @@ def _settings(space: Space, search: Search) -> tuple[list[Setting], int]:
 
 
 def _begun(bench: Bench, split: Split, search: Search) -> dict[str, Any]:
-    """Write what is tuned, or see that it is what was tuned before; values, search and metric may be others.
-
-    :raises InputError: if it is not.
-    """
+    """Write what is tuned, or see that it is what was tuned before; values, search and metric may be others."""
     questions = sorted((*split.development, *split.held_out), key=lambda question: question.id)
     config = bench.configuration(replace(bench.plan, questions=questions, methods=()))
     same = {name: value for name, value in config.items() if name not in {"methods", "ended", "began", "workers"}}

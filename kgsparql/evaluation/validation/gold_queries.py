@@ -80,8 +80,6 @@ class Result:
     :param how: ``sparql`` or ``path``; empty if the question has neither.
     :param terms: the answers, as :func:`kgsparql.evaluation.datasets.gold_terms` chooses them.
     :param refused: why there is no result, in the engine's words; empty if there is one.
-    :param hint: what to do about it.
-    :param notes: what else a person should know of the query.
     :param named: the IRIs that the query names, if the answer is one literal.
     """
 
@@ -95,10 +93,7 @@ class Result:
 
 @dataclass
 class GoldQueries:
-    """Runs the SPARQL and the paths of questions on a graph; a context manager.
-
-    :param timeout_s: for each query.
-    """
+    """Runs the SPARQL and the paths of questions on a graph; a context manager."""
 
     knowledge: KnowledgeBase
     timeout_s: float = 30.0
@@ -119,7 +114,6 @@ class GoldQueries:
     ) -> dict[str, Result]:
         """By the id of each question, the result of its SPARQL or, without SPARQL, of its path.
 
-        :param progress: called with the phase, how many questions are done, and of how many.
         :raises KgsparqlError: if the graph cannot be asked at all.
         """
         found: dict[str, Result] = {}
@@ -177,7 +171,6 @@ class GoldQueries:
         return self._run
 
     def _walk_results(self, questions: Sequence[Question]) -> dict[str, Result]:
-        """Where the paths of questions lead from their topics."""
         if self._names is None:
             self._names = predicates_by_name(self.knowledge.graph)
         paths = {question.id: gold_paths(question, self._names) for question in questions}
@@ -222,7 +215,6 @@ def named_iris(query: str) -> tuple[IRI, ...]:
     """The IRIs that a query matches triples with, each once, in their order, without functions and datatypes.
 
     :param query: SPARQL that has passed :func:`kgsparql.graphs.user_query.check`, with all its prefixes declared.
-    :raises QueryError: if it is no SPARQL.
 
     >>> prefix = "PREFIX e: <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
     >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]

@@ -42,11 +42,9 @@ class Finding:
 
     :param how: what was checked: ``sparql``, ``path`` or ``triples``.
     :param gold: how many gold answers, or golden triples, were checked; ``None`` if the file has none.
-    :param found: how many answers the graph gives.
     :param missing: gold answers that it does not give, golden triples that it lacks.
     :param extra: answers that it gives and that are not gold.
     :param absent: IRIs that the graph mentions nowhere: of gold answers and topics, and of a query that finds no or 0.
-    :param reason: why a query was refused, or notes on it.
     """
 
     question: str
@@ -78,7 +76,6 @@ def validate(
 
     Answers are compared as metrics compare them: see :mod:`kgsparql.evaluation.matching`.
 
-    :param timeout_s: for each query.
     :raises KgsparqlError: if the graph cannot be asked at all; a query that cannot be run is a finding.
     """
     questions = dataset.questions
@@ -138,7 +135,6 @@ def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
 
 
 def _named_iris(results: Iterable[Result]) -> dict[IRI, None]:
-    """The IRIs in :attr:`Result.named`, each once."""
     return dict.fromkeys(term for result in results for term in result.named)
 
 
@@ -174,7 +170,6 @@ def _terms(questions: Iterable[Question]) -> list[IRI]:
 
 
 def _mentioned(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
-    """Those of the terms that the graph mentions."""
     query, size = Query.load("known"), graph.chunk_size
     known: set[Term] = set()
     for at in range(0, len(terms), size):
@@ -184,7 +179,6 @@ def _mentioned(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
 
 
 def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
-    """Those of the triples that the graph has."""
     rows = [
         (t.subject, t.predicate, t.object)
         for t in dict.fromkeys(triples)
