@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer import Answer, InferenceStep
 from kgsparql.answering.ranked_answers import more_text
 from kgsparql.cli._common import ANSWER_FORMATS
-from kgsparql.cli._rendered_parts import cost, fallback_lines, link_lines, step_text, titled_items
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term, printable
 
 _LONGEST = 20_000
@@ -36,16 +39,27 @@ _KEPT_BAR = "\0|\0"
 
 _RANKED = "Ranked candidates"
 
+_RIVALS = 3
+"""Alternatives to a link that are shown."""
+
+_FALLBACKS = 6
+"""Different fallbacks that are shown."""
+
+_INSTEAD = {
+    "mentions": "the linker found the names",
+    "sentences": "the facts are shown as they are",
+    "answer": "there are ranked candidates instead",
+}
+"""What was done instead, where the reply to a call was unusable."""
+
 
 def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False) -> str:
     """The answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.
     """
-    if form == "json":
-        return json.dumps(answer.to_json(), ensure_ascii=False, indent=2)
-    if form == "jsonl":
-        return json.dumps(answer.to_json(), ensure_ascii=False)
+    if form in {"json", "jsonl"}:
+        return json.dumps(answer.to_json(), ensure_ascii=False, indent=2 if form == "json" else None)
     if form == "trig":
         from kgsparql.answering.answer_rdf import answer_to_trig
 
@@ -65,22 +79,21 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
     more = more_text(answer.answers[_LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
     yield from _text_section("Answers", [*numbered, f"      {more}"] if more else numbered)
-    steps = [f"{i:>4}  {step_text(step, answer)}  [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    steps = [f"{i:>4}  {_step_text(step, answer)}  [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
     yield from _text_section("Inference", steps)
     yield from _text_section("Tree", [answer.tree.text()] if answer.tree and verbose else [])
-    yield from _text_section("Linked", [f"      {line}" for line in link_lines(answer)])
+    yield from _text_section("Linked", [f"      {line}" for line in _link_lines(answer)])
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
-    for heading, items in titled_items(answer):
+    for heading, items in _titled_items(answer):
         lines: list[str] = []
         for item in items:
             lines += _item_lines(item, answer.labels, told_graphs=is_of_several)
             for title, query in _queries(item) if verbose else ():
                 lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
         yield from _text_section(heading, lines)
-    notes = [*answer.notes, *fallback_lines(answer)]
+    notes = [*answer.notes, *_fallback_lines(answer)]
     yield from _text_section("Notes", [f"      {printable(note, _NOTE)}" for note in notes])
-    yield ""
-    yield cost(answer)
+    yield from ("", _cost(answer))
 
 
 def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
@@ -132,23 +145,21 @@ def _markdown(answer: Answer) -> Iterator[str]:
     more = more_text(answer.answers[_LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i}. {_escaped(line)}" for i, line in enumerate(listed, 1)]
     yield from _markdown_section("Answers", [*numbered, "", _escaped(more)] if more else numbered)
-    steps = [f"{i}. {_escaped(step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    steps = [f"{i}. {_escaped(_step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
-    yield from _markdown_section("Linked", [f"- {_escaped(line)}" for line in link_lines(answer)])
-    for title, items in titled_items(answer):
-        yield ""
-        yield f"### {title}"
+    yield from _markdown_section("Linked", [f"- {_escaped(line)}" for line in _link_lines(answer)])
+    for title, items in _titled_items(answer):
+        yield from ("", f"### {title}")
         for item in items:
-            yield ""
-            yield f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}"
+            yield from ("", f"**{item.marker}** {_escaped(item.sourced_text, _LONGEST)}")
             if item.query.text and item.marker in answer.cited:
                 for source, query in _queries(item):
-                    yield from _folded(f"SPARQL {_escaped(source)}".rstrip(" :"), query)
-    notes = [*answer.notes, *fallback_lines(answer)]
+                    yield from ("", f"<details><summary>{f'SPARQL {_escaped(source)}'.rstrip(' :')}</summary>", "")
+                    yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
+    notes = [*answer.notes, *_fallback_lines(answer)]
     yield from _markdown_section("Notes", [f"- {_escaped(note, _NOTE)}" for note in notes])
-    yield ""
-    yield f"_{cost(answer)}_"
+    yield from ("", f"_{_cost(answer)}_")
 
 
 def _markdown_section(heading: str, lines: Sequence[str]) -> Iterator[str]:
@@ -176,20 +187,112 @@ def _bullet(line: str) -> str:
     >>> _bullet("- one"), _bullet("12. twelve"), _bullet("1965 was it")
     ('- ', '12. ', '')
     """
-    head, space, _ = line.partition(" ")
-    is_number = head[:-1].isascii() and head[:-1].isdigit() and head[-1:] in {".", ")"} and len(head) < 6
-    return head + space if space and (head in {"-", "*", "+"} or is_number) else ""
-
-
-def _folded(title: str, query: str) -> tuple[str, ...]:
-    """A query, folded until it is clicked on."""
-    fenced = ("```sparql", query.replace("```", "` ` `"), "```")
-    return ("", f"<details><summary>{title}</summary>", "", *fenced, "", "</details>")
+    found = re.match(r"(?:[-*+]|[0-9]{1,4}[.)]) ", line)
+    return found[0] if found else ""
 
 
 def _escaped(text: str, limit: int = 500) -> str:
     """Graph text as Markdown in which nothing becomes a link, an image or a tag."""
-    shown = printable(text, limit)
-    for char in "\\`*_[]<>#|!":
-        shown = shown.replace(char, "\\" + char)
-    return shown
+    return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", printable(text, limit))
+
+
+def _titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
+    """The cited evidence, then the other evidence, each with its heading."""
+    cited = set(answer.cited)
+    used = [item for item in answer.evidence if item.marker in cited]
+    rest = [item for item in answer.evidence if item.marker not in cited]
+    if used:
+        yield "Evidence", used
+    if rest:
+        yield "Also found" if used else "Found in the graph", rest
+
+
+def _step_text(step: InferenceStep, answer: Answer) -> str:
+    """A step of an inference: the labels of its triple."""
+    triple = step.cited.triple
+    names = [printable(answer.labels.get(t) or str(t), 120) for t in (triple.subject, triple.predicate, triple.object)]
+    return f"{names[0]} —{names[1]}→ {names[2]}"
+
+
+def _link_lines(answer: Answer) -> Iterator[str]:
+    """A line for each link: the mention, the entity, and what else may be meant."""
+    for link in answer.linked:
+        mention = f"{link.mention.text!r} → " if link.mention.text else ""
+        rivals = link.likely_alternatives
+        named = ", ".join(_rival(one, link) for one in rivals[:_RIVALS])
+        others = f"; or {named}{' …' if len(rivals) > _RIVALS else ''}" if rivals else ""
+        label = f"{printable(link.label, 80)}{_description(link)}"
+        yield f"{mention}{label} {link.term} ({link.matched} {link.score:.2f}{others})"
+
+
+def _rival(one: LinkedEntity, link: LinkedEntity) -> str:
+    label = f"{printable(one.label, 80)} " if one.label != link.label else ""
+    return f"{label}{one.term}{_description(one)}"
+
+
+def _description(link: LinkedEntity) -> str:
+    return f" ({printable(link.description, 80)})" if link.description else ""
+
+
+def _fallback_lines(answer: Answer) -> Iterator[str]:
+    """A line for each different fallback that no note mentions."""
+    counts = Counter((f.purpose, f.reason) for f in answer.fallbacks if f.purpose != "ranking")
+    lines = []
+    for (purpose, reason), count in counts.items():
+        plain = reason.rpartition(" [E_")[0] or reason
+        if any(plain in note for note in answer.notes):
+            continue
+        times = f" ({count} times)" if count > 1 else ""
+        instead = f"; {_INSTEAD[purpose]}" if purpose in _INSTEAD else ""
+        lines.append(f"{purpose}: {plain}{instead}{times}")
+    yield from lines[:_FALLBACKS]
+    if len(lines) > _FALLBACKS:
+        yield f"{len(lines) - _FALLBACKS} more fallbacks (-f json lists them all)"
+
+
+def _cost(answer: Answer) -> str:
+    """One line: the status, what was verified, and the cost."""
+    usage = answer.usage
+    seconds = [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
+    before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
+    counted = f"{_count(usage.get('queries', 0), 'query', 'queries')}{before} · {_model_cost(usage)}"
+    return " · ".join([answer.status, *_verified_counts(answer), counted, *seconds])
+
+
+def _verified_counts(answer: Answer) -> Iterator[str]:
+    """How many of the citations, and of all triples, were verified in the graph."""
+    rests_on = list(answer.evidence.keep(answer.cited))
+    cited = [item for item in rests_on if item.triples]
+    checked = sum(1 for item in cited if all(triple.verified for triple in item.triples))
+    if cited:
+        count = _count(len(cited), "citation", "citations")
+        yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
+    if texts := len(rests_on) - len(cited):
+        yield f"{_count(texts, 'passage', 'passages')} cited"
+    verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
+    if triples := answer.evidence.triples:
+        yield f"{len(verified):,} of {_count(len(triples), 'triple', 'triples')} found again"
+
+
+def _model_cost(usage: Mapping[str, Any]) -> str:
+    calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
+    if not calls:
+        return "0 model calls"
+    kept = f" ({_count(cached, 'kept reply', 'kept replies')})" if cached else ""
+    money = "" if usage.get("cost") is None else f" · cost {_money(usage['cost'])}"
+    return f"{_count(calls, 'model call', 'model calls')}{kept} · {usage.get('tokens', 0):,} tokens{money}"
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _money(cost: float) -> str:
+    """A cost in plain digits, however small.
+
+    >>> _money(0.0001234), _money(1e-7), _money(12.3456)
+    ('0.00012', '0.0000001', '12.35')
+    """
+    if cost >= 1 or not cost:
+        return f"{cost:.2f}"
+    return f"{cost:.12f}".rstrip("0") if cost < 1e-6 else f"{float(f'{cost:.2g}'):.8f}".rstrip("0")

@@ -1,4 +1,4 @@
-"""``find``, ``show`` and ``paths``: looking around in a graph."""
+"""``find``, ``show``, ``paths`` and ``info``: looking around in a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.errors import NotFoundError
-from kgsparql.linking.words import words
+from kgsparql.linking.words import counted, words
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
 
 if TYPE_CHECKING:
@@ -154,6 +154,30 @@ def paths(
     _say_cuts(found.cuts, graph)
 
 
+@c.command
+def info(
+    graph: GraphOptions,
+    snapshots: SnapshotOptions,
+    form: c.TextOrJsonOption = None,
+    output: c.OutputOption = None,
+    lang: c.LangOption = "en",
+) -> None:
+    """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
+
+    Of several graphs, what each of them holds, in JSON as a list.
+    """
+    form = c.chosen_format(form, output)
+    graphs = []
+    with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
+        for one in graph.one_by_one():
+            with one.opened(languages=c.languages(lang), snapshot=snapshot) as knowledge:
+                graphs.append(knowledge.info())
+    if form == "json":
+        c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
+        return
+    c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
+
+
 def _label_with_language(term: Term, labels: Mapping[Term, str]) -> str:
     language = term.language if isinstance(term, Literal) else None
     return printable(labels[term], 80) + (f"@{language}" if language else "")
@@ -183,3 +207,34 @@ def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:
             for hop in path.hops
         ],
     }
+
+
+def _info_lines(facts: dict[str, Any]) -> list[str]:
+    triples = "triples not counted" if facts["triples"] is None else f"{facts['triples']:,} triples"
+    lines = [f"{facts['name']}: {triples}", *_endpoint_lines(facts.get("endpoint"), facts["name"])]
+    for source in facts["sources"]:
+        skipped = f", {counted(source['skipped'], 'bad statement')} skipped" if source["skipped"] else ""
+        graph = f" in <{source['graph']}>" if source["graph"] else ""
+        lines.append(f"  source     {printable(source['source'], 400)} ({source['triples']:,} triples{skipped}){graph}")
+    lines += [f"  graph      {iri}" for iri in facts["named_graphs"]]
+    for kind in ("classes", "predicates"):
+        name = {"classes": "class", "predicates": "predicate"}[kind]
+        lines += [f"  {name:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
+    lines.append(f"  labels     {facts['label_index']}")
+    lines += [f"  cut        {cut}" for cut in facts["cuts"]]
+    lines += [f"  missing    {what}: {printable(why, 300)}" for what, why in facts["missing"].items()]
+    return lines
+
+
+def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:
+    if facts is None:
+        return []
+    from kgsparql.graphs.endpoint_info import NAMED_GRAPHS
+
+    at = f"{facts['url']}: " if facts["url"] != name else ""
+    described = facts["triples_as_described"]
+    lines = [f"  endpoint   {at}{facts['summary']}", f"  limits     {', '.join(facts['said_of_limits'])}"]
+    lines.append(f"  dialect    {NAMED_GRAPHS[facts['shows_named_graphs']]}; text search: {facts['text_search']}")
+    if described is not None:
+        lines.append(f"  described  {described:,} triples, as the endpoint says")
+    return lines + [f"  elsewhere  -k {other}" for other in facts["elsewhere"]]
