@@ -69,7 +69,6 @@ def _quads(answer: Answer) -> Iterator[Quad]:
 
 
 def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterator[Quad]:
-    """The question, the answer, what kind of answer it is, and who wrote it."""
     default = DefaultGraph()
     rows: list[tuple[IRI, IRI, IRI | Literal]] = [
         (question, RDF_TYPE, IRI(_SCHEMA + "Question")),
@@ -152,7 +151,6 @@ def _mention_quads(passage: str, context: IRI, text: str, excerpt: Excerpt) -> I
 
 
 def _string_quads(node: IRI, context: IRI, text: str, place: Excerpt | TextMention, kind: str) -> Iterator[Quad]:
-    """A part of a document, by its characters there."""
     default, count = DefaultGraph(), IRI(_XSD + "nonNegativeInteger")
     yield Quad(node, RDF_TYPE, IRI(_NIF + kind), default)
     yield Quad(node, IRI(_NIF + "referenceContext"), context, default)

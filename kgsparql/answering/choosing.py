@@ -216,7 +216,6 @@ def _walked_paths(evidence: Iterable[EvidenceItem]) -> set[PropertyPath]:
 
 
 def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:
-    """The first choices, at most one of each group."""
     chosen: list[Choice] = []
     groups: set[Hashable] = set()
     for choice in choices:
@@ -228,7 +227,6 @@ def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:
 
 
 def _emitted_choices(chosen: list[Choice], purpose: str, by: str, of: int, emit: Emit) -> list[Choice]:
-    """The same choices, after they are emitted as an event."""
     kept = tuple(printable(choice.candidate.text, 120) for choice in chosen)
     emit(CandidatesChosen(purpose=purpose, chosen_by=by, kept=kept, pruned=of - len(chosen)))
     return chosen

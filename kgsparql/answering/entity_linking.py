@@ -98,7 +98,6 @@ class EntityLinking:
     def _missing_notes(
         self, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None
     ) -> Iterator[Note]:
-        """What the reader should know of names in the question that have no link, and of how labels were searched."""
         linker, question = self.session.linker, self.session.own_words
         if linker is None:
             return
@@ -157,7 +156,6 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
 
 
 def _namesakes_text(link: LinkedEntity) -> str:
-    """That others are called the same, the first of them, and how to take one."""
     others = link.namesakes
     at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
     named = ", ".join(_with_description(other, link) for other in others[:MAX_NAMESAKES_SHOWN])

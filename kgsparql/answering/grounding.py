@@ -209,7 +209,6 @@ def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[Ans
 
 
 def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
-    """What the reader should know of an answer that is not wrong in form."""
     aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
     if aside:
         session.notes.append(

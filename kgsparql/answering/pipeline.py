@@ -110,7 +110,6 @@ def _removed_text(draft: Draft) -> str:
 
 
 def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool, rerank: int | None) -> Retrieval:
-    """What the method found, without what is not in the graph any more."""
     linking = EntityLinking(session)
     retrieval = Retrieval()
     with session.within_budget():
@@ -173,12 +172,10 @@ def _with_description(named: _Named, descriptions: Mapping[Term, str]) -> _Named
 
 
 def _graph_error(session: Session) -> KgsparqlError | None:
-    """The error of the graph, or of the first of several that failed; ``None`` if all answered."""
     return session.notes.lost or next(iter(session.graph.errors), None)
 
 
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
-    """The retrieval with evidence that entities of other graphs are the same as those of the question."""
     if not session.same or not len(retrieval.evidence):
         return retrieval
     terms = [term for same in session.same for term in same.terms]
@@ -200,7 +197,6 @@ def _with_equivalents_cited(draft: Draft, evidence: Evidence, session: Session) 
 
 
 def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
-    """The draft, and the error that kept anybody from writing it."""
     try:
         with session.within_budget():
             if len(found.evidence) or found.draft is not None:
@@ -213,7 +209,6 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
 
 
 def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
-    """The retrieval without what is not in the graph, and without what rested on that."""
     found = verify(retrieval.evidence, session.graph.unlimited())
     if found.removed:
         are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
@@ -256,20 +251,17 @@ def _why_unanswered(found: Verification, session: Session) -> str:
 
 
 def _tree_of(evidence: Evidence, draft: Draft, session: Session) -> DecisionTree:
-    """A tree of what the draft cites, or of all evidence."""
     cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
     drawn = cited if len(cited) else evidence
     return decision_tree(drawn, evidence_labels(drawn, session))
 
 
 def _still_cited(answers: tuple[AnswerTerm, ...], lost: frozenset[str]) -> tuple[AnswerTerm, ...]:
-    """The answers that still have evidence, without the markers of items that are gone."""
     kept = (replace(a, markers=tuple(m for m in a.markers if m not in lost)) for a in answers)
     return tuple(a for a in kept if a.markers)
 
 
 def _status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
-    """What came of the question, as far as the graphs that could be asked say it."""
     if session.notes.partial or failed:
         return "partial"
     if draft.grounding != "graph" and draft.text:

@@ -49,7 +49,6 @@ def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) ->
 
 
 def _path(item: EvidenceItem) -> PropertyPath | None:
-    """The property path of an item, if it has one."""
     path = item.path or next(iter(item.ways), None)
     return None if path is None else path.property_path
 

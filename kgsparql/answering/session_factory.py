@@ -100,7 +100,6 @@ class SessionFactory:
         return session
 
     def _given_entities(self, asking: AskOptions, graph: OpenedGraph) -> tuple[IRI, ...]:
-        """The entities that the question is about, by who asks; each is in the graph."""
         given = tuple(
             entity_named(e, graph, prefixes=self._prefixes, languages=self._languages) if isinstance(e, str) else e
             for e in asking.entities

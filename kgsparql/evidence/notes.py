@@ -89,7 +89,6 @@ class Notes:
         return (*dict.fromkeys(shown), *self._cut_short(), *cuts[:_CUTS_SHOWN], *rest)
 
     def _cut_short(self) -> list[str]:
-        """What the endpoint cut, as one line."""
         cut = self.graph.cut_short
         reasons = sorted(set(cut))
         more = "; …" if len(reasons) > _REASONS_SHOWN else ""

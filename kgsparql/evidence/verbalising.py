@@ -178,7 +178,6 @@ def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: I
 
 
 def _joined(node: Term, triples: Sequence[Triple], labels: Mapping[Term, str]) -> str:
-    """A statement by what it joins, in brackets."""
     about = next((t for t in triples if t.object == node), None)
     says = next((t for t in triples if t.subject == node), None)
     if about is not None and says is not None:

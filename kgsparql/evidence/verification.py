@@ -123,7 +123,6 @@ def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
 
 
 def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
-    """What several graphs said, each of all triples."""
     if len(parts) == 1:
         return parts[0]
     failures = [part.failure for part in parts if part.failure is not None]

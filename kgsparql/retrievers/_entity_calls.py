@@ -155,7 +155,6 @@ class _Number:
         return replace(reply, answer=self.value, markers=markers)
 
     def _markers_with(self, number: str) -> tuple[str, ...]:
-        """The markers of the items whose text contains the number as a separate word."""
         wanted = f" {normalised(number)} "
         texts = {item.marker: normalised(item.text.replace(",", "")) for item in self.retrieval.evidence}
         return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")

@@ -204,7 +204,6 @@ def _of_documents(similarity: Mapping[IRI, float], session: Session) -> list[_Ch
 
 
 def _of_texts(similarity: Mapping[IRI, float], texts: Sequence[Text], session: Session) -> Iterator[_Chunk]:
-    """The texts of the graph about entities, with the other entities that they mention."""
     labels = session.labels([*similarity, *(text.predicate for text in texts)], in_grace=True)
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for term in similarity:

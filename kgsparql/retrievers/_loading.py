@@ -249,7 +249,6 @@ def _bounds(method: type[Retriever], options: dict[str, Any]) -> dict[str, CostB
 
 
 def _one_line(text: str, *, end: str = "") -> str:
-    """A text as one line that ends as wanted."""
     return " ".join(text.replace("``", "").split()).removesuffix(".") + end
 
 
@@ -258,7 +257,6 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _default_text(default: Any) -> str | None:
-    """A default as the command line takes it."""
     if default is MISSING:
         return None
     if isinstance(default, tuple | list | frozenset):
@@ -267,7 +265,6 @@ def _default_text(default: Any) -> str | None:
 
 
 def _type_text(hint: Any) -> str:
-    """A type as a person writes it."""
     if get_origin(hint) is OneOf:
         return " | ".join(map(str, get_args(hint)))
     if len(kinds := alternatives(hint)) > 1:

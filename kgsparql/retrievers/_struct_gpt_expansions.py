@@ -236,7 +236,6 @@ def _of_hubs(hubs: Mapping[tuple[IRI, Step], PredicateCount], session: Session, 
 
 
 def _of_others(keys: Sequence[tuple[IRI, Step]], session: Session, limit: int) -> KnownNeighbours:
-    """All neighbours of the other entities, and the paths through those that are blank nodes."""
     steps: dict[IRI, list[Step]] = {}
     for entity, step in keys:
         steps.setdefault(entity, []).append(step)

@@ -132,7 +132,6 @@ def candidates_of(
 
 
 def _texts(one: ShownFacts, labels: Mapping[Term, str]) -> Iterator[str]:
-    """The texts of an item: one line for its neighbours, one for each mediator."""
     plain = [unit[0] for unit in one.units if not one.found.is_mediated(unit)]
     mediated = [unit for unit in one.units if one.found.is_mediated(unit)]
     missing = len(one.found.units) - len(one.units)
@@ -174,7 +173,6 @@ def _tokens(text: str) -> int:
 
 
 def _terms(one: FoundFacts) -> dict[Term, None]:
-    """Every term of the facts, predicates too, once, in order."""
     return line_terms([Line(one.walk.path, tuple(way for unit in one.units for way in unit), 0)])
 
 

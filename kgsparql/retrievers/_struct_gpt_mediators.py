@@ -145,7 +145,6 @@ def _call(question: str, texts: Sequence[str], values: Sequence[str]) -> Call[Nu
 
 
 def _matching(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:
-    """The facts that meet the conditions, with these conditions."""
     own = [Constraint(len(one.walk.path), step, tuple(values)) for step, values in wanted.items()]
     met = [(unit, [c for c in own if one.meets(unit, c)]) for unit in one.mediated]
     if not own or not any(some for _, some in met):

@@ -57,12 +57,7 @@ class Chain:
 
 
 def beam_of(
-    chains: Iterable[Chain],
-    labels: Mapping[Term, str],
-    width: int,
-    *,
-    spread: bool,
-    unlisted: Iterable[Path] = (),
+    chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, unlisted: Iterable[Path] = ()
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
     """The chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
 
@@ -96,7 +91,6 @@ def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
 
 
 def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Iterable[Path]) -> list[Chain]:
-    """The chains that are continued, the best of each trail with its siblings that are not."""
     taken = {chain.path for chain in onward}
     others: dict[Trail, list[Path]] = {}
     for path in (*(chain.path for chain in chains if chain.path not in taken), *unlisted):

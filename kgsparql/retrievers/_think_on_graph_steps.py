@@ -259,14 +259,12 @@ def _rooms(sizes: Sequence[int]) -> list[int]:
 
 
 def _places_by_words(texts: Sequence[str], room: int, session: Session) -> list[int]:
-    """The places of the texts that share most words with the question, at most ``room`` of them."""
     if len(texts) <= room:
         return list(range(len(texts)))
     return _places_by_score(BM25Ranker().rank(session.question, texts))[:room]
 
 
 def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
-    """The places of the scores, the highest first; equal scores in their order."""
     return [int(i) for i in np.argsort(-scores, kind="stable")]
 
 

@@ -86,10 +86,7 @@ def compose_unless_drafted(retrieval: Retrieval, session: Session) -> Draft:
 
 
 def note_order(
-    paths: Iterable[tuple[PropertyPath, Sequence[str]]],
-    session: Session,
-    *,
-    words: Mapping[Term, str] | None = None,
+    paths: Iterable[tuple[PropertyPath, Sequence[str]]], session: Session, *, words: Mapping[Term, str] | None = None
 ) -> bool:
     """Note, once, if no path has a word of the question, so that a ranker by words cannot order them.
 

@@ -178,7 +178,6 @@ class Entity(Retriever):
 
 
 def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[NeighbourGroup]:
-    """The neighbours of the entities, with the instances of classes."""
     entities = [entity.term for entity in matched]
     near = neighbours(session.graph, entities, direction=session.direction, limit=SHOWN)
     classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
@@ -187,7 +186,6 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
 
 
 def _degrees(groups: Sequence[NeighbourGroup]) -> Counter[Term]:
-    """The number of known neighbours of each entity."""
     counts: Counter[Term] = Counter()
     for group in groups:
         counts[group.entity] += group.count
@@ -236,7 +234,6 @@ def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Sess
 
 
 def _terms_named(item: EvidenceItem) -> Collection[Term]:
-    """The entities that a passage names."""
     if item.excerpt is not None:
         return [mention.term for mention in item.excerpt.mentions]
     if all(cited.triple.predicate in DESCRIPTIONS for cited in item.triples):

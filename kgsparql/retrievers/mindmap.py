@@ -164,7 +164,6 @@ class MindMap(Retriever):
         return items
 
     def _path_items(self, entities: Sequence[IRI], session: Session) -> list[ScoredItem]:
-        """Whole paths through the linked entities, one of each chain in turn."""
         found, cuts = chains(
             entities, session,
             max_hops=self.max_hops, paths_per_pair=self.paths_per_pair, hub_limit=self.hub_limit,

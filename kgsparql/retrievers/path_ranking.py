@@ -208,7 +208,6 @@ class PathRanking(Weights, Retriever):
         return [(likely[choice.candidate.number], choice) for choice in chosen]
 
     def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
-        """The chosen paths with all their ends as evidence, the best first."""
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
         items = expanded_items(walks, session.labels, limit=limit)
@@ -268,7 +267,6 @@ def _descending_score(found: LikelyPath) -> float:
 
 
 def _distinct(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
-    """The first paths, without those whose several ends are exactly those of an earlier path."""
     kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
     for one in found:

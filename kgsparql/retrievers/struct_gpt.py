@@ -122,7 +122,6 @@ class StructGPT(Retriever):
         return compose_unless_drafted(retrieval, session)
 
     def _step(self, frontiers: Sequence[Frontier], known: KnownNeighbours, session: Session) -> list[FoundFacts]:
-        """The facts of the predicates chosen at these frontiers; none if there are no predicates."""
         entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
         begins = all(not frontier.walk.path.steps for frontier in frontiers)
         classes = linked_classes(session) if begins else ()
@@ -212,7 +211,6 @@ def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candi
 
 
 def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
-    """The kinds of the terms at each place, for each group of paths of the same length."""
     return session.labels.majority_types([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
@@ -263,7 +261,6 @@ def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, fl
 
 
 def _with_scores(found: Sequence[ShownFacts], scores: Mapping[Walk, float]) -> list[ShownFacts]:
-    """The facts with these scores for their walks, where there is one."""
     known = [scores.get(one.found.walk, 0.0) - one.found.oracle_steps for one in found]
     return [
         replace(one, found=replace(one.found, score=score)) if one.found.walk in scores else one

@@ -225,7 +225,6 @@ class ThinkOnGraph(Retriever):
                 session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
     def _choose(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
-        """The predicates that the model, the embedder or BM25 chooses, by the option ``prune``."""
         if self.prune == "bm25":
             by_words = RankerChooser(BM25Ranker(), session.emit)
             unscored = [replace(candidate, score=None) for candidate in candidates]
@@ -291,6 +290,5 @@ class ThinkOnGraph(Retriever):
 
 
 def _stop(walked: _Walked, error: Exception, session: Session) -> None:
-    """End the walk since a model failed; what was found until then stays."""
     session.notes.append(f"the walk ended after {len(walked.depths)} hops: {error}")
     walked.stopped = True
