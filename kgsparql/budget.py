@@ -35,7 +35,6 @@ class Prices:
 class Budget:
     """Limits for one question; ``None`` is no limit.
 
-    :param max_calls: of the model.
     :param max_tokens: of prompts and completions together.
     :param max_cost: in the currency of ``prices``, without which it cannot be.
     :raises OptionError: for a limit that is no number, is infinite or below 0, and for one on cost without prices.
@@ -68,7 +67,6 @@ class Elapsed:
 
     :param over_at: how many queries and model calls were counted when its time was over; ``None`` if it was not, both
         negative if it was over before the question was prepared.
-    :param prepared: queries to prepare the question.
     :param owed_over_at: as ``over_at``, of the grace time after that; recordings keep it by this name.
     """
 
@@ -86,7 +84,6 @@ class Usage:
 
     Texts that a server embeds are not counted.
 
-    :param rows: SPARQL solutions.
     :param cached_calls: model calls that were answered from the response cache. They count as calls, and in ``cost``,
         so that a budget ends a question at the same place whether or not it was asked before.
     :param replayed: what the question took when it was recorded: its time is over where it was then.
@@ -191,7 +188,6 @@ class Usage:
     def after_query(self, rows: int, *, in_grace: bool = False) -> None:
         """Add the solutions that a query returned.
 
-        :param in_grace: as for :meth:`before_query`.
         :raises BudgetExceededError: if that is more than the budget holds.
         """
         with self._lock:

@@ -53,7 +53,6 @@ class ModelCalled(Event):
     """A model replied, or failed.
 
     :param prompt: the messages as they were sent, each with its role on a line of its own.
-    :param cached: the reply came from the response cache.
     :param error: the code of what was wrong; empty if nothing was.
     """
 

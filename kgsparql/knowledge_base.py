@@ -110,10 +110,7 @@ class KnowledgeBase(GraphLookups):
                 self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())
 
     def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A measured time; in a replay, the recorded one.
-
-        :param what: identifies the measurement.
-        """
+        """A measured time; in a replay, the recorded one."""
         return value if self.snapshot is None else self.snapshot.measured(what, value)
 
     def stream(self, question: str, **options: Any) -> Iterator[Event]:

@@ -96,7 +96,6 @@ class Draft:
 class Retrieval:
     """What a method found.
 
-    :param candidates: possible answers, the best first.
     :param sufficient: whether the method thought it enough; ``None`` if it does not judge.
     :param draft: what the method's own sufficiency call already wrote.
     :param notes: what a limit cut off, and whatever else the reader should know.
@@ -134,7 +133,6 @@ class Answer:
     :param model: who was asked to choose and to write; empty if nobody was.
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
-    :param fallbacks: what was done in the second-best way, in order.
     :param removed: citations and steps that a model made up; none of them is shown.
     :param is_ranked: nobody chose among the answers: they are candidates in order.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.

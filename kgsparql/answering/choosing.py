@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgsparql.answering.answer import LISTED
 from kgsparql.events import CandidatesChosen, Emit
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
@@ -74,13 +74,13 @@ class Chooser(Protocol):
         """The chosen candidates, each at most once."""
         ...
 
-    def is_enough(self, evidence: Evidence) -> bool | None:
+    def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - only an oracle looks at it
         """Whether whoever chooses knows that no more evidence is needed; ``None`` if it cannot say."""
-        ...
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class RankerChooser:
+class RankerChooser(Chooser):
     """Chooses by the ranker's score over all wordings of a candidate; ties go to the lower number."""
 
     ranker: Ranker
@@ -97,13 +97,9 @@ class RankerChooser:
             _one_of_each_group(ranked, at_most), purpose, self.ranker.name, len(candidates), self.emit
         )
 
-    def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - the words do not say it
-        """``None``: a ranker cannot say."""
-        return None
-
 
 @dataclass(frozen=True, slots=True)
-class ModelChooser:
+class ModelChooser(Chooser):
     """Chooses by asking a model for numbers from the list; where its reply is of no use, the ranker chooses.
 
     :param ask: asks the model; ``None`` for a reply that could not be used.
@@ -131,10 +127,6 @@ class ModelChooser:
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
         chosen = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
         return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, self.model, len(candidates), self.emit)
-
-    def is_enough(self, evidence: Evidence) -> bool | None:  # noqa: ARG002 - a model is asked in words
-        """``None``: a model that judges evidence is asked in another way, and answers the question, too."""
-        return None
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """The candidates a model is shown, in their order: a list it can still read."""
@@ -195,7 +187,7 @@ class OracleChooser:
 
         Where gold triples are known: whether it holds them all, or walks every gold path.
         """
-        walked = _walked_paths(evidence)
+        walked = {path.property_path for item in evidence for path in item.paths}
         reached = [any(own.steps[: len(gold)] == gold.steps for own in walked) for gold in self.paths]
         if self.triples:
             return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
@@ -207,12 +199,6 @@ class OracleChooser:
         if self.paths:
             return any(gold.steps[: len(path)] == path.steps for gold in self.paths)
         return frozenset(self.predicates).issuperset(step.predicate for step in path)
-
-
-def _walked_paths(evidence: Iterable[EvidenceItem]) -> set[PropertyPath]:
-    """What the paths of the evidence walk."""
-    paths = (path for item in evidence for path in (*item.ways, *([item.path] if item.path else [])))
-    return {path.property_path for path in paths}
 
 
 def _one_of_each_group(choices: Iterable[Choice], at_most: int) -> list[Choice]:

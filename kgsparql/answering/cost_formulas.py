@@ -42,7 +42,6 @@ def evaluated(formula: str, values: Mapping[str, Any]) -> int:
     There are numbers, texts, ``True``, ``False``, ``None``, names, ``+ - * //``, comparisons, ``and or not``,
     ``a if b else c``, ``min`` and ``max``, and nothing else; what is true counts as 1.
 
-    :param values: of the names in it.
     :raises InputError: for anything else, a name without a value, or a result that is no whole number.
 
     >>> evaluated("2 + (verbalise == 'model')", {"verbalise": "model"})

@@ -238,8 +238,6 @@ def _note_corrections(
 def plain_lines(text: str, limit: int) -> str:
     r"""What a model wrote as safe lines without marks for emphasis; empty lines are left out.
 
-    :param limit: of characters in all.
-
     >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
     'Two:\n- Ann [P1]\n- Ben[2J'
     """

@@ -196,7 +196,6 @@ def path_features(
 ) -> NDArray[np.float64]:
     """The parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
-    :param labels: of every predicate.
     :param in_words: look at the wordings of whole paths, too; else they count for nothing.
     """
     if not paths:

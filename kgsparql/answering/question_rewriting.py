@@ -58,8 +58,6 @@ def rewritten_question(session: Session, names_of: Callable[[], list[str]]) -> s
 def _rewritten(text: str, names: list[str]) -> str:
     """The question in a reply.
 
-    :raises ModelReplyError: if there is none, or none that can stand for the one that was asked.
-
     >>> _rewritten('{"question": "Which person directed Alien?"}', ["Alien"])
     'Which person directed Alien?'
     """

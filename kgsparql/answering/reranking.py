@@ -9,7 +9,6 @@ from kgsparql.answering.answer import LISTED, AnswerTerm, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
 MOST_RERANKED = LISTED
@@ -28,9 +27,7 @@ def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) ->
     a draft is written already, where there is no call to spare, and where nobody but the ranker would choose: it has
     no better order than the method's own (measured, it has a worse one).
 
-    :param first: how many are chosen at most.
     :raises ModelError: if a model cannot be reached, fails or refuses.
-    :raises BudgetExceededError: if the budget does not hold the call.
     """
     items = list(retrieval.evidence)
     if len(items) < 2 or retrieval.draft is not None:
@@ -41,16 +38,16 @@ def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) ->
     if session.chooser is None and not session.can_spare_call(PURPOSE):
         return retrieval
     listed = [
-        Candidate(i, printable(item.sourced_text, _TEXT), score=-float(i), path=_path(item))
+        Candidate(
+            i,
+            printable(item.sourced_text, _TEXT),
+            score=-float(i),
+            path=next((path.property_path for path in item.paths), None),
+        )
         for i, item in enumerate(items)
     ]
     chosen = session.choose.choose(session.question, listed, PURPOSE, first)
     return _in_order(retrieval, items, [choice for choice in chosen if choice.chosen_by != "ranker"])
-
-
-def _path(item: EvidenceItem) -> PropertyPath | None:
-    path = item.path or next(iter(item.ways), None)
-    return None if path is None else path.property_path
 
 
 def _in_order(retrieval: Retrieval, items: Sequence[EvidenceItem], chosen: Sequence[Choice]) -> Retrieval:

@@ -43,7 +43,6 @@ class Cost:
     def bounds(self, options: Mapping[str, Any], **given: int) -> dict[str, int]:
         """What the formulas come to.
 
-        :param options: of the method, by name.
         :param given: what else is known of the question; 1 for what is not.
         :raises InputError: for something that is no formula.
         """

@@ -59,7 +59,6 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
-    :param random: seeded by the seed and the question.
     """
 
     question: str

@@ -37,10 +37,7 @@ _POLL_S = 0.1
 
 
 class SessionFactory:
-    """Makes the session of each question that a graph is asked.
-
-    :param labels: its own, by which entities are found.
-    """
+    """Makes the session of each question that a graph is asked."""
 
     def __init__(
         self, graph: OpenedGraph, labels: LabelIndexes, *, prefixes: PrefixMap, languages: tuple[str, ...]
@@ -116,7 +113,6 @@ class SessionFactory:
         It is read once; what a graph failed to say is asked again for the next question.
 
         :param graph: our own, or an endpoint within the question's time, which then ends this too.
-        :raises NotFoundError: for a graph without triples.
         """
         while not self._preparing.acquire(timeout=_POLL_S):
             if graph is not self.graph:
@@ -180,8 +176,6 @@ def _naming_what_took_the_time(graph: OpenedGraph) -> Iterator[None]:
     """If the time of the question ends in here, the error says what it was spent on.
 
     In one way whatever that was: a replay sends nothing, so that it cannot tell.
-
-    :raises BudgetExceededError: if it does.
     """
     try:
         yield

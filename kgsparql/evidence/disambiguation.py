@@ -22,8 +22,6 @@ _SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
     """The terms that share a label with others, together.
 
-    :param named: terms with their labels.
-
     >>> a, b, c = (IRI(f"http://e.org/{name}") for name in "abc")
     >>> namesake_groups([(a, "Curie"), (b, "curie"), (c, "Joliot")]) == [[a, b]]
     True
@@ -63,9 +61,8 @@ def _group_descriptions(group: Sequence[IRI], known: Mapping[IRI, Description]) 
 
 def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms: TermLabels) -> Evidence:
     """The evidence, in which paths from different things of the same name do not read alike."""
-    starts = {
-        item.marker: start for item in evidence if (start := _start_of(item)) is not None and start in descriptions
-    }
+    all_starts = {item.marker: {path.start for path in item.paths} for item in evidence}
+    starts = {marker: own.pop() for marker, own in all_starts.items() if len(own) == 1 and own <= descriptions.keys()}
     labels = terms(starts.values())
     shared = Counter(labels.values())
 
@@ -77,9 +74,3 @@ def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms
         return replace(item, text=f"{label} ({descriptions[start]}){item.text[len(label) :]}")
 
     return Evidence(map(with_description, evidence))
-
-
-def _start_of(item: EvidenceItem) -> Term | None:
-    """The term from which all paths of an item start, if they start from one."""
-    starts = {path.start for path in item.ways or (() if item.path is None else (item.path,))}
-    return starts.pop() if len(starts) == 1 else None

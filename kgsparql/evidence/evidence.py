@@ -78,6 +78,11 @@ class EvidenceItem:
     queries: tuple[SourceQuery, ...] = ()
 
     @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths it is made of, one or several; none for a passage."""
+        return self.ways or (() if self.path is None else (self.path,))
+
+    @property
     def graphs(self) -> tuple[str, ...]:
         """The graphs that its triples were found in, as the user named them."""
         return tuple(dict.fromkeys(source.graph for cited in self.triples for source in cited.sources))

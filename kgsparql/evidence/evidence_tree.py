@@ -20,7 +20,6 @@ class Node:
 
     :param step: the predicate that leads here from the node above, in words; empty for a root.
     :param direction: of the walk: ``inverse`` if the triple points from here to the node above.
-    :param markers: of the evidence that ends here.
     :param hidden: leaves that are left out.
     """
 
@@ -52,8 +51,6 @@ class DecisionTree:
 
     def mermaid(self, *, nothing: str = "") -> str:
         """As a Mermaid flow chart, in which every arrow points the way of its triple.
-
-        :param nothing: what the only box says where there is no tree.
 
         >>> print(DecisionTree((Node("Ann", children=(Node("Bonn", "born in", markers=("N1",)),)),)).mermaid())
         flowchart LR
@@ -135,11 +132,8 @@ class _MutableNode:
 
 def _paths_of(item: EvidenceItem) -> Iterator[list[Hop]]:
     """The item as ways from its start: a path is one, a line of neighbours one for each end."""
-    if item.ways:
-        yield from (list(way.hops) for way in item.ways)
-        return
-    if item.path is not None:
-        yield list(item.path.hops)
+    if item.paths:
+        yield from (list(path.hops) for path in item.paths)
         return
     hops = [cited.hop for cited in item.triples]
     if not hops:

@@ -33,7 +33,6 @@ class Notes:
     :param graph: the graph; its failures are notes, too.
     :param labels: of the terms that were looked up so far; cuts are worded with them.
     :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
-    :param lost: what was wrong with that graph.
     :param links_at: how many notes there were when the entities of the question were linked.
     """
 
@@ -129,14 +128,10 @@ class Notes:
         """
         try:
             yield
-        except GRAPH_FAILED as error:
+        except (*GRAPH_FAILED, BudgetExceededError) as error:
             if not in_grace:
                 raise
-            self.lose(error)
-        except BudgetExceededError as error:
-            if not in_grace:
-                raise
-            self.end(error)
+            self.end(error) if isinstance(error, BudgetExceededError) else self.lose(error)
 
     def branch(self, graph: MeteredGraph) -> Notes:
         """A collector for a step beside others; :meth:`merge` takes back what it has collected."""

@@ -37,7 +37,6 @@ def expanded_items(
 
     :param shown: ends of each walk whose triples are cited, one way to each.
     :param limit: ends of each walk; more are a cut.
-    :raises BudgetExceededError: if the budget ends before.
     """
     found = walk_ends(terms.graph, walks, limit=limit)
     named = [[end for end in own.items if not is_mediator(end)] for own in found]
@@ -81,10 +80,7 @@ def _item(
     without_start: bool,
     left_out: Sequence[Term],
 ) -> EvidenceItem:
-    """The item of one walk: the first way to each end that is shown.
-
-    :param left_out: ends that have no name for a reader, which its query leaves out too.
-    """
+    """The item of one walk: the first way to each end that is shown."""
     first: dict[Term, Way] = {}
     for way in ways:
         first.setdefault(way.path.end, way)

@@ -65,11 +65,7 @@ class Same:
 
 @dataclass(slots=True)
 class _Statements:
-    """What graphs say about the known terms.
-
-    :param said: pairs of a known term and another that is the same.
-    :param held: the identifiers of each term.
-    """
+    """What graphs say about the known terms."""
 
     said: list[Same] = field(default_factory=list)
     held: dict[IRI, dict[Identifier, Hop]] = field(default_factory=dict)

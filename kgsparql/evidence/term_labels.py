@@ -19,7 +19,6 @@ class TermLabels:
     """Labels and classes of the terms of one graph, called as ``labels(terms)``.
 
     :param notes: takes what the reader should know of labels that could not be had; holds those that are known.
-    :param languages: of labels, the preferred first.
     :param remember: called with the labels that the graph was asked for.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     """
@@ -72,7 +71,6 @@ class TermLabels:
         ``date``, ``number`` or ``text`` for literals.
 
         :param groups: groups of paths as terms in order; all paths of a group have the same length.
-        :param in_grace: as for labels.
         :return: for each group, a name for each place.
         """
         terms = dict.fromkeys(term for group in groups for path in group for term in path if isinstance(term, IRI))
@@ -96,9 +94,6 @@ def _name_by_itself(term: Term) -> str:
 
 def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:
     """The name of what most of these terms are; among equals the first in lexical order, nothing where none is known.
-
-    :param types_of: the classes of each entity.
-    :param classes: the name of each class.
 
     >>> majority_type([Literal("a"), Literal("b"), Literal(3)], {}, {})
     'text'

@@ -85,11 +85,8 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
 class _Lookup:
     """What a graph says of triples without blank nodes.
 
-    :param source: the graph, as it is cited.
     :param open_: triples of which it did not say whether they are there.
     :param likely: for some of these, the graph they must be from.
-    :param failure: why the graph could not be asked any more.
-    :param ended: set if there was no time to ask.
     """
 
     source: Source

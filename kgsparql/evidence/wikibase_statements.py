@@ -32,8 +32,6 @@ def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool =
     """What statements on these paths join and some path does not say, each as a hop from a statement.
 
     A statement that says there is no value has none.
-
-    :param in_grace: as for :func:`read_statements`.
     """
     read_statements(paths, terms, in_grace=in_grace)
     triples = {key: terms.statements[key] for key in missing_sides(paths)}
@@ -46,11 +44,7 @@ def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool =
 def statement_labels(
     paths: Sequence[Path], terms: TermLabels, labels: Mapping[Term, str], *, in_grace: bool = True
 ) -> tuple[Mapping[Term, str], tuple[CitedTriple, ...]]:
-    """Labels in which the statements on these paths have names, and the triples that say so, to be cited too.
-
-    :param labels: of all other terms of the paths.
-    :param in_grace: as for :func:`read_statements`.
-    """
+    """Labels in which the statements on these paths have names, and the triples that say so, to be cited too."""
     hops = statement_hops(paths, terms, in_grace=in_grace)
     if not hops:
         return labels, ()
@@ -63,6 +57,5 @@ def statement_labels(
 def labels_from_items(items: Iterable[EvidenceItem], labels: Mapping[Term, str]) -> Mapping[Term, str]:
     """Labels in which the statements of these items have names: of one in several items, that in the first."""
     for item in reversed(list(items)):
-        paths = item.ways or ((item.path,) if item.path is not None else ())
-        labels = with_statements(labels, paths, [cited.triple for cited in item.triples])
+        labels = with_statements(labels, item.paths, [cited.triple for cited in item.triples])
     return labels

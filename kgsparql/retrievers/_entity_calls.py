@@ -129,10 +129,7 @@ class _Reasoning:
 
 @dataclass(slots=True)
 class _Number:
-    """A reader of replies that keeps the number, without its unit, in ``value``.
-
-    :param was_read: whether there was a reply at all.
-    """
+    """A reader of replies that keeps the number, without its unit, in ``value``."""
 
     retrieval: Retrieval
     was_read: bool = False

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
@@ -28,7 +27,7 @@ from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import SHOWN, line_item
-from kgsparql.retrievers._walking import SAMPLE
+from kgsparql.retrievers._walking import SAMPLE, candidates_by_start
 
 _CARD_GROUPS = 40
 """Most predicates on the card of an entity."""
@@ -67,24 +66,18 @@ def best_lines(
 
     The score of the entity is added, so that lines of less similar entities rank lower. Of longer lines with the same
     ends, one is kept.
-
-    :param by_degree: rank by edges alone.
     """
     kinds = [[""] * (len(line.path) + 1) for line in lines]
     with session.within_budget():
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
     session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
     edges = [degree.get(line.start, 0) + line.count for line in lines]
-    scored: list[Candidate | None] = [None] * len(lines)
-    for start in dict.fromkeys(line.start for line in lines):
-        own = [i for i, line in enumerate(lines) if line.start == start]
-        for i, candidate in zip(
-            own, session.path_candidates([(lines[i].path, kinds[i]) for i in own], about=start), strict=True
-        ):
-            score = float(edges[i]) if by_degree else (candidate.score or 0.0) + matched[start].score
-            group = frozenset(lines[i].ends) if len(lines[i].path) > 1 else None
-            scored[i] = replace(candidate, number=i, score=score, group=group)
-    candidates = [candidate for candidate in scored if candidate is not None]
+    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
+    candidates = []
+    for line, edge_count, candidate in zip(lines, edges, scored, strict=True):
+        score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[line.start].score
+        group = frozenset(line.ends) if len(line.path) > 1 else None
+        candidates.append(replace(candidate, score=score, group=group))
     candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
     chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
     return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
@@ -142,7 +135,6 @@ def chunk_scores(
     Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
 
     :param mentioned: the entities of each passage; those without a similarity do not count.
-    :param similarity: of every entity that counts, to the question.
 
     >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
     >>> scores = chunk_scores([[a, b], [b]], {a: 1.0, b: 0.5}, node_freq_weight=0.4, node_sim_weight=0.6)
@@ -172,9 +164,6 @@ def passage_items(
 
     Among equals, passages of documents come first, those most like the question before others. A long text of the graph
     is cut to the part that fits the question best.
-
-    :param similarity: of every entity that counts, to the question.
-    :param groups: the neighbours of these entities.
     """
     chunks = [*_of_documents(similarity, session), *_of_texts(similarity, texts, session)]
     covered = {term for chunk in chunks for term in chunk.entities}

@@ -134,7 +134,6 @@ def lines_of(
 ) -> list[Line]:
     """The lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
 
-    :param groups: the neighbours of the entities.
     :param named: the entities that longer lines begin at; those of other entities say little about the question.
     """
     around = lines_around(groups)

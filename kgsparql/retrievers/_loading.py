@@ -90,10 +90,7 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
 
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
-    """A method of a class with its options, as :func:`load`.
-
-    :raises OptionError: for an option or a value that does not exist.
-    """
+    """A method of a class with its options, as :func:`load`."""
     known = {field.name: field for field in option_fields(method)}
     hints = get_type_hints(method)
     values: dict[str, Any] = {}
@@ -124,10 +121,7 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
-    """The value of an option from its text.
-
-    :raises OptionError: if the text is no value of the option's type.
-    """
+    """The value of an option from its text."""
     setting = f"{method}: {field.name}={printable(text, 60)!r}"
     if get_origin(hint) is OneOf:
         if text in get_args(hint):
@@ -165,7 +159,6 @@ class Option:
 
     :param type: as a person writes it: ``int``, ``model | linker``.
     :param default: as the command line takes it; ``None`` for an option that must be given.
-    :param about: its purpose in one line.
     """
 
     name: str
@@ -179,7 +172,6 @@ class CostBound:
     """The most that a method spends of something on one question.
 
     :param formula: in the names of options, and of properties of the question, such as ``entities``.
-    :param value: of the formula with the default options.
     :param where: the properties of the question that this value assumes: ``{"entities": 1}``.
     """
 

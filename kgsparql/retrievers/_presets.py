@@ -47,7 +47,6 @@ _TYPE_WORDS = {
 class Figures:
     """The metric on one part of the questions.
 
-    :param n: number of questions.
     :param default: mean with the method's default options.
     :param chosen: mean with the chosen options.
     :param difference: chosen minus default, with its 95 % interval (``low``, ``high``) and ``p``, where the two were
@@ -70,7 +69,6 @@ class Tuned:
     """How options were chosen.
 
     :param questions_sha256: digest of the questions with their gold answers.
-    :param graph: fingerprint of the graph.
     :param model: name of the model, ``oracle``, or empty for none.
     :param trials: number of settings that were tried, with the default one.
     :param significant: whether the gain on the held-out questions is more than chance.
@@ -96,7 +94,6 @@ class Preset:
     """A method and its options.
 
     :param options: the chosen options; all others keep the method's defaults.
-    :param comment: for whoever uses the preset.
     :param kgsparql: the version that wrote it.
 
     >>> print(Preset(method="mindmap", options={"paths_kept": 3, "mentions": "linker"}).to_toml())
@@ -197,11 +194,7 @@ def _text_of(path: Path) -> str:
 
 
 def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
-    """The preset that a document says.
-
-    :param text: of the document, to name the line of what is wrong.
-    :raises InputError: for a name that is no field, a value of another type, or a field that is not there.
-    """
+    """The preset that a document says."""
     try:
         return TypeAdapter(Preset).validate_python(data)
     except ValidationError as error:
@@ -224,10 +217,7 @@ def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
 
 
 def _check_options(preset: Preset, path: Path, text: str) -> None:
-    """Check that the method has the options and takes their values.
-
-    :raises OptionError: with the file and the line, if it does not.
-    """
+    """Check that the method has the options and takes their values."""
     try:
         retrievers.load(preset.method, loadable(preset.method, preset.options))
     except OptionError as error:

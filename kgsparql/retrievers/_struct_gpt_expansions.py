@@ -59,10 +59,7 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A predicate that can be followed from a frontier.
-
-    :param counts: the number of neighbours for each entity that has the predicate.
-    """
+    """A predicate that can be followed from a frontier."""
 
     frontier: Frontier
     step: Step
@@ -169,10 +166,7 @@ def expansion_text(expansion: Expansion, labels: Mapping[Term, str]) -> str:
 def fetch_neighbours(
     expansions: Sequence[tuple[Expansion, Sequence[IRI]]], known: KnownNeighbours, session: Session, *, limit: int
 ) -> KnownNeighbours:
-    """The neighbours of these entities that are not known yet: one query, and one more each for blank nodes and hubs.
-
-    :param limit: neighbours of one entity by one predicate.
-    """
+    """The neighbours of these entities that are not known yet: one query, one more each for blank nodes and hubs."""
     wanted = {
         (entity, expansion.step): expansion.counts[entity]
         for expansion, entities in expansions

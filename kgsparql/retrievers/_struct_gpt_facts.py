@@ -116,10 +116,7 @@ def fact_item(one: ShownFacts, session: Session) -> EvidenceItem:
 def candidates_of(
     evidence: Evidence, found: Mapping[str, Sequence[ReachedTerms]], session: Session
 ) -> Iterator[AnswerTerm]:
-    """The ends of the walks of these items, in the order of the items, each once.
-
-    :param found: the walks and their terms by the marker of an item.
-    """
+    """The ends of the walks of these items, in the order of the items, each once."""
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
     for item in evidence:

@@ -19,7 +19,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import SAMPLE, terms_of
+from kgsparql.retrievers._walking import SAMPLE, candidates_by_start, terms_of
 
 _ORACLE = 100.0
 """The score of a step that an oracle chose: more than the words of any path."""
@@ -64,7 +64,6 @@ def beam_of(
     Those that are continued are the best that do not end at a literal; they are kept, too.
 
     :param spread: prefer chains of different trails, since nobody has told siblings apart.
-    :param unlisted: siblings that nobody was asked about.
     """
     ordered = sorted(
         (chain for chain in chains if chain.score > 0),
@@ -180,21 +179,15 @@ def ranked_trails(
     """Every trail as a walk with its score, the best first: by the steps that an oracle chose, then by the words."""
     trails = list(met)
     kinds = session.labels.majority_types([[path.terms for path in met[trail][:SAMPLE]] for trail in trails])
-    scores: dict[Trail, float] = {}
-    for topic in dict.fromkeys(topic for topic, _ in trails):
-        own = [(trail, kind) for trail, kind in zip(trails, kinds, strict=True) if trail[0] == topic]
-        scored = session.path_candidates([(trail[1], kind) for trail, kind in own], about=topic)
-        scores |= {trail: candidate.score or 0.0 for (trail, _), candidate in zip(own, scored, strict=True)}
+    scored = candidates_by_start([(*trail, kind) for trail, kind in zip(trails, kinds, strict=True)], session)
+    scores = {trail: candidate.score or 0.0 for trail, candidate in zip(trails, scored, strict=True)}
     chosen = {trail: len(trail[1]) if trail in by_oracle else 0 for trail in trails}
     ordered = sorted(trails, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
     return [(Walk(t[0], t[1]), scores[t] + _ORACLE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
 
 
 def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
-    """The walks with all their ends as evidence, and the ends as candidates: of each walk those of kept chains first.
-
-    :param walks: with their scores, the best first.
-    """
+    """The walks with all their ends as evidence, and these as candidates: of each walk those of kept chains first."""
     items = expanded_items([walk for walk, _ in walks], session.labels)
     followed = zip(items, walks, strict=True)
     evidence = Evidence(replace(item, score=score) for item, (_, score) in followed if item is not None)

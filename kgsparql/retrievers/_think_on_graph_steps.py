@@ -24,7 +24,7 @@ from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
-from kgsparql.retrievers._walking import linked_classes, predicate_counts, terms_of
+from kgsparql.retrievers._walking import candidates_by_start, linked_classes, predicate_counts, terms_of
 
 STAND_INS = 150
 """Siblings of the chains in a beam whose predicates are offered, too."""
@@ -46,7 +46,6 @@ Thinning: TypeAlias = OneOf["embedding", "random", "none"]
 class Offer:
     """A predicate that may continue a chain, and the number of neighbours it leads to.
 
-    :param place: of the chain in the beam.
     :param path: the path of the chain, or of a sibling that stands in for it.
     :param exact: whether ``count`` is exact; if not, there are more.
     :param again: whether it was walked from the same term before, by another path.
@@ -135,18 +134,12 @@ def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]
         t for offer in offered for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
     )
     labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
-    candidates: dict[int, Candidate] = {}
-    for topic in dict.fromkeys(offer.path.start for offer in offered):
-        places = [i for i, offer in enumerate(offered) if offer.path.start == topic]
-        scored = session.path_candidates(
-            [(offered[i].property_path, [""] * (len(offered[i].path) + 2)) for i in places],
-            about=topic,
-            texts=[_offer_text(offered[i], labels) for i in places],
-        )
-        for i, one in zip(places, scored, strict=True):
-            less = _AGAIN if offered[i].again else 0.0
-            candidates[i] = replace(one, number=i, score=(one.score or 0.0) - less)
-    return [candidates[i] for i in range(len(offered))]
+    paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
+    candidates = candidates_by_start(paths, session, texts=[_offer_text(offer, labels) for offer in offered])
+    return [
+        replace(candidate, score=(candidate.score or 0.0) - _AGAIN) if offer.again else candidate
+        for offer, candidate in zip(offered, candidates, strict=True)
+    ]
 
 
 def _offer_text(offer: Offer, labels: Mapping[Term, str]) -> str:
@@ -159,10 +152,7 @@ def expanded_offers(
 ) -> list[ChosenOffer]:
     """The offers with the paths to their neighbours, without offers that lead to nothing.
 
-    One query for all neighbours, and one or two more where there are blank nodes.
-
-    :param groups: the neighbours that are known, to which the new ones are added.
-    :param limit: neighbours of one term by one predicate.
+    One query for all neighbours, and one or two more where there are blank nodes. What it finds is added to ``groups``.
     """
     steps: dict[IRI, list[Step]] = {}
     for one in chosen:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kgsparql.answering.answer import Draft, Retrieval
+from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.composing import compose
 from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicateCount, predicates
@@ -50,6 +52,23 @@ def predicate_counts(
     ]
 
 
+def candidates_by_start(
+    paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]], session: Session, *, texts: Sequence[str] = ()
+) -> list[Candidate]:
+    """Property paths from several starts as candidates, numbered from 0; those of each start are scored together.
+
+    :param paths: each with its start and the kinds along it; ``texts`` as for :meth:`Session.path_candidates`.
+    """
+    candidates: dict[int, Candidate] = {}
+    for start in dict.fromkeys(start for start, _, _ in paths):
+        places = [i for i, (own, _, _) in enumerate(paths) if own == start]
+        scored = session.path_candidates(
+            [paths[i][1:] for i in places], about=start, texts=[texts[i] for i in places] if texts else ()
+        )
+        candidates |= {i: replace(candidate, number=i) for i, candidate in zip(places, scored, strict=True)}
+    return [candidates[i] for i in range(len(paths))]
+
+
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
     """The subject, predicate and object of every triple on these paths."""
     for path in paths:
@@ -90,7 +109,6 @@ def note_order(
 ) -> bool:
     """Note, once, if no path has a word of the question, so that a ranker by words cannot order them.
 
-    :param paths: each with the kinds along it, the start's first.
     :param words: words for predicates that replaced their labels when they were compared with the question.
     :return: whether that is so; always false for a ranker by meaning, to whom no two paths are the same.
     """

@@ -251,7 +251,7 @@ def _candidates(evidence: Evidence, linked: frozenset[Term], session: Session) -
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}
     for item in evidence:
-        hops = [hop for way in item.ways or (item.path,) if way is not None for hop in way.hops]
+        hops = [hop for path in item.paths for hop in path.hops]
         starts = {hop.start for hop in hops}
         for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):

@@ -220,10 +220,7 @@ class PathRanking(Weights, Retriever):
 
 @lru_cache(maxsize=8)
 def _predicate_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
-    """The words that a file has for predicates.
-
-    :raises InputError: for a file that cannot be read, or a line that is not an IRI, a tab and words.
-    """
+    """The words that a file has for predicates."""
     try:
         lines = Path(aliases).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -46,7 +46,13 @@ from kgsparql.retrievers._struct_gpt_facts import (
     shown_facts,
 )
 from kgsparql.retrievers._struct_gpt_mediators import constrained_facts, with_mediated
-from kgsparql.retrievers._walking import SAMPLE, compose_unless_drafted, linked_classes, predicate_counts
+from kgsparql.retrievers._walking import (
+    SAMPLE,
+    candidates_by_start,
+    compose_unless_drafted,
+    linked_classes,
+    predicate_counts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +202,9 @@ def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candi
     labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path)])
     walks = {expansion.frontier.walk: expansion.frontier for expansion in expansions}
     along = dict(zip(walks, _kinds([frontier.ways.values() for frontier in walks.values()], session), strict=True))
-    listed: dict[int, Candidate] = {}
-    for topic in topics:
-        own = [(i, expansion) for i, expansion in enumerate(expansions) if expansion.frontier.walk.start == topic]
-        scored = session.path_candidates(
-            [
-                (expansion.path, [*along[expansion.frontier.walk], ""]) for _, expansion in own
-            ],  # the kind of the ends is not known yet
-            about=topic,
-            texts=[expansion_text(expansion, labels) for _, expansion in own],
-        )
-        listed |= {i: replace(candidate, number=i) for (i, _), candidate in zip(own, scored, strict=True)}
-    return [listed[i] for i in range(len(expansions))]
+    started = [(expansion.frontier.walk, expansion.path) for expansion in expansions]
+    paths = [(walk.start, path, [*along[walk], ""]) for walk, path in started]  # the kind of the ends is not known yet
+    return candidates_by_start(paths, session, texts=[expansion_text(expansion, labels) for expansion in expansions])
 
 
 def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
@@ -215,10 +212,7 @@ def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
 
 
 def _facts_retrieval(found: Sequence[ShownFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
-    """The facts as evidence, each predicate an item.
-
-    :param latest_first: candidates of the last step come first.
-    """
+    """The facts as evidence, each predicate an item."""
     evidence = Evidence(fact_item(one, session) for one in found)
     reached = {item.marker: one.found.reached_terms() for item, one in zip(evidence, found, strict=True)}
     order = Evidence(reversed(list(evidence))) if latest_first else evidence
@@ -250,12 +244,11 @@ def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, fl
     """
     reached = {own.walk: (own, one.found) for one in reversed(found) for own in one.found.reached_terms()}
     along = _kinds([own.ways.values() for own, _ in reached.values()], session)
-    scores: dict[Walk, float] = {}
-    for topic in dict.fromkeys(walk.start for walk in reached):
-        own = [(walk, kinds) for walk, kinds in zip(reached, along, strict=True) if walk.start == topic]
-        candidates = session.path_candidates([(walk.path, kinds) for walk, kinds in own], about=topic)
-        for (walk, _), candidate in zip(own, candidates, strict=True):
-            scores[walk] = (candidate.score or 0.0) + reached[walk][1].oracle_steps
+    paths = [(walk.start, walk.path, kinds) for walk, kinds in zip(reached, along, strict=True)]
+    scores = {
+        walk: (candidate.score or 0.0) + one.oracle_steps
+        for (walk, (_, one)), candidate in zip(reached.items(), candidates_by_start(paths, session), strict=True)
+    }
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:COMPLETED]
     return {walk: scores[walk] for walk in best}
 

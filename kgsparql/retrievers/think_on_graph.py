@@ -61,12 +61,8 @@ _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 class _Walked:
     """The state of the walk.
 
-    :param beam: the chains that are continued.
-    :param depths: the chains kept at each depth.
     :param led_to: the neighbours by each step from a term, so that none is queried twice.
     :param met: the siblings of every trail that was walked.
-    :param by_oracle: the trails of which an oracle chose every step.
-    :param by_model: whether a model chose anything.
     :param draft: the answer of the model that judged the evidence enough.
     :param stopped: whether the walk has ended before its full depth.
     """
