@@ -49,13 +49,13 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
-        limits = ("max_queries", "max_rows", "max_seconds", "max_calls", "max_tokens", "max_cost")
-        for name in limits:
+        for name in ("max_queries", "max_rows", "max_seconds", "max_calls", "max_tokens", "max_cost"):
             limit = getattr(self, name)
             if limit is not None and not (math.isfinite(limit) and limit >= 0):
                 option = f"--{name.replace('_', '-')}"
-                hint = "a number from 0 on; leave it out for no limit"
-                raise OptionError(f"{option} {limit}: not a limit", hint=hint)
+                raise OptionError(
+                    f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit"
+                )
         if self.max_cost is not None and self.prices is None:
             hint = "--prices PROMPT,COMPLETION for a million tokens"
             raise OptionError("a limit on cost needs the model's prices", hint=hint)
@@ -165,7 +165,6 @@ class Usage:
         """Count a query that is about to be sent, whatever becomes of it.
 
         :param in_grace: it is sent however little of the budget is left, as long as :attr:`grace_s` says.
-        :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if a limit is reached; nothing is counted then.
 
         >>> usage = Usage(Budget(max_queries=1))
@@ -186,10 +185,7 @@ class Usage:
             self.queries += 1
 
     def after_query(self, rows: int, *, in_grace: bool = False) -> None:
-        """Add the solutions that a query returned.
-
-        :raises BudgetExceededError: if that is more than the budget holds.
-        """
+        """Add the solutions that a query returned, which may be more than the budget holds: then this is an error."""
         with self._lock:
             self.rows += rows
         if not in_grace and self.budget.max_rows is not None and self.rows > self.budget.max_rows:
@@ -200,7 +196,6 @@ class Usage:
 
         So calls at the same time cannot spend the same tokens twice.
 
-        :raises CancelledError: if the question was stopped.
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
 
         >>> usage = Usage(Budget(max_tokens=100))
@@ -255,8 +250,7 @@ class Usage:
         :param waited: what the question waited for last, for the error message.
         :param in_grace: for what the answer must show: it may use the grace time.
         :param is_late: the grace time began when the question's time was over, even if nobody saw that.
-        :raises CancelledError: if it was stopped.
-        :raises BudgetExceededError: if its time is over.
+        :raises CancelledError: if it was stopped; :class:`BudgetExceededError` if its time is over.
         """
         if self.cancel.is_set():
             raise CancelledError("stopped")

@@ -91,7 +91,7 @@ def _claims_of_items(evidence: Evidence, markers: Iterable[str], claims: Sequenc
 
 def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """A label for every term of the evidence."""
-    terms = (term for t in evidence.triples for term in (t.subject, t.predicate, t.object))
+    terms = (term for triple in evidence.triples for term in triple)
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
 
 
@@ -124,9 +124,7 @@ def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term,
     said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
     joins: list[CitedTriple] = []
     for triple in evidence[step.marker].triples:
-        subject, predicate, object_ = (
-            normalised(labels[term]) for term in (triple.triple.subject, triple.triple.predicate, triple.triple.object)
-        )
+        subject, predicate, object_ = (normalised(labels[term]) for term in triple.triple)
         if said == [subject, predicate, object_]:
             return InferenceStep(step.marker, triple)
         if {said[0], said[2]} == {subject, object_}:
@@ -228,7 +226,7 @@ def _note_corrections(
             continue
         triple = shown.cited.triple
         said = [normalised(text) for text in (step.subject, step.predicate, step.object)]
-        if said != [normalised(labels[term]) for term in (triple.subject, triple.predicate, triple.object)]:
+        if said != [normalised(labels[term]) for term in triple]:
             meant = printable(_step_text(shown, labels), 160)
             session.notes.append(
                 f"corrected: the {_step_name(step)} of the model is {meant} in the graph", code="corrected"

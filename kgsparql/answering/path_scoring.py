@@ -151,13 +151,10 @@ class ScoredQuestion:
         """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
         count, last = 0, None
         for i in places:
-            joined = last is not None and i == last + 1 and not self._gap(last).strip()
-            count += not joined
+            joined = last is not None and i == last + 1
+            count += not joined or bool(self.question[self.tokens[i - 1].end : self.tokens[i].start].strip())
             last = i
         return count
-
-    def _gap(self, i: int) -> str:
-        return self.question[self.tokens[i].end : self.tokens[i + 1].start]
 
     def phrases(self) -> list[tuple[str, int]]:
         """Runs of up to three free words that begin with a content word, and the rank of the first that is read."""

@@ -15,7 +15,7 @@ from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.question_rewriting import rewritten_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, KgsparqlError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence.disambiguation import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.evidence import Evidence
@@ -91,7 +91,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
-        error=error or _graph_error(session),
+        error=error or session.notes.lost or next(iter(session.graph.errors), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
     session.emit(Finished(status=status, answer=made))
@@ -171,10 +171,6 @@ def _with_description(named: _Named, descriptions: Mapping[Term, str]) -> _Named
     return replace(named, description=descriptions.get(named.term, named.description))
 
 
-def _graph_error(session: Session) -> KgsparqlError | None:
-    return session.notes.lost or next(iter(session.graph.errors), None)
-
-
 def _with_equivalents(retrieval: Retrieval, session: Session) -> Retrieval:
     if not session.same or not len(retrieval.evidence):
         return retrieval
@@ -213,17 +209,21 @@ def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     if found.removed:
         are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
         session.notes.append(
-            f"{_cited_triples(len(found.removed))} {are} not in the graph any more: what rested on {them} is gone",
+            f"{counted(len(found.removed), 'cited triple')} {are} not in the graph any more: "
+            f"what rested on {them} is gone",
             code="triples_gone",
         )
     if (nameless := found.unknown - found.unanswered) > 0:
         have = "has" if nameless == 1 else "have"
         session.notes.append(
-            f"{_cited_triples(nameless)} {have} blank nodes and could not be looked up again", code="unverified"
+            f"{counted(nameless, 'cited triple')} {have} blank nodes and could not be looked up again",
+            code="unverified",
         )
     if found.unanswered:
         why = _why_unanswered(found, session)
-        session.notes.append(f"{_cited_triples(found.unanswered)} could not be looked up again{why}", code="unverified")
+        session.notes.append(
+            f"{counted(found.unanswered, 'cited triple')} could not be looked up again{why}", code="unverified"
+        )
     if found.failure is not None:
         session.notes.lose(found.failure)
     if found.ended is not None:
@@ -237,10 +237,6 @@ def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
         draft=None if lost else retrieval.draft,
         tree=DecisionTree() if lost else retrieval.tree,
     )
-
-
-def _cited_triples(number: int) -> str:
-    return counted(number, "cited triple")
 
 
 def _why_unanswered(found: Verification, session: Session) -> str:

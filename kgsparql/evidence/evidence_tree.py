@@ -94,7 +94,8 @@ def decision_tree(
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
         for way in ways:
             if only:
-                way = _up_to_last_of(way, only)  # noqa: PLW2901
+                last_place = max((i for i, hop in enumerate(way) if hop.triple in only), default=-1)
+                way = way[: last_place + 1]  # noqa: PLW2901
             if not way:
                 continue
             node = roots.setdefault(way[0].start, _MutableNode(_node_label(way[0].start, named)))
@@ -146,12 +147,6 @@ def _paths_of(item: EvidenceItem) -> Iterator[list[Hop]]:
             yield [leads[hop.start], hop] if hop.start in leads else [hop]
         elif hop.end not in onward:
             yield [hop]
-
-
-def _up_to_last_of(way: list[Hop], triples: Collection[Triple]) -> list[Hop]:
-    """The way as far as the last of these triples; nothing if none is on it."""
-    last = max((i for i, hop in enumerate(way) if hop.triple in triples), default=-1)
-    return way[: last + 1]
 
 
 def _branches(node: Node, indent: str) -> Iterator[str]:

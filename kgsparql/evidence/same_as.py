@@ -60,7 +60,7 @@ class Same:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The two, and every term of these triples."""
-        return (self.term, self.other, *(term for triple in self.triples for term in _terms(triple)))
+        return (self.term, self.other, *(term for triple in self.triples for term in triple))
 
 
 @dataclass(slots=True)
@@ -258,7 +258,3 @@ def resting_on(markers: Sequence[str], evidence: Evidence, pairs: Sequence[Same]
 
 def _terms_of(item: EvidenceItem) -> set[Term]:
     return {term for cited in item.triples for term in (cited.triple.subject, cited.triple.object)}
-
-
-def _terms(triple: Triple) -> tuple[Term, ...]:
-    return triple.subject, triple.predicate, triple.object

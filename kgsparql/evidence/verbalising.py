@@ -136,8 +136,7 @@ def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term
 
 def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
     """Every term of these lines, predicates too, once, in order."""
-    triples = (triple for line in lines for way in line.ways for triple in way.triples)
-    return dict.fromkeys(term for triple in triples for term in (triple.subject, triple.predicate, triple.object))
+    return dict.fromkeys(term for line in lines for way in line.ways for triple in way.triples for term in triple)
 
 
 def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: Iterable[Triple]) -> Mapping[Term, str]:

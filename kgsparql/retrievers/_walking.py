@@ -71,9 +71,7 @@ def candidates_by_start(
 
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
     """The subject, predicate and object of every triple on these paths."""
-    for path in paths:
-        for triple in path.triples:
-            yield from (triple.subject, triple.predicate, triple.object)
+    return (term for path in paths for triple in path.triples for term in triple)
 
 
 def is_opaque(term: Term, session: Session) -> bool:
