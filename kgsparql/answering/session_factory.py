@@ -151,7 +151,7 @@ class SessionFactory:
         if not isinstance(graph, FederatedGraph):
             return self._ignored_of_one(graph)
         if any(member.name not in self._ignored for member in graph.members):
-            graph.each(lambda member, _: self._ignored_of_one(member))
+            graph.each(self._ignored_of_one)
         named = (term for member in graph.members if isinstance(member, EndpointGraph) for term in member.profile.noise)
         own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
         return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])

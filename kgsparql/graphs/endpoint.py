@@ -19,9 +19,8 @@ from kgsparql.graphs.protocol.channel import Channel
 from kgsparql.graphs.protocol.named_graphs import is_about_the_query
 from kgsparql.graphs.protocol.probing import Probe
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
-from kgsparql.graphs.protocol.request import Form, Reply, RequestLimits, SparqlRequest
+from kgsparql.graphs.protocol.request import Form, QuestionDeadline, Reply, RequestLimits, SparqlRequest
 from kgsparql.graphs.protocols import Solutions, Source
-from kgsparql.graphs.question_deadline import QuestionDeadline
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal
@@ -275,7 +274,7 @@ class EndpointGraph:
         with self._question.timeouts_as_budget():
             all_s = most_s if all_s is None else min(all_s, most_s)
             yield RequestLimits.from_now(
-                query_s, all_s, cancel or self._question.cancel, self._question.usage.count_preparing
+                query_s, all_s, cancel or self._question.usage.cancel, self._question.usage.count_preparing
             )
 
 

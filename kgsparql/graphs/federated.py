@@ -109,7 +109,7 @@ class FederatedGraph:
     @property
     def fingerprint(self) -> str:
         """A hash of what the members hold; of one that fails, of its name."""
-        found = self.each(lambda member, _: member.fingerprint)
+        found = self.each(lambda member: member.fingerprint)
         prints = [found.get(at, member.name) for at, member in enumerate(self.members)]
         return hashlib.sha256("\n".join(prints).encode()).hexdigest()
 
@@ -121,13 +121,13 @@ class FederatedGraph:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of any answer should know of each member."""
-        by_member = self.each(lambda member, _: member.notes)
+        by_member = self.each(lambda member: member.notes)
         return tuple(dict.fromkeys(note for notes in by_member.values() for note in notes))
 
     @property
     def may_repeat_triples(self) -> bool:
         """Whether counts must be of distinct triples; they are added all the same."""
-        return any(self.each(lambda member, _: member.may_repeat_triples).values())
+        return any(self.each(lambda member: member.may_repeat_triples).values())
 
     @property
     def is_remote(self) -> bool:
@@ -194,7 +194,7 @@ class FederatedGraph:
 
     def each(
         self,
-        ask: Callable[[OpenedGraph, threading.Event | None], _T],
+        ask: Callable[[OpenedGraph], _T],
         cancel: threading.Event | None = None,
         deadline: float | None = None,
         *,
@@ -214,7 +214,7 @@ class FederatedGraph:
         calls: dict[int, Callable[[], _T]] = {}
         for at, member in enumerate(self.members):
             if only in {None, at} and (at not in self._failed or not self._failed[at].is_final):
-                calls[at] = partial(ask, member, cancel)
+                calls[at] = partial(ask, member)
                 if member.is_remote:
                     thread = ThreadedCall(calls[at], name="kgsparql member")
                     calls[at] = partial(thread.result, raise_if_cancelled)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.triple_patterns import TriplePattern
+from kgsparql.storage.atomic_replace import replace_text
 from kgsparql.storage.recording import QUERY, Recording
 
 _ONE_VALUE = re.compile(r"VALUES \?(\w+) \{ <([^<>\s]*)> \}")
@@ -38,12 +38,8 @@ def write_triples(recording: Recording, path: Path) -> None:
     quads = {quad for request, reply in recording.all(QUERY) for quad in _quads(request, reply)}
     named = {quad.triple for quad in quads if isinstance(quad.graph_name, IRI)}
     kept = (quad for quad in quads if isinstance(quad.graph_name, IRI) or quad.triple not in named)
-    lines = sorted(map(str, kept))
-    made = path.with_name(f"{path.name}.partial.{os.getpid()}")
     try:
-        with made.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line} .\n" for line in lines)
-        made.replace(path)
+        replace_text(path, "".join(f"{line} .\n" for line in sorted(map(str, kept))))
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}", path=str(path)) from error
 

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ from typing import Any, Literal
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, SnapshotError, StoreError
 from kgsparql.graphs.protocols import OpenedGraph, members_of
+from kgsparql.storage.atomic_replace import partial_path, replace_text
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.recording import Recording
 from kgsparql.storage.response_cache import RESPONSE_FILE
@@ -130,7 +130,7 @@ class Snapshot:
         if not kept.is_dir():
             own.mkdir(parents=True, exist_ok=True)  # nothing was used, and what the cache gets later must not be copied
             return own
-        made = own.with_name(f"{own.name}.partial.{os.getpid()}")
+        made = partial_path(own)
         try:
             with writer_lock(kept, wait_s=_WAIT_S), writer_lock(own, wait_s=_WAIT_S):
                 if not own.exists():
@@ -186,10 +186,8 @@ class Snapshot:
             self.directory.mkdir(parents=True, exist_ok=True)
             with writer_lock(path, wait_s=_WAIT_S):  # another process may be adding to it
                 self._runs = [*self._read_runs(), run]
-                made = path.with_name(f"{path.name}.partial")
                 text = json.dumps({"format": _FORMAT, "runs": self._runs}, ensure_ascii=False, indent=1)
-                made.write_text(f"{text}\n", encoding="utf-8")
-                made.replace(path)
+                replace_text(path, f"{text}\n")
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be written: {error.strerror}", hint="name a directory you may write to", path=str(path)

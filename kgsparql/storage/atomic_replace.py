@@ -1,4 +1,4 @@
-"""Replacing the directory of a store atomically, and cleaning up after a process that was killed meanwhile."""
+"""Replacing files and the directories of stores atomically, and cleaning up after a process that was killed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,18 @@ def is_store(path: Path) -> bool:
 
 
 def partial_path(target: Path) -> Path:
-    """The path at which the next state of a store is made: beside it, so that a rename puts it in place."""
+    """The path at which the next state of a store or file is made: beside it, so that a rename puts it in place."""
     return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write a file in one step: who reads it sees the old text or the new one, whole."""
+    partial = partial_path(file)
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def remove_leftovers(target: Path, *, only_recover: bool = False) -> None:

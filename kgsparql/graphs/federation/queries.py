@@ -52,11 +52,6 @@ def is_survivable(error: BaseException, deadline: float | None) -> bool:
     return isinstance(error, GRAPH_FAILED) and not isinstance(error, QuerySyntaxError)
 
 
-def _left_s(deadline: float | None) -> float | None:
-    """Seconds until a deadline; ``None`` for no deadline."""
-    return None if deadline is None else max(0.001, deadline - time.monotonic())
-
-
 @dataclass(frozen=True, slots=True)
 class FederatedQuery:
     """A query of a federation that must be over at a deadline, or when ``cancel`` is set."""
@@ -65,15 +60,19 @@ class FederatedQuery:
     deadline: float | None = None
     cancel: threading.Event | None = None
 
+    @property
+    def _left_s(self) -> float | None:
+        return None if self.deadline is None else max(0.001, self.deadline - time.monotonic())
+
     def of_each(self, query: Query, *, only: int | None = None) -> list[Solutions]:
         """The solutions of each member, blank nodes with names that no other member has.
 
         :param only: the place of the one member to ask; ``None`` for all.
         """
 
-        def solutions(member: OpenedGraph, stop: threading.Event | None) -> Solutions:
+        def solutions(member: OpenedGraph) -> Solutions:
             if isinstance(member, Interruptible):
-                return member.select_within(query, timeout_s=_left_s(self.deadline), cancel=stop)
+                return member.select_within(query, timeout_s=self._left_s, cancel=self.cancel)
             return member.select(query)
 
         graph = self.graph
@@ -83,9 +82,9 @@ class FederatedQuery:
     def ask(self, query: Query, *, only: int | None = None) -> bool:
         """Whether it holds in any member, or in the one at the place ``only``."""
 
-        def holds(member: OpenedGraph, stop: threading.Event | None) -> bool:
+        def holds(member: OpenedGraph) -> bool:
             if isinstance(member, Interruptible):
-                return member.ask_within(query, timeout_s=_left_s(self.deadline), cancel=stop)
+                return member.ask_within(query, timeout_s=self._left_s, cancel=self.cancel)
             return member.ask(query)
 
         return any(self.graph.each(holds, self.cancel, self.deadline, only=only).values())

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyoxigraph as ox
 
@@ -25,6 +24,7 @@ from kgsparql.http.address import Address, host_of, is_loopback
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.resources import cache_directory
+from kgsparql.storage.atomic_replace import replace_text
 
 FOLDER = "endpoints"
 """In the cache directory: a file of JSON for each endpoint."""
@@ -152,18 +152,13 @@ def recalled(address: Address, directory: Path | None = None) -> ProbeResult | N
 
 
 def remember(address: Address, found: ProbeResult, directory: Path | None = None) -> None:
-    """Keep the result of a probe; a reader sees the old or the new file, whole.
+    """Keep the result of a probe.
 
     :raises OSError: if it cannot be written.
     """
     target = _file(address, directory)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
-    try:
-        partial.write_text(json.dumps({"url": address.url, **asdict(found)}, indent=1), encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_text(target, json.dumps({"url": address.url, **asdict(found)}, indent=1))
 
 
 def _file(address: Address, directory: Path | None) -> Path:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from kgsparql.errors import CancelledError
+from kgsparql.budget import Usage
+from kgsparql.errors import CancelledError, EndpointTimeoutError
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
@@ -43,6 +45,46 @@ class RequestLimits:
         """:raises CancelledError: if ``cancel`` is set."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDeadline:
+    """How long queries for a question may still take.
+
+    :param usage: of the question: its time, and whether it was stopped.
+    :param in_grace: as for :meth:`InTime.within`.
+    :param most_s: seconds for each query; ``None`` for no limit of its own.
+    """
+
+    usage: Usage
+    in_grace: bool = False
+    most_s: float | None = None
+
+    def left_s(self) -> float | None:
+        """Seconds that are left; ``None`` if there is no limit.
+
+        :raises CancelledError: if the question was stopped.
+        :raises BudgetExceededError: if its time is over.
+        """
+        if self.usage.cancel.is_set():
+            raise CancelledError("stopped")
+        left_s = self.usage.grace_s if self.in_grace else self.usage.seconds_left
+        if left_s == 0:
+            self.usage.check(in_grace=self.in_grace)
+        return min((limit for limit in (left_s, self.most_s) if limit is not None), default=None)
+
+    @contextmanager
+    def timeouts_as_budget(self) -> Iterator[None]:
+        """Turns a timeout of a query into the end of the question's time, if that is over.
+
+        :raises BudgetExceededError: if it is.
+        """
+        try:
+            yield
+        except EndpointTimeoutError as error:
+            waited = error.message if "waited_s" in error.detail else ""
+            self.usage.check(waited, in_grace=self.in_grace, is_late=self.in_grace)
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from kgsparql.errors import StoreError, StoreLockedError
 from kgsparql.http.retry_after import LONGEST_S
 from kgsparql.resources import cache_directory
+from kgsparql.storage.atomic_replace import replace_text
 from kgsparql.storage.file_lock import writer_lock
 
 FOLDER = "manners"
@@ -106,7 +106,7 @@ class SharedRateState:
             return
         try:
             if known is not None:
-                self._write(self._state().then(known))
+                replace_text(self._file, json.dumps(asdict(self._state().then(known))))
         except OSError as error:
             self._give_up(f"{self._file}: {error.strerror}")
         finally:
@@ -137,14 +137,6 @@ class SharedRateState:
 
     def _state(self) -> RateState:
         return _state_in(self._file, self.clock())
-
-    def _write(self, known: RateState) -> None:
-        partial = self._file.with_name(f"{self._file.name}.partial-{uuid4().hex[:12]}")
-        try:
-            partial.write_text(json.dumps(asdict(known)), encoding="utf-8")
-            partial.replace(self._file)
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 def _state_in(file: Path, now: float) -> RateState:

@@ -6,10 +6,9 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 from __future__ import annotations
 
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
-from kgsparql.graphs.user_query.remote import run_on_endpoint
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
 from kgsparql.graphs.user_query.tokens import QueryLimits
-from kgsparql.graphs.user_query.worker import QueryWorker, Target
+from kgsparql.graphs.user_query.worker import QueryWorker, Target, run_on_endpoint
 
 __all__ = [
     "FORMATS",

@@ -1,4 +1,4 @@
-"""The process that runs queries, as a session uses it: started, waited for until a deadline, and killed."""
+"""Runs checked queries of users and models: in a process that is killed at the deadline, or at an endpoint."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, cast
 
@@ -17,6 +18,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import (
     CancelledError,
+    EndpointReplyError,
     KgsparqlError,
     LimitError,
     OptionError,
@@ -25,9 +27,10 @@ from kgsparql.errors import (
     QueryTimeoutError,
     error_from,
 )
+from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.child_process import StreamWriter, read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.user_query.checking import CheckedQuery
-from kgsparql.graphs.user_query.results import QueryResult
+from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.rdf.terms import printable
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
@@ -134,7 +137,9 @@ class QueryWorker:
             header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
         if "error" in header:
             record = header["error"]
-            raise syntax_error(record["message"], query) if record["class"] == "QuerySyntaxError" else _reported(record)
+            raise (
+                _syntax_error(record["message"], query) if record["class"] == "QuerySyntaxError" else _reported(record)
+            )
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
     def _ensure_started(self, cancel: threading.Event | None) -> None:
@@ -203,7 +208,6 @@ class QueryWorker:
                 raise QueryTimeoutError(f"the query was stopped after {timeout_s:g} s", hint=hint, timeout_s=timeout_s)
 
     def _crashed(self) -> KgsparqlError:
-        """The error for a worker that is gone."""
         process, complaints = cast("subprocess.Popen[bytes]", self._process), cast("BinaryIO", self._complaints)
         code = process.wait()
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
@@ -224,18 +228,16 @@ class QueryWorker:
 
 
 def _put_frames(pipe: BinaryIO, frames: queue.Queue[_Frame | None]) -> None:
-    """Put frames in a queue until the pipe ends, then ``None``."""
     while (frame := read_frame(pipe)) is not None:
         frames.put(frame)
     frames.put(None)
 
 
 def _reported(record: Mapping[str, Any]) -> KgsparqlError:
-    """The error that a worker reported, of the class it had there."""
     return error_from({**record, "message": printable(record["message"])})
 
 
-def syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
+def _syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
     """The engine's error, at the line of what the user wrote."""
     head, _, rest = message.removeprefix("error at ").partition(": ")
     line, colon, column = head.partition(":")
@@ -243,9 +245,51 @@ def syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
         return QuerySyntaxError(printable(message, 200), query=query.text)
     at = max(1, int(line) - query.added)
     return QuerySyntaxError(
-        f"line {at}:{column}: {printable(rest, 200)}",
-        hint="see SPARQL 1.1",
-        line=at,
-        column=int(column),
+        f"line {at}:{column}: {printable(rest, 200)}", hint="see SPARQL 1.1", line=at, column=int(column),
         query=query.text,
-    )
+    )  # fmt: skip
+
+
+def run_on_endpoint(
+    graph: EndpointGraph,
+    query: CheckedQuery,
+    *,
+    timeout_s: float = 30.0,
+    max_rows: int = 100_000,
+    max_bytes: int = 2**28,
+    cancel: threading.Event | None = None,
+) -> QueryResult:
+    """Run one checked query at an endpoint instead of a worker, over the union of its graphs where it has one.
+
+    :param timeout_s: for the whole reply to arrive.
+    :param max_rows: solutions or triples that are kept; the query is sent as it is, with the LIMIT it has.
+    :raises QuerySyntaxError: if the endpoint says that it is not SPARQL, with line and column of what the user wrote.
+    :raises QueryError: if it cannot run it.
+    :raises UnreachableError: for whatever else is wrong at the endpoint.
+    :raises CancelledError: if ``cancel`` is set.
+    """
+    from kgsparql.graphs.protocol.results import boolean, read, repaired_reply, triples, why_cut
+
+    began = time.monotonic()
+    reply, request = graph.send(query.text, query.form, name="", timeout_s=timeout_s, cancel=cancel)
+    header = 1 if query.form == "SELECT" else 0
+    lines, complete, invalid = BoundedLines(max_rows + header, max_bytes), True, 0
+    try:
+        if query.form == "ASK":
+            lines.content += b"true" if boolean(reply, request) else b"false"
+            lines.lines = 1
+        elif query.form == "SELECT":
+            try:
+                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
+            except EndpointReplyError as error:
+                reply, invalid = repaired_reply(reply, error, request)
+                lines = BoundedLines(max_rows + header, max_bytes)
+                complete = read(reply, request, "SELECT", partial(write_lines, lines=lines))
+        else:
+            complete = lines.extend(f"{triple} .\n".encode() for triple in triples(reply, request))
+    except QuerySyntaxError as error:
+        raise _syntax_error(str(error.detail.get("said", error.message)), query) from error
+    number, seconds = lines.lines - header, time.monotonic() - began
+    why = why_cut(reply, request, number + invalid, "solutions" if header else "triples")
+    is_whole = complete and not why and not invalid
+    return QueryResult(query.form, bytes(lines.content), number, is_whole, seconds, why, invalid)
