@@ -81,7 +81,9 @@ class EndpointGraph:
         self.name = self._address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
         self.probe = Probe(self._address, profile, keep=not isinstance(response_cache, Recording), now=self._now)
-        self.timeout_s = _timeout_of(profile) if timeout_s is None else timeout_s
+        if timeout_s is None:
+            timeout_s = profile.timeout_s + _WAY_S if profile.timeout_s else TIMEOUT_S
+        self.timeout_s = timeout_s
         self._recording = response_cache if isinstance(response_cache, Recording) else None
         self._question: QuestionDeadline | None = None
         self._found = _Found()
@@ -134,12 +136,8 @@ class EndpointGraph:
         a service that is too large to be counted, a hash of the URL alone.
         """
         if self._found.fingerprint is None:
-            self._found.fingerprint = self._fingerprint()
+            self._found.fingerprint = self._hash("" if self.profile.has_many_labels else self._triple_count())
         return self._found.fingerprint
-
-    def _fingerprint(self) -> str:
-        what = "" if self.profile.has_many_labels else self._triple_count()
-        return self._hash(what)
 
     def _hash(self, what: str = "") -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
@@ -276,10 +274,6 @@ class EndpointGraph:
             yield RequestLimits.from_now(
                 query_s, all_s, cancel or self._question.usage.cancel, self._question.usage.count_preparing
             )
-
-
-def _timeout_of(profile: EndpointProfile) -> float:
-    return profile.timeout_s + _WAY_S if profile.timeout_s else TIMEOUT_S
 
 
 @dataclass(slots=True)

@@ -48,10 +48,10 @@ def guarded(
     return _xml(text, name, limits) if is_xml else text
 
 
-def _with_head(chunks: Iterator[bytes], size: int = _SNIFFED_BYTES) -> tuple[bytes, Iterator[bytes]]:
+def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, and all bytes including these."""
     taken: list[bytes] = []
-    while sum(map(len, taken)) < size and (chunk := next(chunks, None)) is not None:
+    while sum(map(len, taken)) < _SNIFFED_BYTES and (chunk := next(chunks, None)) is not None:
         taken.append(chunk)
     head = b"".join(taken)
     return head, chain([head] if head else [], chunks)

@@ -211,7 +211,7 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
         return
     copy = RdfFile(file.name, file.path)
     with reader_of(copy, options) as reader:
-        lines = _LineReader(reader)
+        lines = LineReader(reader)
         try:
             for _ in ox.parse(cast("IO[bytes]", lines), format=format_of(copy, options), base_iri=options.base):
                 pass
@@ -221,8 +221,11 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
             error.offset = lines.line.find(quoted[1].encode()) + 1 if quoted else 1
 
 
-class _LineReader:
-    """A file object that gives at most one line at a time, so that its line is the parser's line."""
+class LineReader:
+    """A file object that gives at most one line at a time, so that its line is the parser's line.
+
+    :ivar number: of the line, from 1.
+    """
 
     def __init__(self, reader: ChunkReader) -> None:
         self._reader = reader

@@ -125,7 +125,6 @@ class KnowledgeGraph(Protocol):
     @property
     def chunk_size(self) -> int:
         """How many terms one ``VALUES`` block may hold; exploration sends as many queries as that makes necessary."""
-        ...
 
     @property
     def may_repeat_triples(self) -> bool:
@@ -133,7 +132,6 @@ class KnowledgeGraph(Protocol):
 
         True where nobody knows: to count distinct ones is never wrong, and takes twice as long.
         """
-        ...
 
     def select(self, query: Query) -> Solutions:
         """The solutions of a SELECT; none at all, and no query sent, when a parameter was bound to no term.
@@ -141,18 +139,15 @@ class KnowledgeGraph(Protocol):
         :raises QuerySyntaxError: if the text is not SPARQL.
         :raises QueryError: if it is not a SELECT, or the engine fails.
         """
-        ...
 
     def ask(self, query: Query) -> bool:
         """The answer to an ASK.
 
         :raises QueryError: as :meth:`select`.
         """
-        ...
 
     def source(self, named_graph: str | None) -> Source:
         """How to cite a named graph of this graph, or its default graph (``None``)."""
-        ...
 
 
 @runtime_checkable
@@ -161,7 +156,6 @@ class BlankNodeLookup(Protocol):
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
         """Where a triple is found; empty if it is not there, ``None`` if that cannot be asked."""
-        ...
 
 
 @runtime_checkable
@@ -170,7 +164,6 @@ class CutShort(Protocol):
 
     def will_ask_again(self, solutions: Solutions) -> None:
         """No note is needed about this result: what it lacks is asked for in parts."""
-        ...
 
 
 class OpenedGraph(KnowledgeGraph, Protocol):
@@ -179,27 +172,22 @@ class OpenedGraph(KnowledgeGraph, Protocol):
     @property
     def fingerprint(self) -> str:
         """A hash that changes with the triples of the graph, as far as that can be told."""
-        ...
 
     @property
     def prefixes(self) -> Mapping[str, str]:
         """The prefixes that its files declare."""
-        ...
 
     @property
     def stored(self) -> tuple[Any, ...]:
         """The files that it was loaded from, a dataclass each."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer."""
-        ...
 
     @property
     def is_remote(self) -> bool:
         """Whether every query goes over a network."""
-        ...
 
 
 @runtime_checkable
@@ -209,7 +197,6 @@ class WithNaming(Protocol):
     @property
     def naming(self) -> Naming:
         """The predicates that labels are read from and looked up by."""
-        ...
 
 
 def naming_of(graph: KnowledgeGraph) -> Naming:
@@ -224,7 +211,6 @@ class WithMembers(Protocol):
     @property
     def members(self) -> tuple[KnowledgeGraph, ...]:
         """Its members in the order given; the graph itself if it is a single one."""
-        ...
 
 
 def members_of(graph: _Graph) -> tuple[_Graph, ...]:
@@ -244,13 +230,11 @@ class Interruptible(Protocol):
         :raises EndpointTimeoutError: if it took longer.
         :raises CancelledError: if ``cancel`` was set.
         """
-        ...
 
     def ask_within(
         self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
         """As :meth:`KnowledgeGraph.ask`, with the limits of :meth:`select_within`."""
-        ...
 
 
 @runtime_checkable
@@ -264,7 +248,6 @@ class InTime(Protocol):
             :attr:`Usage.grace_s`.
         :param most_s: seconds for each query.
         """
-        ...
 
 
 def within(graph: _Graph, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> _Graph:

@@ -141,17 +141,14 @@ class WithProfile(Protocol):
     @property
     def url(self) -> str:
         """Where it is, without credentials and keys."""
-        ...
 
     @property
     def account(self) -> str:
         """A hash of its URL and user, as one user may see what another may not."""
-        ...
 
     @property
     def profile(self) -> EndpointProfile:
         """How it is to be asked."""
-        ...
 
 
 def profile_of(graph: object) -> EndpointProfile:

@@ -13,9 +13,9 @@ from typing import IO, Any, cast
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError
-from kgsparql.graphs.files import RdfFile, ReadOptions, raw_file
+from kgsparql.graphs.files import RdfFile, ReadOptions, reader_of
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.parsing import BlankNodes, LineReader, quads
 from kgsparql.graphs.profiles.profile import SHARED, EndpointProfile, StatusMeaning
 from kgsparql.graphs.profiles.values import DATA, ENGINE, KGS, PROPERTIES, SEARCH, STATUS, STATUS_PROPERTIES, Property
 from kgsparql.http.address import is_for_all
@@ -66,44 +66,32 @@ class ProfileFile:
         """The line of a triple: the parser, given one line at a time, yields each triple as soon as it is complete."""
         if self.path is None:
             return None
-        with raw_file(RdfFile(self.name, self.path)) as raw:
-            lines = _Lines(raw.read().removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True))
-        with suppress(SyntaxError, ValueError):  # it was parsed whole before
-            for quad in ox.parse(cast("IO[bytes]", lines), ox.RdfFormat.TURTLE, base_iri=self.path.resolve().as_uri()):
+        base = self.path.resolve().as_uri()
+        with (
+            reader_of(RdfFile(self.name, self.path), ReadOptions(format="ttl")) as reader,
+            suppress(SyntaxError, ValueError),  # it was parsed whole before
+        ):
+            lines = LineReader(reader)
+            for quad in ox.parse(cast("IO[bytes]", lines), ox.RdfFormat.TURTLE, base_iri=base):
                 is_any = value is None or isinstance(value, BlankNode)
                 is_item = quad.predicate.value == _FIRST and not is_any
                 if (quad.predicate.value == predicate or is_item) and (is_any or quad.object == value):
-                    return lines.read_so_far
+                    return lines.number
         return None
 
 
 @dataclass(slots=True)
-class _Lines:
-    """A file that gives one line for each read."""
-
-    lines: list[bytes]
-    read_so_far: int = 0
-
-    def read(self, _size: int = -1) -> bytes:
-        if self.read_so_far == len(self.lines):
-            return b""
-        self.read_so_far += 1
-        return self.lines[self.read_so_far - 1]
-
-
-@dataclass(slots=True)
 class _Statements:
-    """What files say of one profile: values of fields, and the profiles of its engine and of the same data.
+    """What files say of one profile.
 
+    :param values: of its fields.
+    :param links: by property, the profile of its engine or of the same data, and the file that says so.
     :param searched_by: the file that says how its labels can be searched.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
+    links: dict[str, tuple[IRI, ProfileFile]] = field(default_factory=dict)
     searched_by: ProfileFile | None = None
-    engine: IRI | None = None
-    file: ProfileFile | None = None
-    data: IRI | None = None
-    data_file: ProfileFile | None = None
 
 
 def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
@@ -121,11 +109,8 @@ def read_profiles(files: Sequence[ProfileFile]) -> tuple[EndpointProfile, ...]:
             known = said.setdefault((file if isinstance(node, BlankNode) else None, node), found)
             if known is not found:
                 known.values = {**found.values, **known.values}
+                known.links = {**found.links, **known.links}
                 known.searched_by = known.searched_by or found.searched_by
-                if known.engine is None:
-                    known.engine, known.file = found.engine, found.file
-                if known.data is None:
-                    known.data, known.data_file = found.data, found.data_file
     named: dict[Term, _Statements] = {node: found for (_, node), found in said.items() if isinstance(node, IRI)}
     return tuple(_profile(found, named) for found in said.values())
 
@@ -141,10 +126,10 @@ def _statements(file: ProfileFile) -> dict[Term, _Statements]:
     lists = _lists(graph)
     found: dict[Term, _Statements] = {node: _Statements() for node, _ in sorted(values, key=str)}
     for (node, name), terms in values.items():
-        if name == ENGINE:
-            found[node].engine, found[node].file = _other(file, ENGINE, terms), file
-        elif name == DATA:
-            found[node].data, found[node].data_file = _other(file, DATA, terms), file
+        if name in {ENGINE, DATA}:
+            if len(terms) > 1 or not isinstance(terms[0], IRI):
+                raise file.wrong(name, terms[-1], f"{_short(name)}: not the IRI of one profile")
+            found[node].links[name] = terms[0], file
         elif name in PROPERTIES:
             prop = PROPERTIES[name]
             terms = lists.get((node, name), terms) if prop.holds == "list" else terms  # noqa: PLW2901
@@ -155,12 +140,6 @@ def _statements(file: ProfileFile) -> dict[Term, _Statements]:
     for node, statuses in _statuses(file, graph).items():
         found[node].values["statuses"] = statuses
     return found
-
-
-def _other(file: ProfileFile, name: str, terms: Sequence[Term]) -> IRI:
-    if len(terms) > 1 or not isinstance(terms[0], IRI):
-        raise file.wrong(name, terms[-1], f"{_short(name)}: not the IRI of one profile")
-    return terms[0]
 
 
 def _lists(graph: OxigraphGraph) -> dict[tuple[Term, str], list[Term]]:
@@ -240,14 +219,9 @@ def _profile(own: _Statements, named: dict[Term, _Statements]) -> EndpointProfil
 def _with_data(own: _Statements, named: dict[Term, _Statements]) -> dict[str, Any]:
     """The values of a profile, and for properties of the data those of the profile of the same data."""
     values: dict[str, Any] = dict(own.values)
-    if own.data is None:
+    if DATA not in own.links:
         return values
-    if own.data not in named:
-        file = own.data_file or ProfileFile("")
-        raise file.wrong(
-            DATA, own.data, f"kgs:sameDataAs {_short(own.data.value)}: no such profile", _profile_names(named)
-        )
-    theirs = named[own.data].values
+    theirs = _linked(own, DATA, named).values
     for prop in PROPERTIES.values():
         if prop.is_of_data and prop.field in theirs:
             values[prop.field] = _taken_over(values.get(prop.field), theirs[prop.field], adds=prop.adds)
@@ -263,19 +237,22 @@ def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
 def _engines(own: _Statements, named: dict[Term, _Statements]) -> Iterator[_Statements]:
     """The statements of its engine, of the engine of that, and so on."""
     met = [own]
-    while (node := met[-1].engine) is not None:
-        file = met[-1].file or ProfileFile("")
-        if node not in named:
-            raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: no such profile", _profile_names(named))
-        if named[node] in met:
+    while ENGINE in met[-1].links:
+        engine = _linked(met[-1], ENGINE, named)
+        if engine in met:
+            node, file = met[-1].links[ENGINE]
             raise file.wrong(ENGINE, node, f"kgs:engine {_short(node.value)}: leads back to where it came from")
-        met.append(named[node])
-        yield met[-1]
+        met.append(engine)
+        yield engine
 
 
-def _profile_names(named: Iterable[Term]) -> str:
-    known = sorted(_short(node.value) for node in named if isinstance(node, IRI) and node.value.startswith(KGS))
-    return f"one of {', '.join(known)}, or one of your own"
+def _linked(own: _Statements, name: str, named: dict[Term, _Statements]) -> _Statements:
+    node, file = own.links[name]
+    if node not in named:
+        known = sorted(_short(n.value) for n in named if isinstance(n, IRI) and n.value.startswith(KGS))
+        hint = f"one of {', '.join(known)}, or one of your own"
+        raise file.wrong(name, node, f"{_short(name)} {_short(node.value)}: no such profile", hint)
+    return named[node]
 
 
 def _nearest(name: str, properties: Iterable[str]) -> str:

@@ -52,15 +52,10 @@ def format_of(body: bytes, reply: Reply, request: SparqlRequest) -> ox.QueryResu
         return ox.QueryResultsFormat.XML
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not body:
-        raise EndpointReplyError(
-            f"{request.url}: the reply to {request.what} is empty", code="E_PARTIAL",
-            hint="the server may have run out of time: ask for less at once", **request.detail(),
-        )  # fmt: skip
+        raise request.partial_error("is empty")
     if kind in {"text/csv", "text/tab-separated-values"}:
-        raise EndpointReplyError(
-            f"{request.url}: the results are {kind}, which does not tell terms apart or where it ends",
-            code="E_FORMAT", hint="this endpoint has no results in JSON or XML", **request.detail(),
-        )  # fmt: skip
+        message = f"the results are {kind}, which does not tell terms apart or where it ends"
+        raise request.reply_error(message, "E_FORMAT", "this endpoint has no results in JSON or XML")
     raise not_sparql(body, request)
 
 
@@ -68,10 +63,9 @@ def not_sparql(body: bytes, request: SparqlRequest) -> EndpointReplyError:
     """The error of a body that holds no SPARQL results, such as a web page."""
     said = without_query(excerpt(body, request), request)
     where = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
-    return EndpointReplyError(
-        f"{request.url}: the reply is not SPARQL results: {said or 'no text'}",
-        hint=CONTACT_HINT if wants_contact(said) else where, **request.detail(said=said),
-    )  # fmt: skip
+    hint = CONTACT_HINT if wants_contact(said) else where
+    message = f"the reply is not SPARQL results: {said or 'no text'}"
+    return request.reply_error(message, "E_ENDPOINT_NOT_SPARQL", hint, said=said)
 
 
 def broken(body: bytes, request: SparqlRequest) -> KgsparqlError:
@@ -79,10 +73,7 @@ def broken(body: bytes, request: SparqlRequest) -> KgsparqlError:
     end = excerpt(trace_in(body) or body[-400:], request)
     if ran_out_of_time(end):
         return timed_out(request, said=end)
-    return EndpointReplyError(
-        f"{request.url}: the reply to {request.what} is not one whole document", code="E_PARTIAL",
-        hint="the server may have run out of time: ask for less at once", **request.detail(said=end[-200:]),
-    )  # fmt: skip
+    return request.partial_error("is not one whole document", said=end[-200:])
 
 
 def unreadable(body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, why: str) -> KgsparqlError:
@@ -95,11 +86,8 @@ def unreadable(body: bytes, format_: ox.QueryResultsFormat, request: SparqlReque
     said = excerpt(body, request)
     if format_ == ox.QueryResultsFormat.XML and b"sparql-results#" not in body[:2048]:
         return not_sparql(body, request)
-    shown = excerpt(why.encode(), request)
-    return EndpointReplyError(
-        f"{request.url}: the results of {request.what} are malformed: {shown}", code="E_FORMAT",
-        hint="is this the URL of the endpoint itself?", **request.detail(said=said),
-    )  # fmt: skip
+    message = f"the results of {request.what} are malformed: {excerpt(why.encode(), request)}"
+    return request.reply_error(message, "E_FORMAT", "is this the URL of the endpoint itself?", said=said)
 
 
 def is_json(body: bytes) -> bool:
@@ -151,7 +139,5 @@ def refuse_deep_triples(body: bytes, request: SparqlRequest, *, is_lines: bool) 
 
 
 def _too_deep(request: SparqlRequest) -> EndpointReplyError:
-    return EndpointReplyError(
-        f"{request.url}: the reply to {request.what} has too many triples inside triples", code="E_LIMIT",
-        hint="ask for something else", **request.detail(limit="depth"),
-    )  # fmt: skip
+    message = f"the reply to {request.what} has too many triples inside triples"
+    return request.reply_error(message, "E_LIMIT", "ask for something else", limit="depth")

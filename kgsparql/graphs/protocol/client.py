@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from SPARQLWrapper import GET, POST, SPARQLWrapper
 
-from kgsparql.errors import EndpointReplyError, InputError
+from kgsparql.errors import InputError
 from kgsparql.graphs.protocol.connections import Exchange, connections
 from kgsparql.graphs.protocol.contact import checked_contact, user_agent
 from kgsparql.graphs.protocol.failures import meaning_of
@@ -68,10 +68,7 @@ class Client:
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
                 return replace(reply, seconds=time.monotonic() - began)
             if redirects_left == 0:
-                raise EndpointReplyError(
-                    f"{request.url}: more than {MAX_REDIRECTS} redirects", code="E_REDIRECT", hint="check the URL",
-                    **request.detail(),
-                )  # fmt: skip
+                raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
             url, redirects_left = self._redirected(url, reply.headers["location"], request), redirects_left - 1
 
     def _http_request(self, url: str, request: SparqlRequest) -> tuple[urllib.request.Request, urllib.request.Request]:
@@ -129,10 +126,8 @@ class Client:
             address = None
         if address is None or address.origin != self._address.origin:
             shown = printable(unreadable_url(target), 200) if address is None else address.url
-            raise EndpointReplyError(
-                f"{request.url}: redirects to {shown}, which is another server", code="E_REDIRECT",
-                hint=f"if that is the one you mean: -k {shown}", **request.detail(location=shown),
-            )  # fmt: skip
+            message, hint = f"redirects to {shown}, which is another server", f"if that is the one you mean: -k {shown}"
+            raise request.reply_error(message, "E_REDIRECT", hint, location=shown)
         return address.target
 
     def _carry(self, http: urllib.request.Request, request: SparqlRequest, deadline: float) -> Reply:
@@ -144,10 +139,8 @@ class Client:
             exchange.abandon()
             raise
         if reply is None:
-            raise EndpointReplyError(
-                f"{request.url}: the reply to {request.what} is larger than {max_bytes / 2**20:g} MiB",
-                code="E_LIMIT", hint="ask for less at once", **request.detail(limit="bytes"),
-            )  # fmt: skip
+            message = f"the reply to {request.what} is larger than {max_bytes / 2**20:g} MiB"
+            raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="bytes")
         return reply
 
 

@@ -20,7 +20,6 @@ from kgsparql.errors import (
     EndpointAuthenticationError,
     EndpointError,
     EndpointRateLimitError,
-    EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
     QueryError,
@@ -62,13 +61,9 @@ def of_transport(
     if isinstance(error, ReadTimeoutError) and is_connected:
         return timed_out(request)
     if isinstance(error, DecodeError):
-        message, hint = "the reply is not packed as it says", "is there a proxy between?"
-        return EndpointReplyError(f"{request.url}: {message}", code="E_FORMAT", hint=hint, **request.detail())
+        return request.reply_error("the reply is not packed as it says", "E_FORMAT", "is there a proxy between?")
     if isinstance(error, ProtocolError) and has_headers:
-        return EndpointReplyError(
-            f"{request.url}: the reply to {request.what} broke off", code="E_PARTIAL",
-            hint="the server may have run out of time: ask for less at once", **request.detail(),
-        )  # fmt: skip
+        return request.partial_error("broke off")
     message, hint = _no_connection(error)
     may_pass = isinstance(error, NewConnectionError | ConnectTimeoutError)
     may_pass = may_pass and not isinstance(error, NameResolutionError | SSLError)

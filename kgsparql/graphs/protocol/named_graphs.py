@@ -39,7 +39,6 @@ class Select(Protocol):
 
     def __call__(self, query: Query, parameters: Mapping[str, str], limits: RequestLimits) -> Solutions:
         """The solutions."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from kgsparql.budget import Usage
-from kgsparql.errors import CancelledError, EndpointTimeoutError
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
@@ -124,6 +124,15 @@ class SparqlRequest:
         """The ``detail`` of an error about this request."""
         return {"url": self.url, "query": self.text, **more}
 
+    def reply_error(self, message: str, code: str, hint: str, **detail: Any) -> EndpointReplyError:
+        """The error of a reply that holds no whole result."""
+        return EndpointReplyError(f"{self.url}: {message}", code=code, hint=hint, **self.detail(**detail))
+
+    def partial_error(self, message: str, **detail: Any) -> EndpointReplyError:
+        """The error of a reply that breaks off; the message follows the name of the query."""
+        hint = "the server may have run out of time: ask for less at once"
+        return self.reply_error(f"the reply to {self.what} {message}", "E_PARTIAL", hint, **detail)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -147,4 +156,3 @@ class Sender(Protocol):
         :raises UnreachableError: if there is no whole reply in time.
         :raises CancelledError: if the request's ``cancel`` is set meanwhile.
         """
-        ...

@@ -156,10 +156,8 @@ def _all(found: ox.QuerySolutions, *, request: SparqlRequest) -> tuple[tuple[str
     try:
         for solution in found:
             if len(solutions) >= MAX_SOLUTIONS:
-                raise EndpointReplyError(
-                    f"{request.url}: more than {MAX_SOLUTIONS:,} solutions of {request.what}", code="E_LIMIT",
-                    hint="ask for less at once", **request.detail(limit="solutions"),
-                )  # fmt: skip
+                message = f"more than {MAX_SOLUTIONS:,} solutions of {request.what}"
+                raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="solutions")
             if solutions and not len(solutions) % _LOOK_EVERY:
                 _refuse_late(request)
             terms = zip(names, solution, strict=True)
@@ -210,7 +208,5 @@ def triples(reply: Reply, request: SparqlRequest) -> Iterator[Triple]:
         if ran_out_of_time(end):
             raise timed_out(request, said=end) from None
         why = excerpt(str(error).encode(), request)
-        raise EndpointReplyError(  # the parser's own error repeats what was parsed, secrets too
-            f"{request.url}: the reply to {request.what} is not whole, or not RDF: {why}",
-            code="E_PARTIAL", hint="the server may have run out of time: ask for less at once", **request.detail(),
-        ) from None  # fmt: skip
+        # The parser's own error repeats what was parsed, secrets too.
+        raise request.partial_error(f"is not whole, or not RDF: {why}") from None

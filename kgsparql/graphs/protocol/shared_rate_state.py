@@ -54,10 +54,10 @@ class RateState:
         )  # fmt: skip
 
 
-def is_to_be_left_alone(file: Path, *, clock: Callable[[], float] = time.time) -> bool:
+def is_to_be_left_alone(file: Path) -> bool:
     """Whether the server of a state file must not be asked now."""
-    known = _state_in(file, clock())
-    return max(known.closed_until, known.resting_until) > clock()
+    known = _state_in(file, time.time())
+    return max(known.closed_until, known.resting_until) > time.time()
 
 
 class SharedRateState:
@@ -88,7 +88,7 @@ class SharedRateState:
         try:
             if self._first is None:
                 self._first = self._locked("next")
-            turn = self._free_turn(at_once)
+            turn = next(filter(None, map(self._turn, range(at_once))), None)
         except StoreLockedError:
             return None
         except StoreError as error:
@@ -118,13 +118,11 @@ class SharedRateState:
             self._first.close()
             self._first = None
 
-    def _free_turn(self, at_once: int) -> ExitStack | None:
-        for number in range(at_once):
-            try:
-                return self._locked(str(number))
-            except StoreLockedError:
-                continue
-        return None
+    def _turn(self, number: int) -> ExitStack | None:
+        try:
+            return self._locked(str(number))
+        except StoreLockedError:
+            return None
 
     def _locked(self, part: str) -> ExitStack:
         stack = ExitStack()
