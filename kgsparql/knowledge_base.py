@@ -186,7 +186,7 @@ class KnowledgeBase(GraphLookups):
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
-        from kgsparql.exploration.graph_info import graph_info
+        from kgsparql.exploration.counting import graph_info
 
         indexed = self.indexes.description()
         found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)

@@ -100,34 +100,17 @@ def _parts(
     weight: Callable[[Solution], int],
 ) -> tuple[K | None, list[list[K]]]:
     """The key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
-    heaviest, rest = _heaviest_key(chunk, found, key_of, weight)
-    if heaviest is None:
-        half = len(chunk) // 2
-        return None, [chunk[:half], chunk[half:]]
-    if not rest or _weight_of(heaviest, found, key_of, weight) > at_most:
-        return heaviest, [rest] if rest else []
-    return None, [[heaviest], rest]
-
-
-def _weight_of(
-    key: K, found: Iterable[Solution], key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
-) -> int:
-    return sum(weight(s) for s in found if key_of(s) == key)
-
-
-def _heaviest_key(
-    chunk: Sequence[K], found: Solutions, key_of: Callable[[Solution], object], weight: Callable[[Solution], int]
-) -> tuple[K | None, list[K]]:
-    """The key that has more than half of the solutions, if any, and the other keys."""
     if len(chunk) == 1:
         return chunk[0], []
     weights: Counter[object] = Counter()
     for solution in found:
         weights[key_of(solution)] += weight(solution)
-    for key in chunk:
-        if 2 * weights[key] > weights.total():
-            return key, [other for other in chunk if other != key]
-    return None, list(chunk)
+    heaviest = next((key for key in chunk if 2 * weights[key] > weights.total()), None)
+    if heaviest is None:
+        half = len(chunk) // 2
+        return None, [chunk[:half], chunk[half:]]
+    rest = [key for key in chunk if key != heaviest]
+    return (heaviest, [rest]) if weights[heaviest] > at_most else (None, [[heaviest], rest])
 
 
 def entities_of(terms: Iterable[Term]) -> list[IRI]:

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from kgsparql.exploration.batched_select import far_end, select_about, selected, skipping, union_of
 from kgsparql.exploration.mediators import hop_of, mediated_paths
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.protocols import BOUND, KnowledgeGraph, Solution
 from kgsparql.rdf.paths import Directions, Hop, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
@@ -86,10 +86,6 @@ class SearchSide:
     def depth(self) -> int:
         """How many hops from the end the frontier is."""
         return len(self.levels) - 1
-
-    def distance(self, term: Term) -> int | None:
-        """How far a term is from the end; ``None`` if it was not reached."""
-        return self.distances.get(term)
 
     def expand(self, graph: KnowledgeGraph, rules: SearchRules) -> None:
         """Add the terms one hop further from the frontier."""
@@ -180,11 +176,11 @@ def meetings(near: SearchSide, far: SearchSide) -> list[Bridge]:
     found: dict[int, dict[Bridge, None]] = {}
     for at, level in enumerate(near.levels):
         for term in level:
-            to_go = far.distance(term)
+            to_go = far.distances.get(term)
             if to_go is not None:
                 found.setdefault(at + to_go, {})[term, ()] = None
             for hop in near.behind.get(term, ()):
-                beyond = far.distance(hop.end)
+                beyond = far.distances.get(hop.end)
                 if beyond is not None and at + 1 + beyond <= reach and isinstance(hop.end, IRI):
                     found.setdefault(at + 1 + beyond, {})[term, (hop,)] = None
     return list(found[min(found)]) if found else []
@@ -211,25 +207,19 @@ def bridges(
     complete = True
     for some, others in product(_chunks(near, graph.chunk_size), _chunks(far, graph.chunk_size)):
         arms = (one_hop if hops == 1 else _two_hops)(near.direction, some, others, rules)
-        solutions, whole = _bounded(graph, arms, bound)
-        complete = complete and whole
+        solutions = selected(graph, union_of([arm.limit(bound + 1) for arm in arms]))
+        complete = complete and not solutions.cut and len(solutions) + solutions.left_out <= bound
         terms = set(some)
         for solution in solutions:
             way = way_of(solution, terms)
             # Only where a hub was left out can a term between the frontiers have been met before.
-            if len(way) == 1 or (near.distance(way[0].end) is None and far.distance(way[0].end) is None):
+            if len(way) == 1 or (way[0].end not in near.distances and way[0].end not in far.distances):
                 found[way[0].start, way] = None
         if len(found) > bound:
             return list(found), False
     if not found and not complete and bound < BOUND:
         return bridges(graph, near, far, rules, hops=hops)
     return list(found), complete
-
-
-def _bounded(graph: KnowledgeGraph, arms: Sequence[Query], bound: int) -> tuple[Solutions, bool]:
-    """The solutions of some queries, of each at most one more than the bound; and whether these are all."""
-    solutions = selected(graph, union_of([arm.limit(bound + 1) for arm in arms]))
-    return solutions, not solutions.cut and len(solutions) + solutions.left_out <= bound
 
 
 def _chunks(side: SearchSide, size: int) -> Iterator[list[Term]]:

@@ -1,21 +1,31 @@
-"""The predicates at some entities, or of a whole graph, with counts."""
+"""The predicates at some entities with counts, and what a whole graph holds: triples, classes, predicates, sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
+from kgsparql.errors import GRAPH_FAILED, EndpointError, QueryError
 from kgsparql.exploration.batched_select import batched_select, entities_of, skipped_in, skipping, union_of
 from kgsparql.exploration.results import Found, PredicateCount
+from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.cut import Cut
-from kgsparql.graphs.protocols import KnowledgeGraph, Solution
+from kgsparql.graphs.endpoint_info import endpoint_json
+from kgsparql.graphs.profiles.profile import profile_of
+from kgsparql.graphs.protocols import Interruptible, KnowledgeGraph, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
+
+Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 COUNTED = 200_000
 """Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound."""
+
+_COUNT_S = 20.0
+"""Seconds for each count at a public endpoint."""
 
 
 def predicates(
@@ -36,7 +46,7 @@ def predicates(
         starts,
         key_of=lambda solution: solution["entity"],
         bound=COUNTED,
-        weight=lambda solution: _integer(solution["solutions"]),
+        weight=lambda solution: whole_number(solution["solutions"]),
     )
     counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
     for solutions, exact in ((batched.solutions, True), *((some, False) for some in batched.over.values())):
@@ -54,7 +64,7 @@ def predicate_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
     """
     kind = "_distinct" if graph.may_repeat_triples else ""
     found = graph.select(Query.load(f"index_predicates{kind}"))
-    counts = {p: _integer(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
+    counts = {p: whole_number(s["triples"]) for s in found if isinstance(p := s["predicate"], IRI)}
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))
 
 
@@ -63,11 +73,113 @@ def step_key(step: Step) -> tuple[str, str]:
     return step.predicate.value, step.direction
 
 
-def _integer(term: Term) -> int:
-    return int(cast("Literal", term).value)
-
-
 def _count(solution: Solution, *, exact: bool) -> PredicateCount:
     way: Direction = "forward" if "forward" in solution else "inverse"
     step = Step(cast("IRI", solution["predicate"]), way)
-    return PredicateCount(cast("IRI", solution["entity"]), step, _integer(solution[way]), exact)
+    return PredicateCount(cast("IRI", solution["entity"]), step, whole_number(solution[way]), exact)
+
+
+def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
+    """Sources, triples, named graphs, commonest classes and predicates, as a JSON object.
+
+    A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why;
+    ``endpoint`` says what is known of it.
+
+    :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
+    :raises UnreachableError: for an endpoint that does not reply at all.
+    """
+    counter = _Counter(graph, labels)
+    if graph.is_remote:
+        graph.select(Query.load("any"))  # an unreachable endpoint is an error, not a list of missing counts
+    kind = "_distinct" if counter.may_repeat_triples else ""
+    triples = counter.number("triples", Query.load(f"info_triples{kind}"))
+    named = counter.named_graphs(shown + 1)
+    counted = {
+        what: counter.counts(what, Query.load(query).limit(shown + 1), prefixes)
+        for what, query in (("classes", "info_classes"), ("predicates", f"info_predicates{kind}"))
+    }
+    cuts = []
+    if len(named) > shown:
+        cuts.append(Cut("named graphs", shown, counter.number("named graphs", Query.load("info_graph_count"))))
+    cuts += [Cut(what, shown) for what, rows in counted.items() if len(rows) > shown]
+    return {
+        "name": graph.name,
+        "triples": triples,
+        "sources": [asdict(source) for source in graph.stored],
+        "named_graphs": named[:shown],
+        **{what: rows[:shown] for what, rows in counted.items()},
+        "cuts": [str(cut) for cut in cuts],
+        "missing": counter.missing,
+        **({"endpoint": endpoint_json(graph)} if isinstance(graph, EndpointGraph) else {}),
+    }
+
+
+@dataclass(slots=True)
+class _Counter:
+    """Counts in a graph.
+
+    :param missing: what could not be counted, and why.
+    """
+
+    graph: OpenedGraph
+    labels: Labels
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def may_repeat_triples(self) -> bool:
+        try:
+            return self.graph.may_repeat_triples
+        except GRAPH_FAILED as error:
+            self._miss("named graphs", error)
+            return False
+
+    def number(self, what: str, query: Query) -> int | None:
+        """The number that a query counts."""
+        solutions = self._select(what, query)
+        return whole_number(solutions[0]["count"]) if solutions else None
+
+    def named_graphs(self, limit: int) -> list[str]:
+        """The names of some named graphs; no query is sent to a graph that has none."""
+        if isinstance(self.graph, EndpointGraph) and self.graph.profile.has_named_graphs is False:
+            return []
+        if "named graphs" in self.missing:
+            return []
+        return [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(limit))]
+
+    def counts(self, what: str, query: Query, prefixes: PrefixMap) -> list[dict[str, Any]]:
+        """Terms with their labels and counts."""
+        solutions = self._select(what, query)
+        try:
+            named = self.labels([solution["term"] for solution in solutions])
+        except GRAPH_FAILED as error:
+            self._miss(f"labels of {what}", error, "read")
+            named = {}
+        return [
+            {
+                "term": str(term := solution["term"]),
+                "curie": prefixes.compress(term) if isinstance(term, IRI) else str(term),
+                "label": named.get(term, ""),
+                "count": whole_number(solution["count"]),
+            }
+            for solution in solutions
+        ]
+
+    def _select(self, what: str, query: Query) -> Solutions:
+        try:
+            if profile_of(self.graph).is_public and isinstance(self.graph, Interruptible):
+                found = self.graph.select_within(query, timeout_s=_COUNT_S)
+            else:
+                found = self.graph.select(query)
+        except GRAPH_FAILED as error:
+            self._miss(what, error)
+            return Solutions()
+        if not found.complete:  # of a count that was cut short, the number is wrong
+            self.missing[what] = "not counted: the endpoint cut the result"
+            return Solutions()
+        return found
+
+    def _miss(self, what: str, error: EndpointError | QueryError, done: str = "counted") -> None:
+        """Note what an endpoint could not do; for a graph on this machine it is an error."""
+        if not self.graph.is_remote:
+            raise error
+        self.missing[what] = f"not {done}: the endpoint gave up ({error.message})"

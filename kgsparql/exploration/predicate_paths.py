@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kgsparql.exploration.batched_select import entities_of, order_key
-from kgsparql.exploration.counting import predicates
+from kgsparql.exploration.counting import predicates, step_key
 from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
 from kgsparql.graphs.cut import Cut
@@ -90,11 +90,8 @@ def predicate_paths(
 
 
 def _predicate_paths(level: Mapping[PropertyPath, Ends]) -> list[PredicatePath]:
-    return [PredicatePath(path, tuple(sorted(level[path], key=order_key))) for path in sorted(level, key=_path_key)]
-
-
-def _path_key(path: PropertyPath) -> list[tuple[str, str]]:
-    return [(step.predicate.value, step.direction) for step in path]
+    paths = sorted(level, key=lambda path: [step_key(step) for step in path])
+    return [PredicatePath(path, tuple(sorted(level[path], key=order_key))) for path in paths]
 
 
 def _goes_back(path: PropertyPath, step: Step) -> bool:

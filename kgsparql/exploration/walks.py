@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 from kgsparql.exploration.batched_select import entities_of, order_key, selected, union_of
 from kgsparql.exploration.mediators import hop_of
@@ -14,6 +14,8 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import BlankNode, Literal, Term
+
+T = TypeVar("T")
 
 
 def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, limit: int = 10_000) -> Found[Term]:
@@ -36,12 +38,8 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
     ends: list[set[Term]] = [set() for _ in walks]
     for solution in solutions:
         ends[_number(solution)].add(solution["end"])
-    found: list[Found[Term]] = []
-    for walk, own in zip(walks, ends, strict=True):
-        ordered = sorted(own, key=order_key)
-        cuts = (Cut("ends", limit, None, str(walk)),) if len(ordered) > limit or not complete else ()
-        found.append(Found(tuple(ordered[:limit]), cuts))
-    return found
+    ordered = [sorted(own, key=order_key) for own in ends]
+    return _found("ends", walks, ordered, limit, complete=complete)
 
 
 def walks(
@@ -100,12 +98,16 @@ def walk_ways(
         way, own_ends = _way(solution, walks[number]), ends[number]
         if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
             ways[number].append(way)
-    found: list[Found[Way]] = []
-    for walk, own in zip(walks, ways, strict=True):
-        ordered = sorted(own, key=_way_key)
-        cuts = (Cut("walks", limit, None, str(walk)),) if len(ordered) > limit or not complete else ()
-        found.append(Found(tuple(ordered[:limit]), cuts))
-    return found
+    ordered = [sorted(own, key=_way_key) for own in ways]
+    return _found("walks", walks, ordered, limit, complete=complete)
+
+
+def _found(what: str, walks: Sequence[Walk], items: Sequence[list[T]], limit: int, *, complete: bool) -> list[Found[T]]:
+    """The first items of each walk; a cut where there are more, or may be."""
+    return [
+        Found(tuple(own[:limit]), (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else ())
+        for walk, own in zip(walks, items, strict=True)
+    ]
 
 
 def _chunks(ends: Sequence[Term] | None, size: int) -> Sequence[Sequence[Term] | None]:

@@ -73,7 +73,8 @@ class VectorStore:
         for batch in (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH)):
             marks = ",".join("?" * len(batch))
             rows = self._file.rows(f"SELECT key, numbers FROM vector WHERE key IN ({marks})", batch)  # noqa: S608
-            found.update((key, np.frombuffer(numbers, dtype="<f4")) for key, numbers in rows if _is_vector(numbers))
+            whole = ((key, data) for key, data in rows if isinstance(data, bytes) and data and len(data) % 4 == 0)
+            found.update((key, np.frombuffer(data, dtype="<f4")) for key, data in whole)
         return {key: vector for key, vector in found.items() if abs(float(vector @ vector) - 1) < _UNIT}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -181,10 +182,6 @@ def _keys(name: str, texts: Iterable[str]) -> dict[str, bytes]:
     return {
         text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest() for text in texts
     }
-
-
-def _is_vector(numbers: object) -> bool:
-    return isinstance(numbers, bytes) and len(numbers) > 0 and len(numbers) % 4 == 0
 
 
 def _bytes_used(connection: sqlite3.Connection) -> int:

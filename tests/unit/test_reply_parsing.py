@@ -26,9 +26,9 @@ from kgsparql.models.reply_parsing import (
     numbers,
     plain_text,
     quantity,
-    truth,
     written_answer,
 )
+from kgsparql.models.reply_parsing._verdicts import truth_of
 from tests.deep import examples
 
 RELATIONS = ["spouse", "capital of", "capital", "country (state)", "wiki: part of", "http://e.org/p", "child", "child"]
@@ -39,7 +39,6 @@ READERS: tuple[Callable[[str], Any], ...] = (
     lambda text: numbers(text, count=len(RELATIONS), names=RELATIONS),
     mentions,
     written_answer,
-    truth,
     quantity,
     lambda text: cited_text(text, ("P1", "N2")),
 )
@@ -356,8 +355,7 @@ def test_M01_an_empty_reply_is_an_error_of_its_own(read: Callable[[Any], object]
     assert code_of(read, text) == "E_LLM_EMPTY"
 
 
-def test_M01_an_empty_reply_is_neither_yes_nor_a_number() -> None:
-    assert truth("") is None
+def test_M01_an_empty_reply_is_no_number() -> None:
     assert quantity(" ") is None
 
 
@@ -532,15 +530,12 @@ def test_an_answer_that_breaks_off_is_counted() -> None:
     ("text", "expected"),
     [
         ("{Yes}", True), ("Yes.", True), ("**Yes**", True), ("yes, because no other is", True), ("true", True),
-        ('{"sufficient": true}', True), ('{"sufficient": "No"}', False),
-        ('{"reason": "yes", "sufficient": false}', False),
         ("No, although yes would", False), ("{No}", False), ("I know the Nobel Prize.", None), ("No. 5 is known", None),
-        ("No-one knows; yes", True), ("", None), ("perhaps", None), ('{"sufficient": "maybe", "x": "yes"}', None),
-        ('{"sufficient": tr', None), ("<think>no</think>Yes", True), ('{"verdict": 1}', True),
+        ("No-one knows; yes", True), ("", None), ("perhaps", None),
     ],
 )  # fmt: skip
 def test_truth(text: str, expected: bool | None) -> None:
-    assert truth(text) is expected
+    assert truth_of(text) is expected
 
 
 @pytest.mark.parametrize(

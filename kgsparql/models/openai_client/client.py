@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -126,15 +125,25 @@ class OpenAIClient:
         began: float | None = None,
     ) -> dict[str, Any]:
         total_s = self.timeout_s if timeout_s is None else timeout_s
-        clock = _Clock(self.base_url, total_s, cancel, time.monotonic() if began is None else began)
+        deadline = (time.monotonic() if began is None else began) + total_s
+
+        def seconds_left() -> float:
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped")
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                hint = "allow more time with --model-timeout, or ask a faster model"
+                raise ModelTimeoutError(f"{self.base_url}: no reply within {total_s:g} s", hint=hint, timeout_s=total_s)
+            return left_s
+
         number = 0
         while True:
             number += 1
-            left_s = clock.checked_left()
+            left_s = seconds_left()
             connection = self._connection()
             try:
                 connection.start(send, limit, max(left_s, 0.001))  # the client takes no timeout of 0
-                connection.wait(clock.checked_left)
+                connection.wait(seconds_left)
                 outcome = self._outcomes.of(connection, limit, number)
             except BaseException:
                 connection.abandon()
@@ -143,7 +152,7 @@ class OpenAIClient:
             if not isinstance(outcome, FailedRequest):
                 return outcome
             pause = outcome.pause_s
-            if pause is None or number >= self.tries or pause >= clock.left:
+            if pause is None or number >= self.tries or pause >= deadline - time.monotonic():
                 raise outcome.error
             (cancel or threading.Event()).wait(pause)
 
@@ -160,39 +169,6 @@ class OpenAIClient:
                 self._idle.append(connection)
                 return
         connection.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """The deadline of a call, and the event that ends it earlier.
-
-    :param place: the server, for messages.
-    """
-
-    place: str
-    total_s: float
-    cancel: threading.Event | None
-    began: float
-
-    @property
-    def left(self) -> float:
-        """Seconds until the deadline."""
-        return self.began + self.total_s - time.monotonic()
-
-    def checked_left(self) -> float:
-        """Seconds until the deadline.
-
-        :raises CancelledError: if the call was stopped.
-        :raises ModelTimeoutError: after the deadline.
-        """
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped")
-        if self.left <= 0:
-            message = f"{self.place}: no reply within {self.total_s:g} s"
-            raise ModelTimeoutError(
-                message, hint="allow more time with --model-timeout, or ask a faster model", timeout_s=self.total_s
-            )
-        return self.left
 
 
 def _checked_url(text: str) -> str:

@@ -8,7 +8,7 @@ from kgsparql.models.reply_parsing._cleaning import MAX_CHARACTERS, json_value, 
 from kgsparql.models.reply_parsing._markers import CitedText, cited_text, like_markers
 from kgsparql.models.reply_parsing._mentions import mentions
 from kgsparql.models.reply_parsing._numbers import Numbers, numbers
-from kgsparql.models.reply_parsing._verdicts import quantity, truth
+from kgsparql.models.reply_parsing._verdicts import quantity
 from kgsparql.models.reply_parsing._written import WrittenAnswer, WrittenClaim, WrittenStep, written_answer
 
 __all__ = [
@@ -25,6 +25,5 @@ __all__ = [
     "numbers",
     "plain_text",
     "quantity",
-    "truth",
     "written_answer",
 ]

@@ -11,7 +11,6 @@ from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 
 # Not the "no" of "no-one", nor that of "No. 5".
 _VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)
-_TRUTH_KEYS = ("sufficient", "is_sufficient", "enough", "verdict", "answer", "result")
 _GROUPED = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])",  # 1,234,567.8
     r"\d{1,3}(?:\.\d{3})+,\d+(?![\d,.])",  # 1.234,5
@@ -29,23 +28,6 @@ _QUANTITY = re.compile(
 _UNITS = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _CITATION = re.compile(r"\[[^\[\]]{0,40}\]")
 _ANSWER = re.compile(r"\banswer\b\W{0,3}(?:is|=|:)[\s*_:$]{0,6}", re.IGNORECASE)
-
-
-def truth(text: str) -> bool | None:
-    """Yes or no, in JSON or as the first such word; ``None`` for neither.
-
-    :raises ModelReplyError: if the reply is too long (``E_LIMIT``).
-
-    >>> [truth(reply) for reply in ("{Yes}", '{"sufficient": false}', "I know of the Nobel Prize.", "")]
-    [True, False, None, None]
-    """
-    body = body_of(text)
-    best = scan(body).best
-    if best is not None and isinstance(best.value, dict) and best.value:
-        lower = by_lower_name(best.value)
-        member = next((lower[key] for key in _TRUTH_KEYS if key in lower), None)
-        return truth_of(member if len(lower) > 1 or member is not None else next(iter(lower.values())))
-    return truth_of(plain_text(body))
 
 
 def truth_of(value: Any) -> bool | None:
