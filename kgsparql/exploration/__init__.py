@@ -4,8 +4,7 @@ May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then
 """
 
 from kgsparql.exploration.counting import predicate_counts, predicates
-from kgsparql.exploration.descriptions import Description, descriptions
-from kgsparql.exploration.labels import by_label, labels, texts, types
+from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
 from kgsparql.exploration.mediators import StatementSide, mediated_paths, missing_sides, statement_sides
 from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths

@@ -53,7 +53,6 @@ def batched_select(
 
     :param query_of: the query for some keys, each of its arms limited to one solution more than the bound.
     :param bound: of the solutions of a query; or a function from the number of its keys to that.
-    :param key_of: the key that a solution is about.
     :param weight: how much of the bound a solution uses up: where solutions are counts, the count.
     """
     size = max(1, chunk_size or graph.chunk_size)

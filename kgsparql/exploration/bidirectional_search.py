@@ -33,7 +33,6 @@ MAX_QUERIES = 4
 class SearchRules:
     """What paths may use.
 
-    :param skip: predicates that paths do not use.
     :param hub_limit: a term with more hops than this is not expanded.
     :param classes: whether paths may lead through classes, as those between two classes may.
     """
@@ -57,8 +56,6 @@ class SearchSide:
     """The terms reached from one end.
 
     :param direction: in which this side walks, away from its end.
-    :param levels: the terms at distance 0, 1, 2 …
-    :param distances: of each term in them.
     :param arriving: for each term but the end, the hops by which it was first reached.
     :param behind: for each blank node, the hops that leave it: they came together with the hop to it.
     :param closed: the end itself has too many hops, so that only the other side can be expanded.
@@ -134,7 +131,6 @@ class SearchSide:
         return hops
 
     def _named_before(self, term: Term) -> Term:
-        """The last term with a name on the way to a blank node."""
         while isinstance(term, BlankNode):
             term = next(iter(self.arriving[term])).start
         return term
@@ -162,7 +158,6 @@ class SearchSide:
 
 
 def _classes(graph: KnowledgeGraph, terms: Iterable[Term]) -> set[Term]:
-    """Which of these terms are classes."""
     entities = sorted({term for term in terms if isinstance(term, IRI)}, key=str)
     return {solution["entity"] for solution in select_about(graph, [Query.load("classes")], entities).solutions}
 

@@ -116,10 +116,7 @@ def graph_info(graph: OpenedGraph, labels: Labels, prefixes: PrefixMap, *, shown
 
 @dataclass(slots=True)
 class _Counter:
-    """Counts in a graph.
-
-    :param missing: what could not be counted, and why.
-    """
+    """Counts in a graph."""
 
     graph: OpenedGraph
     labels: Labels

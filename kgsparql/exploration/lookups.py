@@ -30,7 +30,6 @@ _CLASSES_S = 30.0
 class GraphLookups:
     """Lookups in a graph, with the languages and prefixes of the user.
 
-    :param languages: language tags of labels, the preferred first.
     :param prefixes: more prefixes, before those of the files and those that kgsparql knows.
     """
 

@@ -171,7 +171,6 @@ def neighbourhood(
 
 
 def _entity_of(solution: Solution) -> IRI:
-    """The entity that a solution is about."""
     return cast("IRI", solution["entity"])
 
 
@@ -186,10 +185,7 @@ def _groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
 def _hub_groups(
     graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: _Selection, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    """The groups of entities that may have too many neighbours to fetch: counted first, then some of each fetched.
-
-    :param hubs: those entities, each with the solutions that were seen.
-    """
+    """The groups of entities that may have too many neighbours to fetch: counted first, then some of each fetched."""
     direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
     counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
     counts = {(count.entity, count.step): count for count in counted.items}

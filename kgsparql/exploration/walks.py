@@ -77,7 +77,6 @@ def walk_ways(
     """The ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
-    :param limit: ways of each walk.
     """
     arms = [
         path_queries.walk_triples(

@@ -212,7 +212,6 @@ class LabelIndexes:
         """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them.
 
         :param classes: only iterated over if the graph is an endpoint.
-        :param limit: instances of each class, at most.
         :raises InputError: if the graph is no endpoint.
         """
         if not isinstance(self.graph, EndpointGraph):

@@ -31,7 +31,6 @@ class Mention:
 class LinkedEntity:
     """An entity of the graph that a question names.
 
-    :param label: the name it was found by.
     :param score: in [0, 1]; 1 for one that was given.
     :param candidates: what else the same mention may be, the best first.
     :param description: tells it from another with the same label; empty where nothing does.

@@ -29,7 +29,6 @@ MAX_CANDIDATES = 20
 class Linker:
     """Links mentions to labels: longest match first, one entity per mention, the same links every time.
 
-    :param index: the labels.
     :param embedder: finds labels that mean the same in other words; used if the index has its vectors of all labels.
     :param languages: labels in any language match; these, in order, are preferred among equals.
     """

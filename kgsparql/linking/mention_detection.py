@@ -19,7 +19,7 @@ from kgsparql.linking.label_matching import (
 )
 from kgsparql.linking.labels.rows import LabelRow
 from kgsparql.linking.labels.search import LabelSearch, Vocabulary
-from kgsparql.linking.words import is_unspaced, stem, stop_words, tokens, words
+from kgsparql.linking.words import consecutive, is_unspaced, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -186,7 +186,7 @@ class MentionDetector:
     def name_runs(self) -> list[list[int]]:
         """The tokens of possible names: content words side by side, then each alone; those with capitals, if any."""
         likely = [i for i in self.content if i not in self._small] or self.content
-        runs = [[i for i in run if i in likely] for run in self._runs()]
+        runs = [[i for i in run if i in likely] for run in consecutive(self.content)]
         return [run for run in runs if len(run) > 1] + [[i] for i in likely]
 
     def unknown_name_spans(self) -> Iterator[tuple[int, int]]:
@@ -216,7 +216,7 @@ class MentionDetector:
         """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words([self.tokens[i].text for i in self.content], limit=100)]
         done = {frozenset(c.fit.places) for c in exact}
-        for run in self._runs():
+        for run in consecutive(self.content):
             if frozenset(run) not in done:
                 lists += [self.search.like(self._key(run[0], run[-1] + 1), limit=20)]
         exact_rows = {c.row for c in exact}
@@ -227,17 +227,6 @@ class MentionDetector:
             found = best_fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
                 yield self._text_candidate(row, found, vocabulary)
-
-    def _runs(self) -> Iterator[list[int]]:
-        """Content words that stand side by side."""
-        run: list[int] = []
-        for i in self.content:
-            if run and i != run[-1] + 1:
-                yield run
-                run = []
-            run.append(i)
-        if run:
-            yield run
 
     def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 from kgsparql.rdf.terms import normalised
 
@@ -170,6 +172,15 @@ def trigrams(key: str) -> frozenset[str]:
     ['de', 'rio']
     """
     return frozenset(word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2)))
+
+
+def consecutive(numbers: Iterable[int]) -> list[list[int]]:
+    """Ascending numbers, in runs of those that follow each other.
+
+    >>> consecutive([1, 2, 5, 7, 8])
+    [[1, 2], [5], [7, 8]]
+    """
+    return [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
 
 
 def counted(number: int, noun: str) -> str:

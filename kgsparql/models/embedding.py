@@ -146,7 +146,6 @@ class OpenAIEmbedder:
     """A model behind an OpenAI-compatible ``/embeddings``; ``OPENAI_API_KEY`` is its key, if the server wants one.
 
     :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
-    :param recording: records the vector of each text, or replays it.
     :raises InputError: for a base URL that cannot be one.
     """
 

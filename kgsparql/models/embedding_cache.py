@@ -50,7 +50,6 @@ class KeptVectors:
 class VectorStore:
     """Vectors by key in one file; several threads and processes may use it. Only :meth:`put` makes the file.
 
-    :param most_bytes: the largest size of the file; then the oldest vectors are removed.
     :raises StoreError: from any method, if the file is no such store, or cannot be read or written.
 
     >>> import tempfile
@@ -177,7 +176,6 @@ class CachedEmbedder:
 
 
 def _keys(name: str, texts: Iterable[str]) -> dict[str, bytes]:
-    """The key of each text for the embedder of this name."""
     prefix = name.encode() + b"\0"
     return {
         text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest() for text in texts

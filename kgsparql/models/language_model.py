@@ -44,7 +44,6 @@ class LanguageModel:
     """A model on a server. What this server refuses for this model is found out once and remembered.
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
-    :param temperature: 0 for the likeliest reply.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     """
 

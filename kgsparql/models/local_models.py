@@ -25,7 +25,6 @@ _WEIGHTS = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|
 class LocalModel:
     """A model and the directory it is in.
 
-    :param label: its name for people.
     :param directory: ``None`` if it is not on this machine yet.
     """
 

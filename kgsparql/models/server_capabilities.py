@@ -55,10 +55,7 @@ _MOST = re.compile(r"(?:at most|less than or equal to|maximum(?: \w+)* (?:is|of)
 class Capabilities:
     """What a server takes for a model, as far as its refusals have shown.
 
-    :param rung: one of :data:`RUNGS`.
-    :param without: optional parameters that it refuses.
     :param limit: its parameter for the length of a reply; empty if it takes none.
-    :param system: whether it takes a system message.
     """
 
     rung: str = RUNGS[0]

@@ -37,7 +37,6 @@ def walk(
 
     A step that inverts the one before it does not return to the term just left.
 
-    :param constraints: conditions on the terms along the path.
     :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
 
     >>> at = "http://e.org/at"
@@ -77,7 +76,6 @@ def walk_triples(
 
     :param ends: only paths that end at one of these; ``None`` for all.
     :param through: number of hops → the terms of which one must be reached after them.
-    :param constraints: as for :func:`walk`, and ``number``.
     """
     given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
     if ends is not None:
@@ -221,7 +219,6 @@ def _str_values(terms: Iterable[Term]) -> str:
 
 
 def _constraint_patterns(constraints: Sequence[Constraint], nodes: Sequence[str]) -> str:
-    """Triple patterns that match only where each constraint holds."""
     lines = []
     for i, constraint in enumerate(constraints):
         if any(map(_is_respelt, constraint.values)):

@@ -42,7 +42,6 @@ class Query:
     :param counts: variables that count triples; the counts of several graphs are added.
     :param join: its triple patterns, for triples that are in different graphs.
     :param triples: the triples of the graph that each solution shows, as patterns of its variables.
-    :param arms: the queries of which it is the union.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
     'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'

@@ -58,8 +58,6 @@ class Join:
     :param head: variables, and their names in a solution.
     :param values: the terms that a variable may be; for a variable in ``skipped`` the predicates that it is not.
     :param apart: pairs of variables that are different terms.
-    :param literals: variables that are literals.
-    :param others: variables that are not literals.
     :param classless: variables that are not classes, as ``queries/classes.rq`` finds them.
     :param ranges: variable of a literal → variable with language ranges, one of which must match the literal's tag.
     :param number: returned as ``?walk``.

@@ -68,7 +68,6 @@ PREDICATE_LABEL_LINKS = tuple(
 class Naming:
     """The predicates by which a graph names things.
 
-    :param labels: the best first.
     :param links: predicates from the node with a predicate's label to the predicate itself.
     """
 

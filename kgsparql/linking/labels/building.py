@@ -34,7 +34,6 @@ class IndexContent:
     """What an index is made of: made of anything else, it is stale.
 
     :param fingerprint: of the graph's data, or of the part of them that was read.
-    :param recipe: as :func:`recipe`.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
@@ -20,7 +20,6 @@ from kgsparql.linking.labels.kept import SeenLabels
 from kgsparql.linking.labels.memory import FoundLabels
 from kgsparql.linking.labels.names import Name, Spellings, entities_named, language_tags, names_in, names_of
 from kgsparql.linking.labels.rows import Kind, LabelRow
-from kgsparql.linking.labels.search import Vocabulary
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -37,8 +36,8 @@ MAX_TEXTS = 2_000
 _Search: TypeAlias = tuple[str, ...]
 
 
-class EndpointLabels:
-    """Labels that stay at the endpoint; those that a text may name are looked up when it is searched.
+class EndpointLabels(FoundLabels):
+    """Labels that stay at the endpoint: none are here, before :meth:`for_text` looks up those that a text may name.
 
     Every spelling that a name may have is looked up as an exact label, which any engine answers from its index. Where
     the engine has a text search, names are also searched for. Nothing is asked twice.
@@ -47,7 +46,6 @@ class EndpointLabels:
     :param search_host: the Wikibase whose own search is asked.
     :param degree_predicate: gives a number that tells how well known an entity is; else its triples are counted.
     :param embedder: compares what was found with the question by meaning.
-    :param seen: labels of earlier answers.
     """
 
     def __init__(
@@ -60,29 +58,20 @@ class EndpointLabels:
         embedder: Embedder | None = None,
         seen: SeenLabels | None = None,
     ) -> None:
+        self._memory = _Memory()
+        super().__init__((), self._memory.vectors, embedder)
         self._graph = graph
         self._seen = seen
         self._text_search, self._search_host = text_search, search_host
         self._degree_predicate = degree_predicate
         self._naming = naming_of(graph)
-        self._embedder = embedder
-        self._memory = _Memory()
-
-    @property
-    def has_vectors(self) -> bool:
-        """As :meth:`LabelSearch.has_vectors`."""
-        return self._embedder is not None
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
         """As :meth:`LabelSearch.with_graph`; remembers nothing, so that earlier questions change no query."""
         return EndpointLabels(
-            graph,
-            text_search=self._text_search,
-            search_host=self._search_host,
-            degree_predicate=self._degree_predicate,
-            embedder=self._embedder,
-            seen=self._seen,
-        )
+            graph, text_search=self._text_search, search_host=self._search_host,
+            degree_predicate=self._degree_predicate, embedder=self._embedder, seen=self._seen,
+        )  # fmt: skip
 
     def offline(self) -> FoundLabels:
         """As :meth:`LabelSearch.offline`: no labels."""
@@ -98,29 +87,6 @@ class EndpointLabels:
         notes = self._seen.notes(linked) if self._seen else ()
         return (*notes, self._memory.search_failure) if self._memory.search_failure else notes
 
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
-        """As :meth:`LabelSearch.vocabulary`."""
-        return self._for(wanted).vocabulary(wanted)
-
-    def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """As :meth:`LabelSearch.exact`."""
-        return [row for key in sorted(set(keys)) for row in self.for_text(key, ()).exact([key])]
-
-    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.with_words`."""
-        return self._for(wanted).with_words(wanted, limit=limit)
-
-    def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.like`."""
-        return self.for_text(key, ()).like(key, limit=limit)
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """As :meth:`LabelSearch.nearest`: nothing, before :meth:`for_text`."""
-        return self.offline().nearest(vectors, limit=limit)
-
-    def _for(self, wanted: Iterable[str]) -> FoundLabels:
-        return self.for_text(" ".join(wanted), ())
-
     def _found_labels(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         question = (text, languages)
         if question not in self._memory.texts:
@@ -134,7 +100,7 @@ class EndpointLabels:
             if not names:
                 names = self._names_by_own_predicates(spellings.exact, tags)
             names += self._seen_names(spellings.exact, names)
-            rows = self._rows(names)
+            rows = self._rows_of_names(names)
             name_keys = {normalised(name) for name in spellings.names}
             small = spellings.small_words if any(row.key in name_keys for row in rows) else ()
             self._memory.texts[question] = FoundLabels(rows, self._memory.vectors, self._embedder, common, small)
@@ -215,7 +181,7 @@ written as in the question: {error.message}"
             self._memory.searched[name,] = [row for entity in entities[name] for row in named[entity.value]]
         return [row for name in names for row in self._memory.searched[name,]]
 
-    def _rows(self, names: Sequence[Name]) -> list[LabelRow]:
+    def _rows_of_names(self, names: Sequence[Name]) -> list[LabelRow]:
         """The names as rows, with the kind and the degree of their entities."""
         entities = list(dict.fromkeys(name.iri for name in names))[:MAX_ENTITIES]
         self._learn_kinds([iri for iri in entities if iri not in self._memory.kinds])

@@ -60,7 +60,6 @@ def label_index(
     are indexed for full-text search only. Those of an endpoint are always kept, as they are read over the network.
     Where they are too many to be read, they are looked up for each question, beside those that are kept.
 
-    :param directory: where it is, or will be, kept.
     :param kept: labels of an endpoint: a slice of it, and those of earlier answers.
     :param candidates: compares labels that are looked up with questions; ``embedder``, if ``None``.
     :raises IndexStaleError: if the one there was made from another graph or by another recipe.
@@ -105,7 +104,6 @@ def is_looked_up(graph: OpenedGraph, directory: Path) -> bool:
 
 
 def _large_mark(directory: Path) -> Path:
-    """The file that marks the graph of an index directory as one with too many labels."""
     return directory.with_name(f"{directory.name}.large")
 
 
@@ -141,7 +139,6 @@ def build_label_index(
 
     Full-text search works as soon as the labels are written. Embedding goes on where an earlier run stopped.
 
-    :param embedder: ``None`` leaves vectors out.
     :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.

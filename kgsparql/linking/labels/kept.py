@@ -44,8 +44,6 @@ class SliceProgress:
     """How far the labels of a class were read.
 
     :param last: the IRI of the last entity that was read; empty before the first.
-    :param entities: how many were read.
-    :param whole: there are no more.
     """
 
     last: str = ""
@@ -58,7 +56,6 @@ class KeptLabels:
 
     The first write makes the file.
 
-    :param most_seen: labels of answers that are kept.
     :raises StoreError: from any method, if the file cannot be read or written, or is another file.
 
     >>> import tempfile

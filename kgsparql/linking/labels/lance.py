@@ -26,7 +26,6 @@ class LanceLabels(LocalLabels):
     """Labels in the tables of a directory.
 
     :param manifest: as :func:`write_labels` makes it.
-    :param embedder: the name of the embedder whose vectors are used, if they are there.
     """
 
     def __init__(self, tables: Tables, manifest: dict[str, Any], embedder: str | None = None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
-from kgsparql.linking.words import TextToken, stop_words, tokens
+from kgsparql.linking.words import TextToken, consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -220,12 +220,5 @@ class Spellings:
         return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
 
     def _content_runs(self) -> list[list[TextToken]]:
-        """Content words side by side."""
-        runs: list[list[TextToken]] = []
-        last = -2
-        for i, token in enumerate(self.tokens):
-            if self._is_content(i):
-                runs = runs if last == i - 1 else [*runs, []]
-                runs[-1].append(token)
-                last = i
-        return runs
+        content = filter(self._is_content, range(len(self.tokens)))
+        return [[self.tokens[i] for i in run] for run in consecutive(content)]

@@ -92,10 +92,7 @@ class LabelSearch(Protocol):
         ...
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """What the reader of an answer should know about the search.
-
-        :param linked: the IRIs that were linked.
-        """
+        """What the reader of an answer should know about the search."""
         ...
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
@@ -119,18 +116,18 @@ class LabelSearch(Protocol):
         ...
 
 
-class LocalLabels:
+class LocalLabels(LabelSearch):
     """A search that has all labels, so that it needs no graph; a base class."""
 
     def with_graph(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
         """As :meth:`LabelSearch.with_graph`."""
         return self
 
-    def offline(self) -> Self:
+    def offline(self) -> LabelSearch:
         """As :meth:`LabelSearch.offline`."""
         return self
 
-    def for_text(self, text: str, languages: tuple[str, ...]) -> Self:  # noqa: ARG002 - all labels are here
+    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:  # noqa: ARG002 - all labels are here
         """As :meth:`LabelSearch.for_text`."""
         return self
 
@@ -143,8 +140,6 @@ class LocalLabels:
 class LabelIndex:
     """What a linker searches.
 
-    :param rows: how many labels there are.
-    :param texts: how many distinct texts they have.
     :param embedder: name of the embedder whose vectors all labels have; ``None`` without vectors.
     :param directory: where it is kept; ``None`` for one that is made again each time.
     :param note: what a person should know, such as that nothing could be kept.

@@ -73,10 +73,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that was read.
-
-    :param name: its path below the directory, with ``/`` on every system.
-    """
+    """A document that was read."""
 
     name: str
     pages: tuple[Page, ...]

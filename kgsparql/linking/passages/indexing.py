@@ -32,7 +32,6 @@ _MENTION_TYPES = {"iri": "string", **dict.fromkeys(("passage", "start", "end"), 
 class IndexedTexts:
     """How many documents, passages and mentions an index has.
 
-    :param skipped: files that are not in it, each with the reason.
     :param changed: whether anything had to be done.
     """
 
@@ -59,9 +58,6 @@ def build_passages(
     have not changed are not indexed again.
 
     :param directory: of the graph's label index, which must have been built.
-    :param texts: the directory of ``.txt``, ``.md`` and ``.pdf`` files.
-    :param source: the name of the graph.
-    :param passage_tokens: the most tokens of a passage.
     :param languages: whose stop words name no entity, beside those of English.
     :raises InputError: if there is no such directory, or nothing in it that can be read.
     :raises LimitError: for passages that are too short or too long.
@@ -104,7 +100,6 @@ def checked_tokens(passage_tokens: int) -> int:
 
 
 def _digest(files: Sequence[Path], directory: Path, passage_tokens: int, labels: str, languages: Sequence[str]) -> str:
-    """A hash of everything that the passages depend on."""
     digest = hashlib.sha256(f"{RECIPE}\n{passage_tokens}\n{labels}\n{' '.join(languages)}".encode())
     for path in files:
         try:
@@ -194,10 +189,7 @@ class _Builder:
 
 @dataclass(slots=True)
 class _Table:
-    """A table being written, many rows at a time, because each write makes a new version of it.
-
-    :param types: of its columns, by their names.
-    """
+    """A table being written, many rows at a time, because each write makes a new version of it."""
 
     tables: Tables
     name: str

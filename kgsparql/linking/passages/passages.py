@@ -47,7 +47,6 @@ class Passages:
 
     :param locate: gives the directory of the graph's label index; called when it is first needed. ``None`` for no
         passages.
-    :param source: the name of the graph.
 
     >>> len(Passages())
     0

@@ -49,11 +49,7 @@ class FailedRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Outcomes:
-    """Reads what a server sent. The key is taken out of all results.
-
-    :param place: the base URL, for messages.
-    :param key: that was sent; may be empty.
-    """
+    """Reads what a server sent. The key is taken out of all results."""
 
     place: str
     key: str
@@ -126,7 +122,6 @@ class Outcomes:
         return FailedRequest(unreachable, _PAUSE_S * 2 ** (number - 1))
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: bytes, number: int) -> FailedRequest:
-        """The error that a status means."""
         text = self._redacted(body.decode("utf-8", "replace"))
         about = f"{self.place}: {status}{_tries(number)}"
         said = f"{about}: {self._excerpt(text)}" if text.strip() else about

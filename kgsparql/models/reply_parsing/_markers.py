@@ -51,7 +51,6 @@ class CitedText:
 def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
     """A text and what it cites: every marker in brackets, and P1, N1, T1 … anywhere.
 
-    :param known: the markers that exist.
     :param quoted: words like markers in the texts that the model was shown (:func:`like_markers`); they cite only in
         square brackets.
 

@@ -119,7 +119,6 @@ def _choice_of_entry(key: str, score: Any, names: Names) -> ListedChoice | None:
 
 
 def _choice_of_member(member: Any, names: Names) -> ListedChoice | None:
-    """The choice that a member of a list is."""
     if isinstance(member, dict):
         chosen = _choices_of_object(member, names)
         return chosen[0] if chosen is not None and len(chosen) == 1 else None

@@ -57,7 +57,6 @@ class Scan:
     """All outermost objects and arrays of a text.
 
     :param found: in the order of the text; the last one may be cut.
-    :param damaged: whether there is also one that cannot be used.
     """
 
     found: tuple[JsonSpan, ...]

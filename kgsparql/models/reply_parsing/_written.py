@@ -51,8 +51,6 @@ class WrittenAnswer:
 
     :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
     :param entities: the numbers of the entities that are the answer.
-    :param steps: of the inference.
-    :param claims: with their evidence.
     :param markers: listed as used, such as ``P1``; each once.
     :param sufficient: whether the evidence suffices; ``None`` if the reply does not say.
     :param dropped: how many entities, steps, claims and markers could not be read; the end of a reply that breaks off
@@ -188,7 +186,6 @@ def _claims(value: Any, dropped: _Dropped) -> Iterable[WrittenClaim]:
 
 
 def _markers(value: Any, dropped: _Dropped) -> list[str]:
-    """The markers in a list, or in a text."""
     found: list[str] = []
     for member in _members(value):
         number = whole_number(member) if not isinstance(member, str) else None
