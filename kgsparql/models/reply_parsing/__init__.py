@@ -1,7 +1,7 @@
 """Replies of language models, parsed tolerantly: what is ambiguous is dropped and counted, never guessed.
 
 Every function takes linear time, refuses a reply of more than :data:`MAX_CHARACTERS`, and raises only
-:class:`~kgsparql.errors.ModelReplyError`. Open first: ``_cleaning.py``, then ``_scanner.py``.
+:class:`~kgsparql.errors.ModelReplyError`. Open first: ``_cleaning.py``.
 """
 
 from kgsparql.models.reply_parsing._cleaning import MAX_CHARACTERS, json_value, plain_text

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import filled_body_of, plain_text, unusable
-from kgsparql.models.reply_parsing._lists import says_none
-from kgsparql.models.reply_parsing._names_and_scores import without_marks
-from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
+from kgsparql.models.reply_parsing._cleaning import by_lower_name, filled_body_of, plain_text, scan, unusable
+from kgsparql.models.reply_parsing._lists import says_none, without_marks
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
 _MAX_MENTION = 300

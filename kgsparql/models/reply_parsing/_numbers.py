@@ -8,10 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import filled_body_of, plain_text
-from kgsparql.models.reply_parsing._lists import ListedChoice, choice_of_text, choices_of_text, says_none
-from kgsparql.models.reply_parsing._names_and_scores import Names, score_of
-from kgsparql.models.reply_parsing._scanner import JsonSpan, by_lower_name, scan
+from kgsparql.models.reply_parsing._cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
+from kgsparql.models.reply_parsing._lists import (
+    ListedChoice,
+    Names,
+    choice_of_text,
+    choices_of_text,
+    says_none,
+    score_of,
+)
 
 _NUMBER_KEYS = ("n", "number", "index", "id")
 _NAME_KEYS = ("name", "label", "relation", "predicate", "entity")

@@ -8,10 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import empty_reply, filled_body_of, plain_text, unusable
+from kgsparql.models.reply_parsing._cleaning import (
+    by_lower_name,
+    empty_reply,
+    filled_body_of,
+    plain_text,
+    scan,
+    unusable,
+)
 from kgsparql.models.reply_parsing._markers import listed_markers, without_open_citation
 from kgsparql.models.reply_parsing._numbers import whole_number
-from kgsparql.models.reply_parsing._scanner import by_lower_name, scan
 from kgsparql.models.reply_parsing._verdicts import truth_of
 
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
