@@ -13,7 +13,8 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.evidence.wikibase_statements import labels_from_items
-from kgsparql.models.reply_parsing import CitedText, WrittenAnswer, WrittenStep, cited_text, like_markers
+from kgsparql.models.reply_parsing.markers import CitedText, cited_text, like_markers
+from kgsparql.models.reply_parsing.written import WrittenAnswer, WrittenStep
 from kgsparql.rdf.terms import Term, normalised, printable
 
 _LONGEST_ANSWER = 4_000

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError, KgsparqlError, OptionError, UnreachableError
 from kgsparql.models.local_models import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
-from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 from kgsparql.storage.recording import Recording

@@ -30,7 +30,7 @@ from kgsparql.models.chat_completion import (
     with_note,
     without_note,
 )
-from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.models.server_capabilities import CAPABILITIES, Capabilities, fewer_tokens
 from kgsparql.storage.response_cache import ResponseCache
 

@@ -11,7 +11,10 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.models.chat_completion import Call, object_schema
-from kgsparql.models.reply_parsing import WrittenAnswer, cited_text, json_value, like_markers, quantity, written_answer
+from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_parsing.markers import cited_text, like_markers
+from kgsparql.models.reply_parsing.verdicts import quantity
+from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import normalised, printable
 
 RULES = """\

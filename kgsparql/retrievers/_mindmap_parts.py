@@ -22,7 +22,9 @@ from kgsparql.exploration import shortest_paths
 from kgsparql.graphs.cut import Cut
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced
-from kgsparql.models.reply_parsing import WrittenAnswer, json_value, mentions, written_answer
+from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_parsing.mentions import mentions
+from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, Term, printable
 

@@ -33,8 +33,9 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.reply_parsing import cited_text, written_answer
+from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.reply_parsing.markers import cited_text
+from kgsparql.models.reply_parsing.written import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.retrievers import _entity_calls, _mindmap_parts

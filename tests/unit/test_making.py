@@ -25,7 +25,7 @@ from kgsparql.evaluation.validation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from tests.conftest import FIXTURES

@@ -33,7 +33,8 @@ from kgsparql.errors import (
     RateLimitError,
     RequestRefusedError,
 )
-from kgsparql.models.openai_client import DEFAULT_BASE_URL, OpenAIClient, client, connection, outcomes
+from kgsparql.models.openai_client import client, connection, outcomes
+from kgsparql.models.openai_client.client import DEFAULT_BASE_URL, OpenAIClient
 from tests.model_server import (
     Big,
     Cut,
@@ -612,7 +613,7 @@ def test_a_call_that_was_stopped_before_it_began_sends_nothing() -> None:
 
 def test_ctrl_c_ends_a_call_and_what_it_costs_at_once() -> None:
     script = (
-        "import sys; from kgsparql.models.openai_client import OpenAIClient\n"
+        "import sys; from kgsparql.models.openai_client.client import OpenAIClient\n"
         "try:\n    OpenAIClient(sys.argv[1]).chat({'model': 'm', 'messages': []})\n"
         "except KeyboardInterrupt:\n    print('interrupted')"
     )
@@ -728,7 +729,8 @@ def test_U13_what_is_not_the_url_of_a_server_is_refused(given: str) -> None:
 
 def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
     script = (
-        "import sys; from kgsparql.models.openai_client import OpenAIClient; OpenAIClient('http://127.0.0.1:9/v1'); "
+        "import sys; from kgsparql.models.openai_client.client import OpenAIClient; "
+        "OpenAIClient('http://127.0.0.1:9/v1'); "
         "print(sorted({'openai', 'httpx2', 'ssl', 'pydantic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

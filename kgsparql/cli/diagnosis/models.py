@@ -18,8 +18,8 @@ from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.embedding import INSTALL_HINT, Embedder, OpenAIEmbedder, open_embedder
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model
-from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.reply_parsing import json_value
+from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.models.reply_parsing.cleaning import json_value
 from kgsparql.models.server_capabilities import Capabilities
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import (
+from kgsparql.models.reply_parsing.cleaning import (
     by_lower_name,
     empty_reply,
     filled_body_of,
@@ -16,9 +16,9 @@ from kgsparql.models.reply_parsing._cleaning import (
     scan,
     unusable,
 )
-from kgsparql.models.reply_parsing._markers import listed_markers, without_open_citation
-from kgsparql.models.reply_parsing._numbers import whole_number
-from kgsparql.models.reply_parsing._verdicts import truth_of
+from kgsparql.models.reply_parsing.markers import listed_markers, without_open_citation
+from kgsparql.models.reply_parsing.numbers import whole_number
+from kgsparql.models.reply_parsing.verdicts import truth_of
 
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")
 _CITED_KEYS = ("used", "evidence", "markers", "marker", "citations")

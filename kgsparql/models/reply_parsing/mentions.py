@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import by_lower_name, filled_body_of, plain_text, scan, unusable
-from kgsparql.models.reply_parsing._lists import says_none, without_marks
-from kgsparql.models.reply_parsing._verdicts import truth_of
+from kgsparql.models.reply_parsing.cleaning import by_lower_name, filled_body_of, plain_text, scan, unusable
+from kgsparql.models.reply_parsing.lists import says_none, without_marks
+from kgsparql.models.reply_parsing.verdicts import truth_of
 
 _MAX_MENTION = 300
 _TEXT_KEYS = ("mention", "text", "name", "entity", "label")

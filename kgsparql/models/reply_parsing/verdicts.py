@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import body_of, by_lower_name, plain_text, scan
+from kgsparql.models.reply_parsing.cleaning import body_of, by_lower_name, plain_text, scan
 
 # Not the "no" of "no-one", nor that of "No. 5".
 _VERDICT = re.compile(r"(?<![\w'’-])(?:(yes|true)|(no|false)(?!\.?\s?\d))(?![\w]|[-'’]\w)", re.IGNORECASE)

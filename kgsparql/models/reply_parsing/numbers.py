@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing._cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
-from kgsparql.models.reply_parsing._lists import (
+from kgsparql.models.reply_parsing.cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
+from kgsparql.models.reply_parsing.lists import (
     ListedChoice,
     Names,
     choice_of_text,
