@@ -47,7 +47,7 @@ tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 3 --dist loadscope
 
 test-deep: $(VENV)/.installed-dev
-	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or hypothesis"
+	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or longer or hypothesis"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -105,6 +105,7 @@ def emckg(request: pytest.FixtureRequest, shared_data: Path) -> OxigraphGraph:
     return open_graph(store, name="emckg")
 
 
+@pytest.mark.longer
 def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_data: Path) -> None:
     """MindMap, known mistake 8 among others: nothing depends on the inverses being there."""
     near = adjacency(emckg)

@@ -44,6 +44,7 @@ def as_bytes(answers: list[Answer]) -> str:
     return json.dumps(said)
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(("verbalise", "calls"), [("template", 2), ("model", 3)])
 def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, calls: int) -> None:
     """At most so many calls each, the same bytes twice, replayed with the server down."""
@@ -69,6 +70,7 @@ def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, cal
         assert answer.tree
 
 
+@pytest.mark.longer
 def test_nobel_embedded_and_behind_an_endpoint(shared_data: Path, tmp_path: Path) -> None:
     """The same questions, with a model: the same answers and evidence."""
     asked = questions(shared_data / "nobel")[::5][: 10 if DEEP else 4]

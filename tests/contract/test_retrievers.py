@@ -106,6 +106,7 @@ def test_it_is_a_value(method: str) -> None:
 # -- Evidence and markers ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("player", ["good", "never enough"])
 def test_evidence_is_in_the_graph_and_markers_resolve(once: Ask, method: str, backend: str, player: str) -> None:
     found = [once(backend, question, method, player) for question in ASKED_OF[backend]]
@@ -118,6 +119,7 @@ def test_evidence_is_in_the_graph_and_markers_resolve(once: Ask, method: str, ba
     assert statuses == ({"not_in_graph"} if player == "never enough" else {"answered"})
 
 
+@pytest.mark.longer
 def test_without_a_model_there_are_ranked_candidates(once: Ask, method: str, backend: str) -> None:
     for question in ASKED_OF[backend]:
         asked = once(backend, question, method, "no model")
@@ -170,6 +172,7 @@ def test_blank_nodes_among_the_ends_are_no_answers_of_the_query(ask: Ask, method
         assert {row["answer"] for row in knowledge.graph.select(item.query)} == set(item.ends), item.query.text
 
 
+@pytest.mark.longer
 def test_the_query_of_an_item_finds_it_again(once: Ask, method: str, backend: str) -> None:
     checked = 0
     for question in ASKED_OF[backend]:
@@ -271,6 +274,7 @@ def test_the_same_bytes_whatever_the_order_of_sets(method: str, by_hash_seed: li
     assert by_hash_seed[0][method] == by_hash_seed[1][method] != ""
 
 
+@pytest.mark.longer
 def test_both_backends_give_the_same(once: Ask, method: str) -> None:
     compared = 0
     for question in ASKED_OF["endpoint"]:
@@ -296,6 +300,7 @@ def _content(answer: Answer) -> dict[str, Any]:
 # -- What it costs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("player", PLAYERS)
 def test_it_spends_no_more_than_it_says(once: Ask, method: str, backend: str, player: str) -> None:
     for question in ASKED_OF[backend]:
@@ -326,6 +331,7 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
     return made.cost.bounds(options, entities=max(1, len(asked.answer.linked)))
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     ("walker", "most"), [("think_on_graph", "3 * depth + 2"), ("struct_gpt", "(3 + mediators) * max_steps + 2")]
 )
@@ -378,6 +384,7 @@ def test_a_limit_on_tokens_leaves_the_evidence(ask: Ask, method: str, embedded: 
     assert len(asked.answer.evidence) > 0
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_limit_on_queries_keeps_what_was_found(
     ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase, player: str

@@ -586,6 +586,7 @@ def test_E21_a_url_that_is_too_long_is_posted(nobel_url: str, all_labels: Soluti
         assert [request.method for request in proxy.of("xxxx")] == ["POST"]
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("retriever", ["think_on_graph", "path_ranking"])
 def test_E22_an_endpoint_that_dies_in_the_middle_of_a_question(nobel_url: str, retriever: str) -> None:
     question, entities = "Who was born in the city in which Marie Curie was born?", [CURIE]

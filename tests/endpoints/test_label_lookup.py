@@ -272,6 +272,7 @@ def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
     assert [row.text for row in kept.slice_rows()] == ["Ada Lovelace"]
 
 
+@pytest.mark.longer
 def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:
     asked = NOBEL_QUESTIONS if DEEP else NOBEL_QUESTIONS[::4]
     every = found_by(whole(open_graph(str(NOBEL))), asked)

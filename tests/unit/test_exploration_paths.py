@@ -373,6 +373,7 @@ def test_walks_to_a_blank_node(graph_of: Graphs) -> None:
     assert [walk.end for walk in walks(graph, ex("a"), path, ends[1:]).items] == list(ends[1:])
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("inverses", [True, False])
 def test_emckg_equals_brute_force_with_and_without_inverses(shared_data: FilePath, inverses: bool) -> None:
     data = gzip.decompress((shared_data / "emckg" / "graph.nt.gz").read_bytes())

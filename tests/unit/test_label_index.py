@@ -328,6 +328,7 @@ build_label_index(many(6_000), Path(sys.argv[1]), embedder=HashedEmbedder(log=lo
 """
 
 
+@pytest.mark.longer
 @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
 def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> None:
     log = tmp_path / "log"

@@ -247,6 +247,7 @@ def test_ctrl_c_during_a_load(tmp_path: Path, store: Path, phase: str) -> None:
     assert beside(store) == ["my store.db"]
 
 
+@pytest.mark.longer
 def test_S01_S02_kill_at_any_moment(tmp_path: Path, store: Path) -> None:
     small, big = nt(tmp_path, "small.nt", 5), nt(tmp_path, "big.nt", 60_000, "big")
     load_store(small, store)
