@@ -200,10 +200,7 @@ class EndpointGraph:
         return self.select_within(query)
 
     def ask(self, query: Query) -> bool:
-        """The answer to an ASK.
-
-        :raises QueryError: as :meth:`select`.
-        """
+        """The answer to an ASK, with the errors of :meth:`select`."""
         return self.ask_within(query)
 
     def select_within(

@@ -67,7 +67,6 @@ def limits_in_words(profile: EndpointProfile) -> list[str]:
 
 
 def _shows_named_graphs(graph: EndpointGraph) -> bool | None:
-    """Whether our queries see named graphs; ``None`` if that cannot be told now."""
     try:
         return not graph.notes
     except (UnreachableError, QueryError):

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,10 +21,20 @@ from kgsparql.storage.atomic_replace import partial_path
 _CHILD = "kgsparql.graphs.filling_process"
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to load: its name in errors, the path of its bytes, its name in the manifest, and its own named graph."""
+
+    name: str
+    path: str
+    source: str
+    graph: str | None
+
+
 @contextmanager
 def fill(
     target: Path,
-    jobs: Sequence[dict[str, Any]],
+    jobs: Sequence[Job],
     options: ReadOptions,
     *,
     progress: Progress | None,
@@ -33,7 +44,6 @@ def fill(
 ) -> Iterator[tuple[Path, tuple[StoredSource, ...]]]:
     """Fill a new store beside ``target``; it is removed at the end unless it was moved away.
 
-    :param jobs: name, path, source and graph of each file.
     :param lock: the descriptor of the writer's lock, which the child shares: nobody else starts before it is dead.
     :param old: the store whose quads are copied first, without the named graphs ``drop``.
     :raises KgsparqlError: the error that the child reported.
@@ -44,12 +54,9 @@ def fill(
         "target": str(target),
         "old": None if old is None else str(old),
         "drop": sorted(drop),
-        "jobs": list(jobs),
-        "options": {
-            "format": options.format, "base": options.base, "encoding": options.encoding, "skip_bad": options.skip_bad,
-            "context": options.context,
-        },
-    }  # fmt: skip
+        "jobs": [asdict(job) for job in jobs],
+        "options": {name: getattr(options, name) for name in ("format", "base", "encoding", "skip_bad", "context")},
+    }
     try:
         yield partial, _run(request, progress, lock)
     except OSError as error:

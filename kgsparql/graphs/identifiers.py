@@ -114,7 +114,9 @@ class Identifiers:
 
     @classmethod
     def _of(cls, predicates: frozenset[IRI], formatters: Iterable[Formatter]) -> Identifiers:
-        every = _by_predicate(formatters)
+        every: dict[IRI, list[Formatter]] = {}
+        for one in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
+            every.setdefault(one.predicate, []).append(one)
         crowded = {predicate: len(some) for predicate, some in every.items() if len(some) > MAX_FORMATTERS}
         taken = {predicate: tuple(some[:MAX_FORMATTERS]) for predicate, some in every.items()}
         return cls(predicates, MappingProxyType(taken), MappingProxyType(crowded))
@@ -138,10 +140,3 @@ class Identifiers:
 def _is_direct(predicate: Term) -> bool:
     part = claim_part(predicate) if isinstance(predicate, IRI) else None
     return part is not None and part[0] == "direct"
-
-
-def _by_predicate(formatters: Iterable[Formatter]) -> dict[IRI, list[Formatter]]:
-    found: dict[IRI, list[Formatter]] = {}
-    for formatter in sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated))):
-        found.setdefault(formatter.predicate, []).append(formatter)
-    return found

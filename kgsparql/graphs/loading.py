@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
-from kgsparql.graphs.filling import fill
+from kgsparql.graphs.filling import Job, fill
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.rdf.terms import IRI, iri
 from kgsparql.storage.atomic_replace import is_store, remove_leftovers, replace_store
@@ -36,16 +36,6 @@ class LoadReport:
     loaded: tuple[StoredSource, ...]
     unchanged: tuple[str, ...]
     manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A file to load, the path of its bytes, its name in the manifest, and its own named graph."""
-
-    file: RdfFile
-    path: Path
-    source: str
-    graph: str | None
 
 
 def load_store(
@@ -103,16 +93,17 @@ def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> s
     return graph.value if isinstance(graph, IRI) else iri(graph).value
 
 
-def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
+def _job(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> Job:
     """The job for a file; standard input is copied to a file first, because the child process cannot read it."""
     if file.path is not None:
-        return _Job(file, file.path.resolve(), str(file.path.resolve()), graph)
+        path = str(file.path.resolve())
+        return Job(file.name, path, path, graph)
     spool = spools.enter_context(
         tempfile.NamedTemporaryFile(prefix=f"{target.name}.stdin-", dir=target.parent)  # noqa: SIM115 - the stack closes it
     )
     shutil.copyfileobj(standard_input(), spool)
     spool.flush()
-    return _Job(file, Path(spool.name), file.name, graph)
+    return Job(file.name, spool.name, file.name, graph)
 
 
 def _refuse_foreign_directory(target: Path) -> None:
@@ -128,12 +119,12 @@ def _refuse_foreign_directory(target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    jobs: tuple[_Job, ...]
+    jobs: tuple[Job, ...]
     unchanged: tuple[str, ...] = ()
     drop: frozenset[str] = frozenset()
 
 
-def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
+def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
     """The files to read, and the named graphs that they replace.
 
     :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
@@ -142,9 +133,9 @@ def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target
     recipe = options.recipe
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     for job in jobs:
-        sha256 = RdfFile(job.file.name, job.path).sha256()
+        sha256 = RdfFile(job.name, Path(job.path)).sha256()
         if (sha256, job.graph, recipe) in held:
-            unchanged.append(job.file.name)
+            unchanged.append(job.name)
             continue
         to_read.append(job)
         for source in manifest.sources:
@@ -155,12 +146,12 @@ def _plan(jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target
     return _Plan(tuple(to_read), tuple(unchanged), frozenset(drop))
 
 
-def _cannot_replace(job: _Job, manifest: Manifest, target: Path) -> StoreError:
+def _cannot_replace(job: Job, manifest: Manifest, target: Path) -> StoreError:
     sources = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
     directory = shlex.quote(str(target))
     return StoreError(
-        f"{job.file.name}: changed since it was loaded into {target}, and it has no named graph of its own to replace",
-        hint=f"rebuild: rm -r {directory} && kgsparql load {sources} --store {directory}", path=job.file.name,
+        f"{job.name}: changed since it was loaded into {target}, and it has no named graph of its own to replace",
+        hint=f"rebuild: rm -r {directory} && kgsparql load {sources} --store {directory}", path=job.name,
         code="E_STORE_CHANGED",
     )  # fmt: skip
 
@@ -168,11 +159,8 @@ def _cannot_replace(job: _Job, manifest: Manifest, target: Path) -> StoreError:
 def _filled_store(
     plan: _Plan, target: Path, options: ReadOptions, manifest: Manifest, *, progress: Progress | None, lock: int
 ) -> tuple[StoredSource, ...]:
-    jobs = [
-        {"name": job.file.name, "path": str(job.path), "source": job.source, "graph": job.graph} for job in plan.jobs
-    ]
     old = target if is_store(target) else None
-    with fill(target, jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
+    with fill(target, plan.jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in plan.drop]
         Manifest((*kept, *loaded)).write(partial)
         replace_store(partial, target)

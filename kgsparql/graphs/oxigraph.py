@@ -95,10 +95,7 @@ class OxigraphGraph:
         return Solutions(names, tuple(solutions))
 
     def ask(self, query: Query) -> bool:
-        """The answer to an ASK.
-
-        :raises QueryError: as :meth:`select`.
-        """
+        """The answer to an ASK, with the errors of :meth:`select`."""
         if query.empty:
             return False
         with self._results(query, ox.QueryBoolean) as result:

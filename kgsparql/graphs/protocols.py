@@ -141,10 +141,7 @@ class KnowledgeGraph(Protocol):
         """
 
     def ask(self, query: Query) -> bool:
-        """The answer to an ASK.
-
-        :raises QueryError: as :meth:`select`.
-        """
+        """The answer to an ASK, with the errors of :meth:`select`."""
 
     def source(self, named_graph: str | None) -> Source:
         """How to cite a named graph of this graph, or its default graph (``None``)."""

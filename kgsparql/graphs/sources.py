@@ -189,7 +189,6 @@ def _listed(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
 
 
 def _files(sources: Sequence[GraphSource]) -> list[RdfFile]:
-    """The files that the sources name, each once."""
     files = [file for source in sources for file in rdf_files(str(source), more_hint=known_aliases(source))]
     return list({file.iri: file for file in files}.values())
 

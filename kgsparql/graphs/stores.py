@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
-from kgsparql.graphs.filling import fill
+from kgsparql.graphs.filling import Job, fill
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
@@ -161,10 +161,8 @@ def graph_in_cache(
     if not is_store(target):
         if notes is not None:
             notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
-        jobs = [
-            {"name": file.name, "path": str(file.path), "source": str(file.path), "graph": graph}
-            for file, graph in zip(files, graphs, strict=True)
-        ]
+        named = zip(files, graphs, strict=True)
+        jobs = [Job(file.name, str(file.path), str(file.path), graph) for file, graph in named]
         with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
             remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited

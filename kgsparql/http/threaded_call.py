@@ -16,9 +16,6 @@ class ThreadedCall(Generic[T]):
 
     A name server, a handshake and a body that drips cannot be interrupted on the thread that waits for them.
 
-    :param work: what is called.
-    :param name: of the thread.
-
     >>> ThreadedCall(lambda: 6 * 7, name="example").result(lambda: 1.0)
     42
     """

@@ -89,7 +89,6 @@ def remove(entry: Path, target: Path) -> None:
 
 @contextmanager
 def _errors_translated(path: Path) -> Iterator[None]:
-    """Raise errors of the file system as ours."""
     try:
         yield
     except OSError as error:

@@ -162,10 +162,6 @@ class SqliteFile:
         return connection
 
     def _is_new(self, connection: sqlite3.Connection) -> bool:
-        """Whether a file is empty.
-
-        :raises StoreError: if its tables are of another version.
-        """
         connection.execute("BEGIN")  # both reads see one state, even while another process creates the tables
         (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
         connection.execute("COMMIT")
@@ -190,7 +186,6 @@ class SqliteFile:
 
     @contextmanager
     def _errors_translated(self) -> Iterator[None]:
-        """Raise errors of SQLite and of the file system as ours."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:

@@ -129,7 +129,6 @@ class _Search:
         return self.lookups.between([term for term in subjects if isinstance(term, IRI)], objects)
 
     def _grown_rows(self, rows: Sequence[Row], pattern: TriplePattern, found: FoundTriples) -> list[Row]:
-        """The rows joined with the triples found for a pattern."""
         places = (pattern.subject, pattern.predicate, pattern.object)
         bindings = [
             {name: term for name, term in zip(places, triple, strict=True) if isinstance(name, str)}

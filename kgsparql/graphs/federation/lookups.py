@@ -136,7 +136,6 @@ class Lookups:
 
 
 def _query(chunk: Sequence[Lookup]) -> Query:
-    """The query for lookups that go the same way."""
     way, skip = chunk[0].way, sorted(chunk[0].skip, key=str)
     if chunk[0].predicate is not None:
         pairs = [(lookup.term, cast("IRI", lookup.predicate)) for lookup in chunk]

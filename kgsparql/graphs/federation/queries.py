@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 
-_Key: TypeAlias = tuple[tuple[str, Term], ...]
+_Key: TypeAlias = frozenset[tuple[str, Term]]
 
 _CLASSES = "classes are in the place of other solutions"
 _TOO_MANY = "terms with too many triples to be joined over several graphs"
@@ -153,7 +153,7 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
         distinct: dict[_Key, Solution] = {}
         for part in parts:
             for solution in part:
-                distinct.setdefault(tuple(sorted(solution.items(), key=_name)), solution)
+                distinct.setdefault(frozenset(solution.items()), solution)
         solutions = list(distinct.values())
     return Solutions.together(
         parts,
@@ -162,15 +162,11 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
     )
 
 
-def _name(binding: tuple[str, Term]) -> str:
-    return binding[0]
-
-
 def _sums(solutions: Iterable[Solution], counts: frozenset[str]) -> list[Solution]:
     sums: dict[tuple[_Key, frozenset[str]], dict[str, Term]] = {}
     for solution in solutions:
         counted = counts.intersection(solution)
-        about = tuple(sorted(((n, t) for n, t in solution.items() if n not in counted), key=_name))
+        about = frozenset((name, term) for name, term in solution.items() if name not in counted)
         known = sums.setdefault((about, counted), {})
         if not known:
             known.update(solution)

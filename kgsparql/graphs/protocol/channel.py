@@ -21,7 +21,6 @@ class Channel:
     """Sends queries to one endpoint over the union of its graphs; any number of threads may use it.
 
     :param name: what notes call the endpoint.
-    :param probe: finds out what it is.
     :param max_bytes: of one reply when it is unpacked.
     :param response_cache: a recording, or a cache, of what is asked.
     :param note: called with a line for the user, each line once.

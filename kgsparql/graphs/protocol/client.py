@@ -96,7 +96,6 @@ class Client:
         return by_get if is_get else _built(wrapper, POST), by_get
 
     def _fits(self, length: int, request: SparqlRequest) -> bool:
-        """Whether a URL of so many bytes may be sent."""
         return length <= min(request.profile.max_url, self._longest)
 
     def _refuses(self, reply: Reply, http: urllib.request.Request, request: SparqlRequest, get_length: int) -> bool:

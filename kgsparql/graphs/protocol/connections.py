@@ -138,8 +138,6 @@ class Exchange:
 
 
 class _Running(threading.local):
-    """The exchange of the current thread."""
-
     exchange: Exchange
 
 

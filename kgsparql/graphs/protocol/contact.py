@@ -18,8 +18,6 @@ _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'
 def checked_contact(url: str, *, needed: bool) -> str:
     """The e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one.
 
-    :param url: the endpoint that wants to know.
-    :param needed: whether there must be one.
     :raises OptionError: if it is needed and missing, or is neither an address nor a URL.
     """
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()

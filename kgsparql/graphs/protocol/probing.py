@@ -167,10 +167,7 @@ def _file(address: Address, directory: Path | None) -> Path:
 
 
 def _checked_result(kept: Mapping[str, Any]) -> ProbeResult:
-    """The kept result, if its fields have the right types.
-
-    :raises TypeError: if it has not.
-    """
+    """The kept result; a TypeError if a field has not the right type."""
     found = ProbeResult(**kept)
     texts = (found.engine, found.version, found.server)
     if not all(isinstance(text, str) for text in texts) or not isinstance(found.is_described, bool):
@@ -181,7 +178,6 @@ def _checked_result(kept: Mapping[str, Any]) -> ProbeResult:
 
 
 def _result_of(reply: Reply, address: Address, known: KnownEndpoints, *, at: str) -> ProbeResult:
-    """The result of a probe, from the reply to a request without a query."""
     headers = {name.lower(): value for name, value in reply.headers.items()}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_rdf = reply.status == 200 and (kind in _TURTLE or kind == "application/rdf+xml")

@@ -145,10 +145,7 @@ def _state_in(file: Path, now: float) -> RateState:
 
 
 def _checked_state(kept: dict[str, Any], now: float) -> RateState:
-    """The state in a file, if it makes sense: no time is further away than any server may ask for.
-
-    :raises ValueError: if it cannot.
-    """
+    """The state in a file; a ValueError if a time is further away than any server may ask for."""
     values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
     known = RateState(**values)
     ends = [known.ended, known.closed_until, known.resting_until, *known.left_behind]

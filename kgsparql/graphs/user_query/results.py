@@ -185,7 +185,6 @@ def _width(text: str) -> int:
 
 @contextmanager
 def _term_errors() -> Iterator[None]:
-    """Raise an error about an invalid term in the worker's result as ours."""
     try:
         yield
     except (SyntaxError, ValueError) as error:
