@@ -94,9 +94,7 @@ class EndpointGraph:
         """The same graph for one question: its queries end with the question's time, or when the question is stopped.
 
         Queries are not counted. Connections, and what was found out about the endpoint, are shared with this one.
-
-        :param in_grace: as for :meth:`InTime.within`.
-        :param most_s: seconds for each query, waiting for a turn included.
+        The options are those of :meth:`InTime.within`; waiting for a turn counts for ``most_s``, too.
         """
         view = copy.copy(self)
         view._question = QuestionDeadline(usage, in_grace, most_s)  # noqa: SLF001 - its own

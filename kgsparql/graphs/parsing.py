@@ -51,12 +51,7 @@ class BlankNodes:
 
 @contextlib.contextmanager
 def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None) -> Iterator[ChunkReader]:
-    """A reader for pyoxigraph; errors in the ``with`` block are raised as ours, with their place in the file.
-
-    :raises GraphLoadError: for invalid RDF.
-    :raises LimitError: for a file larger than the limits.
-    :raises InputError: for a file that cannot be read.
-    """
+    """As :func:`reader_of`; errors in the ``with`` block are raised as ours, with their place in the file."""
     with reader_of(file, options, progress) as reader:
         try:
             yield reader

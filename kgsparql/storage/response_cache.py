@@ -119,8 +119,6 @@ class ResponseCache:
         """Keep a reply; it replaces an earlier one.
 
         :param again: for a recording: the same request will be made again and may get another reply; keep both.
-        :raises DiskFullError: if there is no space left.
-        :raises StoreLockedError: if another process is writing for longer than we wait.
         """
         asked, replied = _json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -20,9 +20,9 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning
+from kgsparql.graphs.protocol.client import MAX_TRIES, RateLimitedClient
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
 from kgsparql.graphs.protocol.failures import of_status, timed_out
-from kgsparql.graphs.protocol.rate_limited_client import MAX_TRIES, RateLimitedClient
 from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.request import Reply, SparqlRequest
 from kgsparql.http.retry_after import LONGEST_S, retry_after_s

@@ -12,7 +12,7 @@ import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
 from kgsparql.graphs.profiles.profile import EndpointProfile
-from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
+from kgsparql.graphs.protocol.client import RateLimitedClient
 from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.request import Reply
 from kgsparql.graphs.protocol.shared_rate_state import FOLDER, RateState, SharedRateState

@@ -40,11 +40,7 @@ class ProfileFile:
     data: bytes = b""
 
     def graph(self) -> OxigraphGraph:
-        """The triples of the file.
-
-        :raises GraphLoadError: for what is not Turtle.
-        :raises InputError: if it cannot be read.
-        """
+        """The triples of the file."""
         store = ox.Store()
         if self.path is None:
             store.bulk_load(self.data, ox.RdfFormat.TURTLE)

@@ -43,18 +43,11 @@ class Channel:
             self._asker = self.response_cache.asker_number(self.address.url, *who)
 
     def send(self, query: Query, form: Form, limits: RequestLimits) -> tuple[Reply, SparqlRequest]:
-        """The reply of the endpoint, whatever its status, and the request that was sent.
-
-        :raises UnreachableError: if there is no whole reply in time.
-        :raises CancelledError: if the limits' ``cancel`` is set meanwhile.
-        """
+        """The reply of the endpoint, whatever its status, and the request; with the errors of :meth:`Sender.send`."""
         return self._send(query, form, limits, self.probe_graphs(limits).parameters)
 
     def probe_graphs(self, limits: RequestLimits) -> GraphView:
-        """Which graphs queries see. Asked before the first query; what the endpoint is has then been probed, too.
-
-        :raises KgsparqlError: as :meth:`send`.
-        """
+        """Which graphs queries see. Asked before the first query; what the endpoint is has then been probed, too."""
         self.probe.run(self._description, limits)
         if self.probe.profile.has_union:
             return GraphView()
@@ -100,7 +93,6 @@ class Channel:
         return CachedSender(self._rate_limited(), self.response_cache, self.note)
 
     def _rate_limited(self) -> Sender:
-        from kgsparql.graphs.protocol.client import Client
-        from kgsparql.graphs.protocol.rate_limited_client import RateLimitedClient
+        from kgsparql.graphs.protocol.client import Client, RateLimitedClient
 
         return RateLimitedClient(Client(self.address, max_bytes=self.max_bytes), note=self.note)

@@ -185,9 +185,10 @@ def _result_of(reply: Reply, address: Address, known: KnownEndpoints, *, at: str
     engine = known.engine(address.url, headers, text)
     server = printable(headers.get("server", ""), 120)
     described = _description_graph(reply.body, address) if is_rdf and kind in _TURTLE else None
+    has_union = IRI(_SD + "UnionDefaultGraph") in _objects(described, IRI(_SD + "feature")) or None
     return ProbeResult(
         at=at, engine=engine.name if engine else "", version=_version(engine, headers), server=server,
-        is_described=described is not None, has_union=_has_union(described), triples=_triples(described),
+        is_described=described is not None, has_union=has_union, triples=_triples(described),
     )  # fmt: skip
 
 
@@ -199,10 +200,6 @@ def _description_graph(body: bytes, address: Address) -> OxigraphGraph | None:
         return None
     graph = OxigraphGraph(store, name=address.url, fingerprint="")
     return graph if len(store) else None
-
-
-def _has_union(graph: OxigraphGraph | None) -> bool | None:
-    return True if IRI(_SD + "UnionDefaultGraph") in _objects(graph, IRI(_SD + "feature")) else None
 
 
 def _triples(graph: OxigraphGraph | None) -> int | None:

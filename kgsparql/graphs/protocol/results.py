@@ -46,10 +46,7 @@ _Read = TypeVar("_Read")
 
 
 def solutions(reply: Reply, request: SparqlRequest) -> Solutions:
-    """The solutions of a SELECT.
-
-    :raises KgsparqlError: as :func:`read`.
-    """
+    """The solutions of a SELECT, with the errors of :func:`read`."""
     try:
         names, found = read(reply, request, "SELECT", partial(_all, request=request))
         invalid = 0
@@ -76,10 +73,9 @@ def repaired_reply(reply: Reply, error: EndpointReplyError, request: SparqlReque
 
 
 def boolean(reply: Reply, request: SparqlRequest) -> bool:
-    """The answer to an ASK.
+    """The answer to an ASK, with the errors of :func:`read`.
 
     :raises EndpointTimeoutError: if it is false, but the endpoint stopped early.
-    :raises KgsparqlError: as :func:`read`.
     """
     is_true = read(reply, request, "ASK", bool)
     why = "" if is_true else why_cut(reply, request, 0)
@@ -186,10 +182,7 @@ def _refuse_other_form(found: object, form: Form, request: SparqlRequest) -> Non
 
 
 def triples(reply: Reply, request: SparqlRequest) -> Iterator[Triple]:
-    """The triples of a CONSTRUCT or a DESCRIBE, one by one.
-
-    :raises KgsparqlError: as :func:`read`.
-    """
+    """The triples of a CONSTRUCT or a DESCRIBE, one by one, with the errors of :func:`read`."""
     failure = of_status(reply, request)
     if failure is not None:
         raise failure
