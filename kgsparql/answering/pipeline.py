@@ -17,10 +17,10 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
-from kgsparql.evidence.disambiguation import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
+from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.verification import Verification, verify
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
