@@ -11,8 +11,7 @@ from typing import Any
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 _SHORTEST_GRACE_S = 5.0
-_UNPREPARED = (-1, -1)
-"""``over_at`` of a question whose time was over before it was prepared."""
+_UNPREPARED = (-1, -1)  # ``over_at`` of a question whose time was over before it was prepared
 
 
 @dataclass(frozen=True, slots=True)

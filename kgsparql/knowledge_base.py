@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.question import checked_question
+from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.session_factory import SessionFactory
 from kgsparql.budget import Usage
@@ -78,9 +79,7 @@ class KnowledgeBase(GraphLookups):
 
     def answer(self, question: str, asking: AskOptions) -> Answer:
         """As :meth:`ask`, with the options as one value."""
-        with self._recorded(question, asking) as (usage, reported):
-            session = self.session(question, asking, usage=usage)
-            retriever = load(asking.retriever, asking.options)
+        with self._recorded(question, asking) as (session, retriever, reported):
             answered = answer(retriever, session, augment=asking.augment, rerank=asking.rerank)
             reported.update(answered.usage)
         return answered
@@ -88,14 +87,12 @@ class KnowledgeBase(GraphLookups):
     def retrieve(self, question: str, **options: Any) -> Retrieval:
         """Verified evidence for a question, without an answer; options as for :meth:`ask`."""
         asking = AskOptions(**options)
-        with self._recorded(question, asking) as (usage, _):
-            session = self.session(question, asking, usage=usage)
-            retriever = load(asking.retriever, asking.options)
+        with self._recorded(question, asking) as (session, retriever, _):
             return retrieve(retriever, session, augment=asking.augment, rerank=asking.rerank)
 
     @contextmanager
-    def _recorded(self, question: str, asking: AskOptions) -> Iterator[tuple[Usage, dict[str, Any]]]:
-        """Yields (usage, reported): put the usage that the answer reports into ``reported``.
+    def _recorded(self, question: str, asking: AskOptions) -> Iterator[tuple[Session, Retriever, dict[str, Any]]]:
+        """Yields (session, retriever, reported): put the usage that the answer reports into ``reported``.
 
         With a snapshot the usage is recorded when the question ends, however it ends; a replay has the recorded one.
         """
@@ -104,7 +101,7 @@ class KnowledgeBase(GraphLookups):
         usage = Usage(asking.budget, cancel=asking.cancel, replayed=replayed)
         reported: dict[str, Any] = {}
         try:
-            yield usage, reported
+            yield self.session(question, asking, usage=usage), load(asking.retriever, asking.options), reported
         finally:
             if self.snapshot is not None:
                 self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())

@@ -16,23 +16,15 @@ from kgsparql.models.prompting import fenced, plain
 from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import Term, normalised, printable
 
-_LINE = 2_000
-"""Characters of an item of evidence that a model is shown."""
-
-_FACTS = 30_000
-"""Characters of all items together."""
-
-_CHOICE = 250
-"""Characters of the name of a candidate."""
-
-_MARKERS = 12
-"""Markers that are listed after it."""
+_LINE = 2_000  # characters of an item of evidence that a model is shown
+_FACTS = 30_000  # characters of all items together
+_CHOICE = 250  # characters of the name of a candidate
+_MARKERS = 12  # markers that are listed after it
 
 SHOWN = 10
 """Candidates that are listed where nobody wrote an answer."""
 
-_ECHO = 3
-"""An answer with so many spaces that stands in the prompt, word for word, was copied from there."""
+_ECHO = 3  # an answer with so many spaces that stands in the prompt, word for word, was copied from there
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
@@ -120,9 +112,9 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
     if reply.sufficient is not False:
-        text = f"{UNGROUNDED}\n{_ranked_text(retrieval, SHOWN)}".strip()
+        text = f"{UNGROUNDED}\n{_ranked_text(retrieval)}".strip()
         return replace(draft, text=text, sufficient=False, is_ungrounded=True)
-    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked_text(retrieval, SHOWN)}".strip())
+    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked_text(retrieval)}".strip())
 
 
 def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
@@ -201,28 +193,26 @@ def _shortened_choice(choice: str) -> str:
     return f"{printable(name, _CHOICE)} [{', '.join(listed[:_MARKERS])}{more}]"
 
 
-def compose_from_templates(retrieval: Retrieval, *, shown: int = SHOWN) -> Draft:
+def compose_from_templates(retrieval: Retrieval) -> Draft:
     """The draft without a model: ranked candidates, and one claim for each item of evidence they rest on.
 
     The first are listed; of the best item that was followed to its ends, all ends are answers.
     """
-    answers = (*retrieval.candidates[:shown], *_rest_of_best_item(retrieval, shown))
-    cited = dict.fromkeys(marker for answer in answers[:shown] for marker in answer.markers)
+    answers = (*retrieval.candidates[:SHOWN], *_rest_of_best_item(retrieval))
+    cited = dict.fromkeys(marker for answer in answers[:SHOWN] for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    return Draft(
-        text=_ranked_text(retrieval, shown), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True
-    )
+    return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, tree=retrieval.tree, is_ranked=True)
 
 
-def _rest_of_best_item(retrieval: Retrieval, shown: int) -> tuple[AnswerTerm, ...]:
+def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
     """The candidates beyond the first that are at the end of the best item that has ends."""
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
-    return tuple(term for term in retrieval.candidates[shown:] if term.term in best)
+    return tuple(term for term in retrieval.candidates[SHOWN:] if term.term in best)
 
 
-def _ranked_text(retrieval: Retrieval, shown: int) -> str:
-    more = more_text(_rest_of_best_item(retrieval, shown), retrieval.evidence)
-    return candidates_text(retrieval.candidates[:shown], more=more)
+def _ranked_text(retrieval: Retrieval) -> str:
+    more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
+    return candidates_text(retrieval.candidates[:SHOWN], more=more)
 
 
 def _checked_call(call: Call[WrittenAnswer]) -> Call[WrittenAnswer]:

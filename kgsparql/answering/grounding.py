@@ -19,13 +19,9 @@ from kgsparql.rdf.terms import Term, normalised, printable
 
 _LONGEST_ANSWER = 4_000
 _LONGEST_CLAIM = 1_000
-_LONGEST_LIST = 2_000
-"""Characters of an answer that may be a list of names."""
-_MAX_REMOVED_NAMES = 5
-"""Removed things that are named."""
-
-_MAX_NAMES = 60
-"""Names that stand for an answer in words."""
+_LONGEST_LIST = 2_000  # characters of an answer that may be a list of names
+_MAX_REMOVED_NAMES = 5  # removed things that are named
+_MAX_NAMES = 60  # names that stand for an answer in words
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
@@ -114,11 +110,7 @@ def _step_name(step: WrittenStep) -> str:
 
 
 def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
-    """The triple that a step of its item says: the same three labels, else the only triple between its two terms.
-
-    Whatever a step calls the predicate between two terms that one triple joins, and in whatever direction: what is
-    shown is that triple. Of several, none is taken.
-    """
+    """The triple of its item that a step means: the one with the same labels, else the only one between its terms."""
     if step.marker not in evidence:
         return None
     labels = labels_from_items([evidence[step.marker]], labels)  # as the item says it
@@ -142,10 +134,7 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
 def _chosen_answers(
     written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Collection[str]
 ) -> tuple[AnswerTerm, ...]:
-    """The candidates whose numbers were given; without a list of numbers, those that are all the text names.
-
-    Each with the markers that were cited for it, where there are any.
-    """
+    """The candidates whose numbers were given; without a list of numbers, those that are all the text names."""
     choices = retrieval.choices
     chosen: Iterable[AnswerTerm] = dict.fromkeys(
         c for number in written.entities if number <= len(choices) for c in choices[number - 1][1]
@@ -158,10 +147,7 @@ def _chosen_answers(
 
 
 def _chosen_markers(written: WrittenAnswer, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
-    """The markers of each choice that was made by its number, unless some of them are cited already.
-
-    Of all at the end of an item, the markers that they have in common.
-    """
+    """The markers of each choice by number (of several ends, those in common), unless some are cited already."""
     found: set[str] = set()
     choices = retrieval.choices
     for number in written.entities:

@@ -21,14 +21,12 @@ from kgsparql.linking.words import TextToken, stop_words, tokens
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term
 
-_LONGEST = 3
-"""Words of a run of the question that one predicate is compared with."""
+_LONGEST = 3  # words of a run of the question that one predicate is compared with
 
 _REPEATS = 0.45
 """How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
 
-_OUT_OF_ORDER = -1.0
-"""What a path with more steps than the question has places counts for in the order of its steps."""
+_OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
 
 Weight: TypeAlias = Annotated[float, Within(0, 10)]
 

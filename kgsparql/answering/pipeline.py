@@ -35,8 +35,7 @@ _NOTHING: dict[Status, str] = {
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
-_DESCRIBED = 10
-"""Candidates that are told apart: as many as are listed."""
+_DESCRIBED = 10  # candidates that are told apart: as many as are listed
 
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""

@@ -16,8 +16,7 @@ MOST_RERANKED = LISTED
 
 PURPOSE = "pieces of evidence"
 
-_TEXT = 300
-"""Characters of an item that whoever chooses reads."""
+_TEXT = 300  # characters of an item that whoever chooses reads
 
 
 def reranked_retrieval(retrieval: Retrieval, session: Session, *, first: int) -> Retrieval:

@@ -108,9 +108,7 @@ class SessionFactory:
     def _prepared(
         self, graph: OpenedGraph, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
-        """What a question needs beside its own queries, and what of it is missing; stopped with the question.
-
-        It is read once; what a graph failed to say is asked again for the next question.
+        """What a question needs beside its own queries, and what of it is missing; read once where nothing failed.
 
         :param graph: our own, or an endpoint within the question's time, which then ends this too.
         """
@@ -173,10 +171,7 @@ def _ignored_of_member(graph: OpenedGraph) -> IgnoredPredicates:
 
 @contextmanager
 def _naming_what_took_the_time(graph: OpenedGraph) -> Iterator[None]:
-    """If the time of the question ends in here, the error says what it was spent on.
-
-    In one way whatever that was: a replay sends nothing, so that it cannot tell.
-    """
+    """If the time of the question ends in here, the error says what for: the same in a replay, which sends nothing."""
     try:
         yield
     except BudgetExceededError as error:

@@ -10,8 +10,7 @@ from kgsparql.evidence.verbalising import with_statements
 from kgsparql.rdf.paths import Direction, Hop, Path, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 
-_SHOWN = 6
-"""Leaves of one node that are drawn."""
+_SHOWN = 6  # leaves of one node that are drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ _UNNAMED = "no time was left to ask what all of these are called: some are named
 
 _LONGEST_DESCRIPTION = 60
 
-_SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")
-"""Where a first sentence ends: not after `St.`"""
+_SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")  # where a first sentence ends: not after `St.`
 
 
 @dataclass(slots=True)

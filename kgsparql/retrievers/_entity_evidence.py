@@ -29,11 +29,8 @@ from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._lines import SHOWN, line_item
 from kgsparql.retrievers._walking import SAMPLE, candidates_by_start
 
-_CARD_GROUPS = 40
-"""Most predicates on the card of an entity."""
-
-_CARD_ENDS = 5
-"""Most neighbours by one predicate on a card."""
+_CARD_GROUPS = 40  # most predicates on the card of an entity
+_CARD_ENDS = 5  # most neighbours by one predicate on a card
 
 
 @dataclass(frozen=True, slots=True)

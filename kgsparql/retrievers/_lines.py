@@ -68,10 +68,7 @@ def lines_beyond(around: Sequence[Line], session: Session, *, frontier: int, lim
 
 
 def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
-    """One line for each start and property path, in the order of their first paths.
-
-    :param paths: each with whether its part of the line is complete; a line is exact if all its parts are.
-    """
+    """One line for each start and property path; it is exact if all its paths are said to be complete."""
     lines: dict[tuple[Term, PropertyPath], list[tuple[Path, bool]]] = {}
     for path, whole in paths:
         lines.setdefault((path.start, path.property_path), []).append((path, whole))
@@ -119,10 +116,7 @@ def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
 
 
 def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
-    """The cut that says how much of a line is left out.
-
-    :param most: value of the option ``ends_per_line``; 0 where the method has no such option.
-    """
+    """The cut that says how much of a line is left out."""
     known = line.count if line.exact else None
     steps = " ".join(arrow(step, labels) for step in line.path)
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")

@@ -139,10 +139,7 @@ def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
 
 
 def _parsed(kind: Any, text: str) -> Any:
-    """A value of a type.
-
-    :raises ValueError: or KeyError or TypeError, if the text is none.
-    """
+    """A value of a type; ValueError, KeyError or TypeError if the text is none."""
     if kind is bool:
         return _BOOLEANS[text.lower()]
     if get_origin(kind) is tuple:

@@ -31,8 +31,7 @@ from kgsparql.rdf.terms import IRI, Term, printable
 Segment = tuple[Path, ...]
 """The shortest paths from an entity to the next, the best first."""
 
-_JOINED = 10_000
-"""Combinations of a chain's parts that are tried: with many entities there are too many to try all."""
+_JOINED = 10_000  # combinations of a chain's parts that are tried: with many entities there are too many to try all
 
 MENTIONS = """\
 You find the names in a question: of people, places, works, substances, events, whatever the question is about. A word
@@ -120,10 +119,7 @@ def chains(
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
-    """The paths, without those that are another path with some predicates replaced by their inverses.
-
-    Of paths through the same terms, those with more forward steps are preferred.
-    """
+    """The paths, without those that are another path, with more forward steps, but for inverse predicates."""
     same: dict[tuple[Term, ...], list[Path]] = {}
     for path in paths:
         same.setdefault(path.terms, []).append(path)

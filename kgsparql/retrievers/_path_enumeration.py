@@ -21,8 +21,7 @@ MANY_PREDICATES = 30
 """With more distinct predicates than this near an entity, only the likeliest first steps are walked on from, and
 paths have at most two hops."""
 
-_FETCHED_ENDS = 500
-"""Ends of a path that are fetched: enough that the first in order are the same on every engine."""
+_FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in order are the same on every engine
 
 
 @dataclass(slots=True)

@@ -34,8 +34,7 @@ from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._loading import alternatives
 
-_LARGEST = 1_000_000
-"""Bytes: a larger file is no preset, and is not read."""
+_LARGEST = 1_000_000  # bytes: a larger file is no preset, and is not read
 
 _TYPE_WORDS = {
     "string_type": "a text", "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false",

@@ -14,11 +14,8 @@ from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk, may_f
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
-_HUB = 500
-"""With more neighbours than this by one predicate, an entity is a hub: only some of them are fetched."""
-
-_FACTS = 1_000
-"""Facts that one step fetches, over all predicates that it follows."""
+_HUB = 500  # with more neighbours than this by one predicate, an entity is a hub: only some of them are fetched
+_FACTS = 1_000  # facts that one step fetches, over all predicates that it follows
 
 Unit = tuple[Path, ...]
 """Paths that are shown together: one path to a term, or all paths through one mediator."""

@@ -23,17 +23,13 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, ReachedTerms, Unit
 
-_COMPARED = 500
-"""Labels that are compared with the question by meaning; of more labels, those that share words with it."""
-
-_CHARACTERS = 1_900
-"""Most characters of one item's text: a model reads no more of it."""
+_COMPARED = 500  # labels that are compared with the question by meaning; of more labels, those that share words with it
+_CHARACTERS = 1_900  # most characters of one item's text: a model reads no more of it
 
 COMPLETED = 20
 """Most walks that are followed to all their ends."""
 
-_OTHERS = 5
-"""Items that are shown beside those that an answer rests on."""
+_OTHERS = 5  # items that are shown beside those that an answer rests on
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,8 @@ from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, KnownNeighbou
 from kgsparql.retrievers._struct_gpt_facts import likeliest
 from kgsparql.retrievers._walking import is_opaque
 
-_MEDIATORS = 200
-"""Most mediators of one step whose neighbours are fetched."""
-
-_BEHIND = 20
-"""Most terms behind a mediator by one predicate."""
+_MEDIATORS = 200  # most mediators of one step whose neighbours are fetched
+_BEHIND = 20  # most terms behind a mediator by one predicate
 
 CONSTRAINTS = """\
 Some of the facts that were found hang on nodes that have no name. You are given a question and a numbered list of what

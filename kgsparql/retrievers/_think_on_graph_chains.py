@@ -21,8 +21,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import SAMPLE, candidates_by_start, terms_of
 
-_ORACLE = 100.0
-"""The score of a step that an oracle chose: more than the words of any path."""
+_ORACLE = 100.0  # the score of a step that an oracle chose: more than the words of any path
 
 _REPEATED = 0.25
 """The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores."""

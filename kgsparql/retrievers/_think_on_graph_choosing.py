@@ -17,8 +17,7 @@ from kgsparql.retrievers._think_on_graph_chains import Chain
 from kgsparql.retrievers._think_on_graph_steps import ChosenOffer, Offer, candidates_of
 from kgsparql.retrievers._walking import is_opaque
 
-_SHARPNESS = 10.0
-"""How strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e."""
+_SHARPNESS = 10.0  # how strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e
 
 
 def candidate_lists(

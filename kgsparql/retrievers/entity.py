@@ -31,11 +31,8 @@ from kgsparql.retrievers._entity_calls import numeric_draft, reasoned_draft, tex
 from kgsparql.retrievers._entity_evidence import best_lines, line_items, passage_items, passage_terms
 from kgsparql.retrievers._lines import SHOWN, lines_of
 
-_ON_THE_WAY = 0.5
-"""Taken off the score of a term between the start and the ends of a line."""
-
-_NEIGHBOURS = 500
-"""Most neighbours that count besides the entities themselves."""
+_ON_THE_WAY = 0.5  # taken off the score of a term between the start and the ends of a line
+_NEIGHBOURS = 500  # most neighbours that count besides the entities themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +202,7 @@ def _present(
 
 
 def _candidates(evidence: Evidence, links: Sequence[LinkedEntity], session: Session) -> Iterator[AnswerTerm]:
-    """Terms of the lines that the question did not name, by the best line of each; then terms of passages only.
-
-    If there are none, the entities that the question names.
-    """
+    """Terms of lines, by the best line of each, then of passages; those the question names only if alone."""
     linked = {link.term for link in links}
     scores: dict[Term, float] = {}
     markers: dict[Term, list[str]] = {}

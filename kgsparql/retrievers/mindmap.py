@@ -43,20 +43,14 @@ from kgsparql.retrievers._walking import SAMPLE, terms_of
 ScoredItem: TypeAlias = tuple[EvidenceItem, Candidate]
 """An item of evidence, and the candidate that compares it with the question."""
 
-_JOINING = 0.25
-"""Added to the score of a term on a path that joins entities of the question."""
-
-_ON_THE_WAY = 0.5
-"""The factor for a term between the start and the ends of a line."""
-
-_SHARED_WORDS = 0.05
-"""The bonus of a line whose wording has every content word of the question."""
+_JOINING = 0.25  # added to the score of a term on a path that joins entities of the question
+_ON_THE_WAY = 0.5  # the factor for a term between the start and the ends of a line
+_SHARED_WORDS = 0.05  # the bonus of a line whose wording has every content word of the question
 
 _OTHERS = 0.05
 """The bonus of a line that walks a predicate and then back, if the question asks for others with the same."""
 
-_KIND = 0.5
-"""The weight of how well the kind of a term fits the kind that the question asks for."""
+_KIND = 0.5  # the weight of how well the kind of a term fits the kind that the question asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +194,7 @@ class MindMap(Retriever):
         return [(self._line_item(lines[c.candidate.number], session), c.candidate) for c in chosen]
 
     def _completed(self, scored: Sequence[ScoredItem], session: Session) -> list[ScoredItem]:
-        """The lines with all their ends and the query for exactly these; paths stay as they are.
-
-        A line from which nothing was cut keeps its text.
-        """
+        """The lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
         lines = [i for i, (item, _) in enumerate(scored) if item.path is None]
         walks = [Walk(as_iri(way.start), way.property_path) for i in lines for way in scored[i][0].ways[:1]]
         completed = list(scored)

@@ -45,14 +45,9 @@ _SHORTLIST = 50
 
 More paths cost time and change nothing: of 150, the best five are among the first 30 on every data set."""
 
-_UNCERTAIN = 0.05
-"""If the two best scores differ by less than this, the best path is wrong far more often."""
-
-_NEARLY = 0.15
-"""How much lower than the best link of a mention another link may score to be considered, too."""
-
-_EXAMPLES = 2
-"""Ends of a path that a model reads."""
+_UNCERTAIN = 0.05  # if the two best scores differ by less than this, the best path is wrong far more often
+_NEARLY = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
+_EXAMPLES = 2  # ends of a path that a model reads
 
 
 @dataclass(frozen=True, slots=True)

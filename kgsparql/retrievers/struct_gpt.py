@@ -238,10 +238,7 @@ def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
 
 
 def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, float]:
-    """The distinct walks with their scores: by the number of steps that an oracle chose, then by fit to the question.
-
-    The kinds of terms along the paths are known now, so that whole paths are compared with the question once more.
-    """
+    """The best walks with their scores: the steps that an oracle chose, and the fit, with all kinds known now."""
     reached = {own.walk: (own, one.found) for one in reversed(found) for own in one.found.reached_terms()}
     along = _kinds([own.ways.values() for own, _ in reached.values()], session)
     paths = [(walk.start, walk.path, kinds) for walk, kinds in zip(reached, along, strict=True)]
