@@ -51,10 +51,8 @@ class Budget:
         for name in ("max_queries", "max_rows", "max_seconds", "max_calls", "max_tokens", "max_cost"):
             limit = getattr(self, name)
             if limit is not None and not (math.isfinite(limit) and limit >= 0):
-                option = f"--{name.replace('_', '-')}"
-                raise OptionError(
-                    f"{option} {limit}: not a limit", hint="a number from 0 on; leave it out for no limit"
-                )
+                message = f"--{name.replace('_', '-')} {limit}: not a limit"
+                raise OptionError(message, hint="a number from 0 on; leave it out for no limit")
         if self.max_cost is not None and self.prices is None:
             hint = "--prices PROMPT,COMPLETION for a million tokens"
             raise OptionError("a limit on cost needs the model's prices", hint=hint)

@@ -134,7 +134,6 @@ class Answer:
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param removed: citations and steps that a model made up; none of them is shown.
-    :param is_ranked: nobody chose among the answers: they are candidates in order.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 

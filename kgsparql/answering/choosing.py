@@ -129,7 +129,6 @@ class ModelChooser(Chooser):
         return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, self.model, len(candidates), self.emit)
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """The candidates a model is shown, in their order: a list it can still read."""
         if len(candidates) <= LISTED:
             return candidates
         scores = wording_scores(self.second.ranker, question, candidates)

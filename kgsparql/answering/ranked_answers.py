@@ -15,9 +15,8 @@ from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
 _AS_GOOD = 0.05
 """What an item may score less than the best about the same entity, and read the question as well.
 
-With it, 150 questions of MetaQA gained 4 right first answers and 100 of FB15k-237 one; no question of these, of 100 of
-PathQuestion, 80 of ORKG and 109 of QALD-10 lost one (path ranking, no model). It is the distance below which the two
-best readings of a question are called uncertain.
+With it, 5 of 539 questions of five data sets gained a right first answer and none lost one (path ranking, no model). It
+is the distance below which the two best readings of a question are called uncertain.
 """
 
 

@@ -49,8 +49,6 @@ class Session:
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param model: who is asked; ``None`` for nobody.
     :param chooser: who chooses, if it is neither the model nor, without one, the ranker.
-    :param allow_model_knowledge: where the graph has no answer, a model's own may be shown, labelled as such.
-    :param complete: follow a path that was chosen to every answer on it, not only to those that were met.
     :param own_words: the question as it was asked, where :attr:`question` is another wording for a while: what is
         linked, and what an answer is written to.
     :param given: entities named by the caller; then nothing is linked.

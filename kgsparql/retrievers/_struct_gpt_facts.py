@@ -230,12 +230,9 @@ def _walks_to(used: Sequence[ShownFacts], draft: Draft) -> dict[Walk, float]:
 def _complete_items(
     used: Iterable[tuple[EvidenceItem, ShownFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
 ) -> Iterator[EvidenceItem]:
-    """The items that a model has read, each with the query and the ends of one of its walks.
+    """The items that a model has read, each with the query and the ends of its first walk that leads to an answer.
 
-    An item with mediators has several walks. It gets the ends of the first that leads to an answer; each other walk
-    becomes an item of its own, after all that were read.
-
-    :param first: the number in the marker of the first of these new items.
+    Each other walk through mediators becomes an item of its own, after all that were read, from marker ``first`` on.
     """
     more: dict[Walk, EvidenceItem] = {}
     given: set[Walk] = set()

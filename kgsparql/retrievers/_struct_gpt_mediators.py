@@ -42,8 +42,9 @@ def with_mediated(
     with an opaque IRI. At most two queries find them, and one fetches what lies behind.
     """
     ends = list(dict.fromkeys(end for own in near.values() for end in own.ends if isinstance(end, IRI)))
-    found = [*_of_classes(ends, session, classes), *_nameless(ends, session, topics)]
-    mediators = list(dict.fromkeys(found))
+    types_of = types(session.graph, ends) if classes and ends else {}
+    instances = [end for end in ends if frozenset(classes).intersection(types_of.get(end, ()))]
+    mediators = list(dict.fromkeys([*instances, *_nameless(ends, session, topics)]))
     if not mediators:
         return near
     if len(mediators) > _MEDIATORS:
@@ -56,13 +57,6 @@ def with_mediated(
             hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours
         )
     return {key: _with_paths_through(key, own, hops) for key, own in near.items()}
-
-
-def _of_classes(ends: Sequence[IRI], session: Session, classes: Collection[IRI]) -> list[IRI]:
-    if not classes or not ends:
-        return []
-    found = types(session.graph, ends)
-    return [end for end in ends if frozenset(classes).intersection(found.get(end, ()))]
 
 
 def _nameless(ends: Sequence[IRI], session: Session, topics: Collection[IRI]) -> list[IRI]:

@@ -141,10 +141,9 @@ def with_meeting_bonus(chains: Sequence[Chain], bonus: float) -> list[Chain]:
 
 
 def _shares(choices: Sequence[Choice]) -> list[float]:
-    """The weight of each choice beside the others of its call; not normalised.
+    """The weight of each choice beside the others of its call, not normalised: the scores of a model as they are.
 
-    Scores of a model are taken as they are. For a ranker, and for an oracle, which gives no scores, the ranker's scores
-    are sharpened, so that a small difference counts.
+    Those of a ranker, and for an oracle, which gives none, too, are sharpened, so that a small difference counts.
     """
     if choices and choices[0].chosen_by == "model":
         return [choice.score for choice in choices]

@@ -216,8 +216,7 @@ def _places_by_likeness(
 ) -> list[list[int]]:
     """For each group of paths their places, in the order of how much their ends are like the question.
 
-    Of very many paths, only those that share most words with the question are compared by meaning: it takes seconds to
-    embed all names around a hub.
+    Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
     """
     texts = [[printable(labels[path.end], 300) for path in own] for own in siblings]
     sizes = [len(own) for own in texts]
