@@ -39,7 +39,9 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
     """
     if path is None:
         return name or "path_ranking", dict(options)
-    preset = _loaded(path)
+    from kgsparql.retrievers._presets import Preset
+
+    preset = Preset.load(path)
     if name is not None and name != preset.method:
         raise _contradiction(path, preset, name)
     return preset.method, preset.with_options(options)
@@ -50,8 +52,9 @@ def methods_with(
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     """The names of several methods, and the options of each; a preset is for its own method among them."""
     from kgsparql.evaluation.runs.methods import NO_MODEL, checked_names, options_by_method
+    from kgsparql.retrievers._presets import Preset
 
-    preset = None if path is None else _loaded(path)
+    preset = None if path is None else Preset.load(path)
     methods = checked_names(names or (preset.method if preset else "all"))
     if preset and not {"all", "methods", preset.method, preset.method + NO_MODEL} & set(methods):
         raise _contradiction(path, preset, names)
@@ -59,12 +62,6 @@ def methods_with(
     if preset is not None:
         found[preset.method] = preset.with_options(found.get(preset.method, {}))
     return methods, found
-
-
-def _loaded(path: Path) -> Preset:
-    from kgsparql.retrievers._presets import Preset
-
-    return Preset.load(path)
 
 
 def _contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:

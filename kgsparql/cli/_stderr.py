@@ -16,7 +16,7 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.runs.plan import MethodProgress
-    from kgsparql.events import Event, ModelCalled, QueryRun
+    from kgsparql.events import Event, ModelCalled
 
 
 _LONGEST = 20_000
@@ -98,7 +98,9 @@ def _step_lines(event: Event, verbose: int) -> Iterator[str]:
 
     match event:
         case e.QueryRun() if verbose >= 2:
-            yield from _query_lines(event)
+            cut = "" if event.complete else ", cut by the endpoint"
+            yield f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms"
+            yield _indented(event.text, 400)
         case e.ModelCalled():
             yield from _call_lines(event, verbose)
         case e.EntitiesLinked():
@@ -113,12 +115,6 @@ def _step_lines(event: Event, verbose: int) -> Iterator[str]:
             yield f"· {event.purpose}: {printable(event.reason, 300)}"
         case e.Verified():
             yield f"· verified: {event.found} found again, {event.removed} removed, {event.unknown} not checkable"
-
-
-def _query_lines(event: QueryRun) -> Iterator[str]:
-    cut = "" if event.complete else ", cut by the endpoint"
-    yield f"· {event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms"
-    yield _indented(event.text, 400)
 
 
 def _call_lines(event: ModelCalled, verbose: int) -> Iterator[str]:

@@ -52,10 +52,8 @@ def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tupl
     >>> [str(path) for path in gold_paths(question, {"at": (IRI("http://e.org/at"), IRI("http://f.org/at"))})]
     ['^<http://e.org/at>/<http://e.org/of>', '^<http://f.org/at>/<http://e.org/of>']
     """
-    if not question.path:
-        return ()
     steps = [_steps(name, names) for name in question.path]
-    return tuple(PropertyPath(own) for own in islice(product(*steps), _PATHS))
+    return tuple(PropertyPath(own) for own in islice(product(*steps), _PATHS)) if steps else ()
 
 
 def _steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:

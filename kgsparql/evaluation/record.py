@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from kgsparql.answering.answer import Answer, AnswerTerm
@@ -140,7 +140,7 @@ class Record:
         :param degrees: of answers, as far as they were counted.
         """
         usage, error = answer.usage, answer.error
-        cost = {name: usage[name] for name in _USAGE}
+        cost = {field.name: usage[field.name] for field in fields(RecordedCost) if field.name != "model_seconds"}
         return cls(
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
@@ -195,11 +195,6 @@ def is_lost(error: KgsparqlError) -> bool:
     """
     useless = isinstance(error, ModelReplyError | RequestRefusedError)
     return isinstance(error, UnreachableError) and not useless and error.code not in {"E_LIMIT", "E_PARTIAL"}
-
-
-_USAGE = (
-    "model_calls", "rounds", "prompt_tokens", "completion_tokens", "cost", "paid_cost", "queries", "rows", "seconds",
-)  # fmt: skip
 
 
 def _answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:

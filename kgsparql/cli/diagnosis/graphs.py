@@ -21,7 +21,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import EndpointGraph, groups_of, known_aliases, names_endpoint, open_graph, open_store
 from kgsparql.graphs.endpoint_info import NAMED_GRAPHS, limits_in_words, summary
-from kgsparql.graphs.files import RdfFile, ReadOptions, format_of, rdf_files
+from kgsparql.graphs.files import ReadOptions, format_of, rdf_files
 from kgsparql.graphs.profiles.catalogue import endpoint_named
 from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE, checked_contact
@@ -144,17 +144,13 @@ def _file(source: str) -> Check:
     if files[0].path is None:
         return Check("file", "absent", "standard input is read only by what asks it")
     for file in files:
-        _readable(file)
+        if file.path is not None and not os.access(file.path, os.R_OK):
+            raise InputError(f"{file.name}: may not be read", hint="chmod u+r, or run as its owner", path=file.name)
     kinds = sorted({format_of(file, ReadOptions()).name for file in files})
     size = size_text(sum(file.size for file in files))
     count = "" if len(files) == 1 else f"{len(files):,} files, "
     hint = f"it was not read: kgsparql info -k {shlex.quote(source)} does"
     return Check("file", "ok", f"{printable(source, 200)}: {count}{', '.join(kinds)}, {size}", hint)
-
-
-def _readable(file: RdfFile) -> None:
-    if file.path is not None and not os.access(file.path, os.R_OK):
-        raise InputError(f"{file.name}: may not be read", hint="chmod u+r, or run as its owner", path=file.name)
 
 
 def _endpoint_checks(graph: EndpointGraph, *, timeout_s: float, note: Callable[[str], None]) -> Iterator[Check]:
@@ -190,11 +186,8 @@ def _engine(graph: EndpointGraph) -> Check:
 
 def _limits(graph: EndpointGraph) -> Check:
     profile = graph.profile
-    said = ", ".join(limits_in_words(profile))
-    hint = ""
-    if profile.is_public:
-        hint = "many share it: --max-queries bounds a question; for many questions, ask a copy of your own"
-    return Check("limits", "ok", said, hint)
+    shared = "many share it: --max-queries bounds a question; for many questions, ask a copy of your own"
+    return Check("limits", "ok", ", ".join(limits_in_words(profile)), shared if profile.is_public else "")
 
 
 def _contact(graph: EndpointGraph) -> Iterator[Check]:

@@ -93,12 +93,6 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
     check_room(output)
 
 
-def answerable(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
-    """The dataset with its answers, on a graph that mentions them."""
-    checked_missing_share(dataset, knowledge, graph)
-    return with_answers(dataset, knowledge, graph)
-
-
 def checked_missing_share(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
     """The share of gold terms and topics that the graph does not mention."""
     from kgsparql.evaluation import validation

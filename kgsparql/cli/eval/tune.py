@@ -18,10 +18,11 @@ from kgsparql.cli._stderr import TallyLine
 from kgsparql.cli.eval._datasets import (
     ColumnsOption,
     DatasetArgument,
-    answerable,
     check_directory,
+    checked_missing_share,
     graph_of,
     opened_dataset,
+    with_answers,
 )
 from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import InputError, OptionError
@@ -118,7 +119,9 @@ def tune(
     opened = graph.opened(languages=languages, embedder=asked.embedder)
     with asking.model or nullcontext(), opened as knowledge:
         graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
-        questions = answerable(asked.sample(loaded), knowledge, graph).questions
+        drawn = asked.sample(loaded)
+        checked_missing_share(drawn, knowledge, graph)
+        questions = with_answers(drawn, knowledge, graph).questions
         parts = split(questions, how.share, seed=asked.sample_seed)
         graph.say(str(parts))
         graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST else "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -105,16 +106,15 @@ def _first_terms(terms: Sequence[str]) -> str:
     return shown if len(terms) <= _TERMS else f"{shown}, … {len(terms) - _TERMS:,} more"
 
 
-def _as_json(dataset: Dataset, graph: str, findings: Iterable[Finding], share: float) -> dict[str, Any]:
-    listed = list(findings)
+def _as_json(dataset: Dataset, graph: str, findings: Sequence[Finding], share: float) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "source": dataset.source,
         "licence": dataset.licence,
         "graph": graph,
-        "questions": len(listed),
-        "outcomes": dict(sorted(Counter(finding.outcome for finding in listed).items())),
+        "questions": len(findings),
+        "outcomes": dict(sorted(Counter(finding.outcome for finding in findings).items())),
         "missing_share": round(share, 6),
         "problems": [str(problem) for problem in dataset.problems],
-        "findings": [finding.to_json() for finding in listed],
+        "findings": [asdict(finding) for finding in findings],
     }

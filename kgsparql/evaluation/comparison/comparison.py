@@ -118,14 +118,13 @@ def compare(
 
 
 def _scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | None) -> list[MethodScores]:
+    tell = progress or (lambda _phase, _done, _total: None)
     work = [(run, method) for run in runs for method in run.methods]
     found: list[MethodScores] = []
     for run, method in work:
-        if progress is not None:
-            progress("scoring", len(found), len(work))
+        tell("scoring", len(found), len(work))
         found.append(method_scores(run, method, metrics))
-    if progress is not None:
-        progress("scoring", len(work), len(work))
+    tell("scoring", len(work), len(work))
     if not any(one.questions for one in found):
         where = ", ".join(str(run.path) for run in runs)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")

@@ -161,14 +161,14 @@ def question_lines(one: Disagreement) -> list[str]:
     ]
 
 
-def outcome_lines(outcome: Outcome, *, tick: str = "✓") -> list[str]:
-    """The answers and the evidence of a method, line by line."""
-    given = ", ".join(f"{label} {tick}" if is_right else label for label, is_right in outcome.answers)
+def outcome_lines(outcome: Outcome) -> list[str]:
+    """The answers and the evidence of a method, line by line; what is right has a tick."""
+    given = ", ".join(f"{label} ✓" if is_right else label for label, is_right in outcome.answers)
     more = f" … {outcome.more} more" if outcome.more else ""
     return [
         *([outcome.why] if outcome.why else []),
         *([f"given: {given}{more}"] if given else [] if outcome.status == "error" else ["given: nothing"]),
-        *(f"{marker}{f' {tick}' if has_gold else ''}: {text}" for marker, text, has_gold in outcome.evidence),
+        *(f"{marker}{' ✓' if has_gold else ''}: {text}" for marker, text, has_gold in outcome.evidence),
     ]
 
 

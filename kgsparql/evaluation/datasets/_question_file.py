@@ -43,10 +43,7 @@ class QuestionFile:
     @property
     def suffix(self) -> str:
         """The suffix in lower case, without that of packing: ``.jsonl`` of ``a.jsonl.gz``."""
-        suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes[-1:] == [".gz"]:
-            suffixes.pop()
-        return suffixes[-1] if suffixes else ""
+        return Path(self.path.name.lower().removesuffix(".gz")).suffix
 
     @property
     def name(self) -> str:

@@ -49,6 +49,8 @@ _PERSONS = frozenset(
 )  # fmt: skip
 """Classes of people, which may have no label where they are used."""
 
+_PEOPLE = frozenset({"human", "human being", "people", "persons", "natural person"})
+
 _DATES = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("date", "dateTime", "gYear", "gYearMonth"))
 _DATE = re.compile(r"(?:1\d|20)\d\d(?:-[01]\d(?:-[0-3]\d(?:T[\d:.]+Z?)?)?)?")
 
@@ -131,7 +133,7 @@ class Namer:
         classes = _classes(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         names = {t: lb.text for t, lb in _iris(labels(graph, used, languages=languages)) if _is_class_name(lb)}
-        names.update({kind: "person" for kind in used if kind in _PERSONS or _is_people(names.get(kind, ""))})
+        names.update({kind: "person" for kind in used if kind in _PERSONS or names.get(kind, "").casefold() in _PEOPLE})
         persons = self._persons(starts)
         self._classes: dict[Step, frozenset[IRI]] = {}
         self.kinds: dict[Step, str] = {}
@@ -184,10 +186,6 @@ def _classes(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
 
 def _are_persons(kinds: Collection[IRI], names: Mapping[IRI, str]) -> bool:
     return any(is_person(_kind_text(names[kind])) for kind in kinds if kind in names)
-
-
-def _is_people(name: str) -> bool:
-    return name.casefold() in {"human", "human being", "people", "persons", "natural person"}
 
 
 def _are_dates(terms: Sequence[Term]) -> bool:

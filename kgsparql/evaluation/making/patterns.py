@@ -155,14 +155,8 @@ def _triples(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> list[tuple[IRI
 
 def _in_turn(lists: Sequence[Sequence[T]], at_most: int) -> list[T]:
     """The first of each list, then the second of each …; each item once."""
-    found: dict[T, None] = {}
-    for place in range(max(map(len, lists), default=0)):
-        for own in lists:
-            if place < len(own):
-                found[own[place]] = None
-                if len(found) == at_most:
-                    return list(found)
-    return list(found)
+    places = range(max(map(len, lists), default=0))
+    return list(dict.fromkeys(own[place] for place in places for own in lists if place < len(own)))[:at_most]
 
 
 def patterns_of(

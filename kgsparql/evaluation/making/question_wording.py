@@ -60,7 +60,11 @@ def question_text(
     kinds = [kind or _whose(step, wordings) for kind, step in zip(kinds, path.steps, strict=True)]
     for i, step in enumerate(path.steps[:-1]):
         kind = kinds[i] or _role(path.steps[i + 1], wordings)
-        phrase = _phrase(step, phrase, _wording(step, wordings), kind, is_back=_is_back(path, i), are_many=step in many)
+        words, is_back = _wording(step, wordings), _is_back(path, i)
+        if step.direction == "forward":
+            phrase = _forward(phrase, words, kind, "other " * is_back, are_many=step in many or is_back)
+        else:
+            phrase = _inverse(phrase, words, kind, "other " * is_back)
     last = len(path) - 1
     step = path.steps[last]
     text = when_asked(_wording(step, wordings), phrase.text, are_many=phrase.is_plural) if step in dates else ""
@@ -106,12 +110,6 @@ def _quoted(topic: str) -> str:
     if len(topic.split()) <= 5 and not re.search(r"[?!:;,]", topic):
         return topic
     return f'"{topic}"' if '"' not in topic else f"'{topic}'" if "'" not in topic else topic
-
-
-def _phrase(step: Step, of: _Phrase, words: Wording, kind: str, *, is_back: bool, are_many: bool) -> _Phrase:
-    if step.direction == "forward":
-        return _forward(of, words, kind, "other " * is_back, are_many=are_many or is_back)
-    return _inverse(of, words, kind, "other " * is_back)
 
 
 def _forward(of: _Phrase, words: Wording, kind: str, other: str, *, are_many: bool) -> _Phrase:

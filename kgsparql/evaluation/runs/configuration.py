@@ -65,7 +65,10 @@ def configuration(
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
             "sha256": _questions_hash(dataset.questions), "questions_sha256": _questions_hash(plan.questions),
         },
-        "graph": {"name": _short_name(graph.name), "fingerprint": graph.fingerprint, "triples": _triples(knowledge)},
+        "graph": {
+            "name": graph.name if "://" in graph.name else Path(graph.name).name,  # no folders of this machine
+            "fingerprint": graph.fingerprint, "triples": _triples(knowledge),
+        },
         "questions": len(plan.questions),
         **sampling,
         "methods": [
@@ -154,11 +157,6 @@ def prompts_hash() -> str:
 def now() -> str:
     """The time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _short_name(graph: str) -> str:
-    """The name of a graph without the folders of this machine."""
-    return graph if "://" in graph else Path(graph).name
 
 
 def _versions() -> Iterator[tuple[str, str]]:

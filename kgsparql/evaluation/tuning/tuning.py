@@ -145,11 +145,8 @@ def _tuned(bench: Bench, split: Split, search: Search, seed: int) -> Tuning:
 
 def _settings(space: Space, search: Search) -> tuple[list[Setting], int]:
     """The settings, beside the default one, that are known before anything is tried; how many of a grid cannot be."""
-    settings: list[Setting] = []
-    left_out = 0
-    if search.kind == "grid":
-        settings, left_out = grid(space)
-    elif search.kind == "random":
+    settings, left_out = grid(space) if search.kind == "grid" else ([], 0)
+    if search.kind == "random":
         settings = sampled(space, search.trials, seed=search.seed)
     return [setting for setting in settings if setting != space.default], left_out
 

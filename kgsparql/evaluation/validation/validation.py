@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from kgsparql.errors import DataError
@@ -63,10 +63,6 @@ class Finding:
     def is_fine(self) -> bool:
         """Whether nobody needs to look at it."""
         return self.outcome in _FINE and not self.absent
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as a JSON object."""
-        return asdict(self)
 
 
 def validate(
