@@ -26,7 +26,6 @@ WHOLE_FILE = "exchanges"
 """Stands for every kind of exchange, and for a file of exchanges that cannot be read."""
 
 _VECTORS = "vectors"
-"""The kind of the vectors of texts."""
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -126,7 +125,17 @@ class CacheContents:
     def _clear(self, kind: str) -> Cleared:
         if kind in _FOLDERS:
             return self._clear_folder(kind)
-        return self._clear_vectors() if kind == _VECTORS else self._clear_exchanges(kind)
+
+        def clear() -> int:
+            if kind == _VECTORS:
+                with closing(VectorStore(self._vectors)) as store:
+                    return store.clear()
+            with ResponseCache(self._exchanges) as response_cache:
+                return response_cache.clear(None if kind == WHOLE_FILE else kind)
+
+        if kind == _VECTORS:
+            return _clear_database(self._vectors, kind, clear)
+        return _clear_database(self._exchanges, kind, clear, beside="with every kind of exchange, ")
 
     def _entries(self, folder: str) -> list[Path]:
         """The stores or indexes in a folder, their locks, and what interrupted writers left behind."""
@@ -194,20 +203,6 @@ class CacheContents:
         except StoreError as error:
             return [KindSummary(WHOLE_FILE, what, 0, bytes_of(self._exchanges), trouble=error.message)]
         return [KindSummary(k.kind, _EXCHANGES.get(k.kind, what), k.count, k.bytes, k.oldest, k.newest) for k in found]
-
-    def _clear_vectors(self) -> Cleared:
-        def clear() -> int:
-            with closing(VectorStore(self._vectors)) as store:
-                return store.clear()
-
-        return _clear_database(self._vectors, _VECTORS, clear)
-
-    def _clear_exchanges(self, kind: str) -> Cleared:
-        def clear() -> int:
-            with ResponseCache(self._exchanges) as response_cache:
-                return response_cache.clear(None if kind == WHOLE_FILE else kind)
-
-        return _clear_database(self._exchanges, kind, clear, beside="with every kind of exchange, ")
 
 
 def _clear_database(path: Path, kind: str, clear: Callable[[], int], *, beside: str = "") -> Cleared:

@@ -64,15 +64,9 @@ def doctor(
 
 
 def _checks(
-    sources: Sequence[str],
-    *,
-    model: str | None,
-    base_url: str | None,
-    embedder: str,
-    timeout_s: float,
-    is_quick: bool,
-    note: Callable[[str], None],
-) -> Iterator[Check]:
+    sources: Sequence[str], *, model: str | None, base_url: str | None, embedder: str, timeout_s: float,
+    is_quick: bool, note: Callable[[str], None],
+) -> Iterator[Check]:  # fmt: skip
     """Each check as soon as it is done; errors of kgsparql's become failed checks."""
     from kgsparql.cli.diagnosis.graphs import graph_checks, url_of
     from kgsparql.cli.diagnosis.installation import cache_check, certificates_check, installation_checks

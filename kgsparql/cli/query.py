@@ -64,7 +64,7 @@ def query(
     how: QueryOptions,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration."""
-    from kgsparql.graphs import names_endpoint
+    from kgsparql.graphs import names_endpoint, prefixes_in
     from kgsparql.graphs.user_query import check, serialise
 
     named = graph.sources
@@ -75,7 +75,10 @@ def query(
     ):
         remote = _endpoint(graph, snapshot) if names_endpoint(named) else None
         piped = None if remote is not None else _piped(graph, snapshot, shown)
-        declared = _declared(graph) if piped is None else piped.prefixes
+        if piped is not None:
+            declared = piped.prefixes
+        else:  # read without loading the files: only the worker loads them
+            declared = prefixes_in(named, format=graph.input_format, base=graph.base, encoding=graph.encoding)
         prefixes = PrefixMap.default().merged(declared)
         checked = check(text, prefixes=prefixes)
         form = how.chosen_format(checked)
@@ -155,10 +158,3 @@ def _runner(
     with QueryWorker(target, options=options, progress=shown, notes=graph.say) as worker:
         worker.start()
         yield worker.run
-
-
-def _declared(graph: GraphOptions) -> dict[str, str]:
-    """The prefixes that the files declare, read without loading them: only the worker loads the graph."""
-    from kgsparql.graphs import prefixes_in
-
-    return prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)

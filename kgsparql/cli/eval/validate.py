@@ -98,12 +98,8 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield f"  hint     {printable(finding.hint, 300)}"
     for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
         if terms:
-            yield f"  {name:<8} {_first_terms(terms)}"
-
-
-def _first_terms(terms: Sequence[str]) -> str:
-    shown = ", ".join(printable(term, 120) for term in terms[:_TERMS])
-    return shown if len(terms) <= _TERMS else f"{shown}, … {len(terms) - _TERMS:,} more"
+            more = f", … {len(terms) - _TERMS:,} more" if len(terms) > _TERMS else ""
+            yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_TERMS])}{more}"
 
 
 def _as_json(dataset: Dataset, graph: str, findings: Sequence[Finding], share: float) -> dict[str, Any]:

@@ -203,14 +203,9 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
 
 
 def _pairwise_tests(
-    group: Sequence[MethodScores],
-    rows: Sequence[Row],
-    reference: int,
-    metrics: Sequence[str],
-    seed: int,
-    *,
-    is_named: bool,
-) -> dict[int, dict[str, PairwiseTest]]:
+    group: Sequence[MethodScores], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int,
+    *, is_named: bool,
+) -> dict[int, dict[str, PairwiseTest]]:  # fmt: skip
     """Every other row, but those that are no ceiling, against the reference, on the questions that both were asked.
 
     :param is_named: the reference was not found on these questions.

@@ -218,8 +218,7 @@ def _offsets() -> Iterator[tuple[int, float]]:
     """Side (1 is right, -1 left) and height of the places of a name beside its point, the nearest first."""
     for distance in range(0, 120, 6):
         for side in (1, -1):
-            yield side, float(distance)
-            yield side, -float(distance)
+            yield from ((side, float(distance)), (side, -float(distance)))
 
 
 def _darker(colour: str) -> str:
@@ -266,7 +265,7 @@ def _costs(board: Leaderboard, costs: Sequence[str]) -> Any:
         for values in columns:
             five = np.percentile(values, (5, 25, 50, 75, 95)) if len(values) else [0.0] * 5
             mean = float(values.mean()) if len(values) else 0.0
-            boxes.append({**dict(zip(("whislo", "q1", "med", "q3", "whishi"), five, strict=True)), "mean": mean})
+            boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi", "mean"), (*five, mean), strict=True)))
         parts = axes.bxp(
             boxes, orientation="horizontal", showfliers=False, showmeans=True, patch_artist=True, widths=0.55,
             positions=range(len(boxes)), meanprops={"marker": "o", "markersize": 4, "markerfacecolor": "white"},

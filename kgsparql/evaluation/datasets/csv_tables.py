@@ -18,8 +18,6 @@ TITLE = "CSV or TSV, with the columns named: question, answers, topics …"
 FIELDS = ("id", "question", "answers", "topics", "sparql", "hops", "type", "path", "reference")
 """What a column may be; ``question`` must be there. ``answers``, ``topics`` and ``path`` hold several, with ``|``."""
 
-_SEPARATOR = "|"
-
 
 def read(file: QuestionFile, columns: Mapping[str, str] | None) -> CollectedQuestions:
     """The questions of the rows.
@@ -132,7 +130,7 @@ def _question(row: Sequence[str], header: Sequence[str], places: Mapping[str, in
 
 
 def _parts(cell: str) -> list[str]:
-    return [part for part in (part.strip() for part in cell.split(_SEPARATOR)) if part]
+    return [part for part in (part.strip() for part in cell.split("|")) if part]
 
 
 def _answers(cells: Mapping[str, str], sparql: str) -> tuple[GoldAnswer, ...] | None:

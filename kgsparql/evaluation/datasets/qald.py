@@ -18,10 +18,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, iri, local_name, printable
 
 TITLE = "QALD JSON: questions[].question[].string"
 
-_KNOWN = {
-    "qald-x": ("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT"),
-    "qald-10": ("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT"),
-}
+_KNOWN = dict.fromkeys(("qald-x", "qald-10"), ("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT"))
 """Name, source and licence of files that say which they are, by their id in lower case."""
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"

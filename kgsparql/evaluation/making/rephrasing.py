@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -53,7 +54,7 @@ def rephrased(
     :raises UnreachableError: if the model cannot be asked at all; replies that came are kept in its response cache.
     """
     questions: list[Question] = []
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     texts = {question.text for question in made.questions}
     for question in made.questions:
         if progress is not None:
@@ -61,10 +62,10 @@ def rephrased(
         try:
             text = model.ask(_call(question), usage, emit)
         except ModelReplyError as error:
-            reasons[error.code] = reasons.get(error.code, 0) + 1
+            reasons[error.code] += 1
             text = question.text
         if text != question.text and text in texts:  # two questions that a model cannot tell apart
-            reasons["asked twice"] = reasons.get("asked twice", 0) + 1
+            reasons["asked twice"] += 1
             text = question.text
         texts.add(text)
         questions.append(replace(question, text=text))
@@ -92,11 +93,8 @@ def _reader(name: str) -> Callable[[str], str]:
             raise ModelReplyError("the model's reply has no question in it", hint="ask again, or ask another model")
         line = printable(text, _LONGEST)
         if name not in line or not line.endswith(("?", ".")) or line.endswith("…") or len(line) < len(name) + 5:
-            raise ModelReplyError(
-                f"not the question in other words: {printable(text, 120)}",
-                hint="ask another model",
-                code="E_LLM_FORMAT",
-            )
+            message = f"not the question in other words: {printable(text, 120)}"
+            raise ModelReplyError(message, hint="ask another model", code="E_LLM_FORMAT")
         return line
 
     return question_in

@@ -61,14 +61,9 @@ def run(
 
 
 def _run_method(
-    knowledge: KnowledgeBase,
-    plan: Plan,
-    method: Method,
-    *,
-    directory: RunDirectory,
-    done: Mapping[str, Record],
-    tell: Callable[[MethodProgress], None],
-) -> None:
+    knowledge: KnowledgeBase, plan: Plan, method: Method, *,
+    directory: RunDirectory, done: Mapping[str, Record], tell: Callable[[MethodProgress], None],
+) -> None:  # fmt: skip
     progress, left = MethodProgress(method.label, 0, len(plan.questions)), []
     for question in plan.questions:
         record = done.get(question.id)

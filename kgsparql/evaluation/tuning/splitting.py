@@ -90,9 +90,7 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
 
     :raises InputError: for a share out of range, or fewer than four questions.
 
-    >>> questions = [
-    ...     Question(id=str(n), text="?", hops=n % 2 + 1, path=(f"p{n % 8}",)) for n in range(40)
-    ... ]
+    >>> questions = [Question(id=str(n), text="?", hops=n % 2 + 1, path=(f"p{n % 8}",)) for n in range(40)]
     >>> parts = split(questions, 0.5, seed=0)
     >>> len(parts.development), parts.apart, sum(question.hops == 1 for question in parts.development)
     (20, ('paths',), 10)
