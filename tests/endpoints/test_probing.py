@@ -19,6 +19,7 @@ from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocol.probing import FOLDER, ProbeResult, recalled, remember
 from kgsparql.http.address import Address
 from kgsparql.rdf.query import Query
+from kgsparql.resources import cache_directory
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
@@ -281,16 +282,16 @@ def test_what_was_found_out_is_in_the_cache_and_can_be_removed(run: Run, elsewhe
 
 
 @pytest.mark.parametrize("change", [{"engine": 5}, {"has_union": "yes"}, {"triples": "many"}, {"more": 1}])
-def test_what_is_kept_has_the_types_that_it_should_have(tmp_path: Path, change: dict[str, object]) -> None:
+def test_what_is_kept_has_the_types_that_it_should_have(change: dict[str, object]) -> None:
     address = Address.parse(URL)
     found = ProbeResult(
         at=datetime.now(UTC).isoformat(timespec="seconds"), engine="Virtuoso", has_union=True, triples=5
     )
-    remember(address, found, tmp_path)
-    assert recalled(address, tmp_path) == found
-    (kept,) = (tmp_path / FOLDER).iterdir()
+    remember(address, found)
+    assert recalled(address) == found
+    (kept,) = (cache_directory() / FOLDER).iterdir()
     kept.write_text(json.dumps({**json.loads(kept.read_text()), **change}))
-    assert recalled(address, tmp_path) is None
+    assert recalled(address) is None
 
 
 def test_a_place_that_cannot_be_written_is_done_without(

@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.request
 from contextlib import suppress
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -35,30 +36,25 @@ _PIECE = 2**16
 _CONNECTIONS = 8
 
 
+@dataclass(eq=False)
 class Exchange:
     """One request on its way, on a thread of its own.
 
     :param max_bytes: of the reply when it is unpacked.
     """
 
-    def __init__(
-        self,
-        pool: urllib3.HTTPConnectionPool,
-        http: urllib.request.Request,
-        request: SparqlRequest,
-        deadline: float,
-        max_bytes: int,
-    ) -> None:
-        self._pool = pool
-        self._http = http
-        self._request = request
-        self._deadline = deadline
-        self._max_bytes = max_bytes
-        self.abandoned = False
-        self.connection: HTTPConnection | None = None
-        self.is_connected = False
-        self.is_fresh = False
-        self.has_headers = False
+    _pool: urllib3.HTTPConnectionPool
+    _http: urllib.request.Request
+    _request: SparqlRequest
+    _deadline: float
+    _max_bytes: int
+    abandoned: bool = field(default=False, init=False)
+    connection: HTTPConnection | None = field(default=None, init=False)
+    is_connected: bool = field(default=False, init=False)
+    is_fresh: bool = field(default=False, init=False)
+    has_headers: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
         self._began = time.monotonic()
         self._call = ThreadedCall(self._reply, name="kgsparql endpoint")
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TypeAlias
 
 from kgsparql.errors import (
     AuthenticationError,
@@ -34,11 +34,8 @@ _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
 
 
-class Select(Protocol):
-    """Sends a SELECT with more parameters beside it."""
-
-    def __call__(self, query: Query, parameters: Mapping[str, str], limits: RequestLimits) -> Solutions:
-        """The solutions."""
+Select: TypeAlias = Callable[[Query, Mapping[str, str], RequestLimits], Solutions]
+"""Sends a SELECT with more parameters beside it."""
 
 
 @dataclass(frozen=True, slots=True)

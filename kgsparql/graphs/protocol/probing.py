@@ -136,13 +136,10 @@ class Probe:
         self.profile, self.found = _with_engine(self.known, known.by_name(found.engine), found), found
 
 
-def recalled(address: Address, directory: Path | None = None) -> ProbeResult | None:
-    """The result that is kept of an endpoint; ``None`` for none, or for one that is too old or cannot be read.
-
-    :param directory: the cache directory, if ``None``.
-    """
+def recalled(address: Address) -> ProbeResult | None:
+    """The result that is kept of an endpoint; ``None`` for none, or for one that is too old or cannot be read."""
     try:
-        kept = json.loads(_file(address, directory).read_text(encoding="utf-8"))
+        kept = json.loads(_file(address).read_text(encoding="utf-8"))
         age = datetime.now(UTC) - datetime.fromisoformat(kept.pop("at"))
         if kept.pop("url") != address.url or not timedelta(0) <= age < KEPT_FOR:
             return None
@@ -151,19 +148,18 @@ def recalled(address: Address, directory: Path | None = None) -> ProbeResult | N
         return None  # it is probed again
 
 
-def remember(address: Address, found: ProbeResult, directory: Path | None = None) -> None:
+def remember(address: Address, found: ProbeResult) -> None:
     """Keep the result of a probe.
 
     :raises OSError: if it cannot be written.
     """
-    target = _file(address, directory)
+    target = _file(address)
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_text(target, json.dumps({"url": address.url, **asdict(found)}, indent=1))
 
 
-def _file(address: Address, directory: Path | None) -> Path:
-    name = hashlib.sha256(address.url.encode()).hexdigest()[:32]
-    return (cache_directory() if directory is None else directory) / FOLDER / name
+def _file(address: Address) -> Path:
+    return cache_directory() / FOLDER / hashlib.sha256(address.url.encode()).hexdigest()[:32]
 
 
 def _checked_result(kept: Mapping[str, Any]) -> ProbeResult:
