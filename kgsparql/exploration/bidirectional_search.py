@@ -251,11 +251,9 @@ def way_of(solution: Solution, near: set[Term]) -> tuple[Hop, ...]:
     predicate = solution["predicate"]
     if "onward" not in solution:
         subject, object_ = solution["subject"], solution["object"]
-        return (
-            (hop_of(subject, predicate, object_, "forward"),)
-            if subject in near
-            else (hop_of(object_, predicate, subject, "inverse"),)
-        )
+        if subject in near:
+            return (hop_of(subject, predicate, object_, "forward"),)
+        return (hop_of(object_, predicate, subject, "inverse"),)
     onward = solution["onward"]
     if "common_object" in solution:
         middle = solution["common_object"]

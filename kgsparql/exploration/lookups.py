@@ -41,12 +41,7 @@ class GraphLookups:
         self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
 
     def resolve(self, name: str) -> IRI:
-        """The entity a person means: an IRI, a CURIE, or an exact label.
-
-        :raises NotFoundError: if no entity has this label.
-        :raises AmbiguousLabelError: if several have it.
-        :raises PrefixError: if it is neither a label nor a CURIE with a known prefix.
-        """
+        """The entity a person means: an IRI, a CURIE, or an exact label; raises as :func:`entity_named`."""
         return entity_named(name, self.graph, prefixes=self.prefixes, languages=self.languages)
 
     def resolve_class(self, name: str) -> IRI:

@@ -139,13 +139,11 @@ class Linker:
         found: dict[str, LinkedEntity] = {}
         for candidate in sorted(self._candidates(detector), key=lambda c: (-c.score, c.order)):
             found.setdefault(candidate.row.iri, _linked_entity(detector, candidate))
-        key = normalised(text)
-        for row, shared in _trigram_likeness(detector, key, limit=limit):
+        mention = Mention(text, 0, len(text))
+        for row, shared in _trigram_likeness(detector, normalised(text), limit=limit):
             # Half the score, so that labels with whole words in common come first.
-            entity = LinkedEntity(
-                IRI(row.iri), row.text, round(shared / 2, 4), row.kind, "text", Mention(text, 0, len(text))
-            )
-            found.setdefault(row.iri, entity)
+            score = round(shared / 2, 4)
+            found.setdefault(row.iri, LinkedEntity(IRI(row.iri), row.text, score, row.kind, "text", mention))
         return sorted(found.values(), key=lambda e: -e.score)[:limit]
 
     def similar(self, question: str, *, limit: int = 10, threshold: float = 0.5) -> tuple[LinkedEntity, ...]:

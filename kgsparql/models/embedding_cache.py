@@ -90,7 +90,9 @@ class VectorStore:
         """How many vectors there are, and how old."""
         found = self._file.rows("SELECT count(*), min(made), max(made) FROM vector") or [(0, None, None)]
         count, *times = found[0]
-        return KeptVectors(count, *map(_iso_time, times)) if count else KeptVectors(0)
+        if not count:
+            return KeptVectors(0)
+        return KeptVectors(count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in times))
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; the number of removed vectors."""
@@ -187,7 +189,3 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
         connection.execute(f"PRAGMA {what}").fetchone() for what in ("page_size", "page_count", "freelist_count")
     )
     return int(size * (pages - free))
-
-
-def _iso_time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

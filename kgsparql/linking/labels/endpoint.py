@@ -97,8 +97,9 @@ class EndpointLabels(FoundLabels):
             common: set[str] = set()
             searched = self._names_by_search(spellings, tags, common)
             names += [name for name in searched if name not in names]
-            if not names:
-                names = self._names_by_own_predicates(spellings.exact, tags)
+            if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
+                found = self._names_by_text(Query.load("by_name"), spellings.exact, tags)
+                names = [name for text in spellings.exact for name in found.get(text, ())]
             names += self._seen_names(spellings.exact, names)
             rows = self._rows_of_names(names)
             name_keys = {normalised(name) for name in spellings.names}
@@ -113,11 +114,6 @@ class EndpointLabels(FoundLabels):
         for text in missing:
             self._memory.exact[text, tuple(tags)] = found.get(text, [])
         return [name for text in spellings for name in self._memory.exact[text, tuple(tags)]]
-
-    def _names_by_own_predicates(self, spellings: Sequence[str], tags: Sequence[str]) -> list[Name]:
-        """The names that the graph gives by other predicates, as in :func:`kgsparql.exploration.by_label`."""
-        found = self._names_by_text(Query.load("by_name"), spellings, tags)
-        return [name for text in spellings for name in found.get(text, ())]
 
     def _seen_names(self, spellings: Sequence[str], names: Sequence[Name]) -> list[Name]:
         """The exact names that earlier answers showed, of entities that the endpoint did not find."""

@@ -69,7 +69,8 @@ class LanceLabels(LocalLabels):
         """As :meth:`LabelSearch.exact`."""
         found: list[LabelRow] = []
         for some in _chunks(sorted(set(keys))):
-            found += self._label_rows(self._labels.search().where(one_of("key", some)))
+            rows = self._rows(self._labels.search().where(one_of("key", some)), _COLUMNS)
+            found += [LabelRow(**row) for row in rows]
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
@@ -85,9 +86,7 @@ class LanceLabels(LocalLabels):
             return []
         # No fuzziness: trigrams already forgive typing errors.
         match = lancedb("query").MatchQuery(text, column)
-        query = self._labels.search(match, query_type="fts").limit(2 * limit)
-        with errors_translated(self._tables.directory):
-            found = query.select([*_COLUMNS, "_score"]).to_arrow().to_pylist()
+        found = self._rows(self._labels.search(match, query_type="fts"), [*_COLUMNS, "_score"], 2 * limit)
         # Twice the limit was asked for, so that among equals the same rows are kept every time.
         found.sort(key=lambda row: (-round(row["_score"], 4), row["iri"], row["text"], row["language"]))
         return [LabelRow(*(row[column] for column in _COLUMNS)) for row in found[:limit]]
@@ -118,8 +117,7 @@ class LanceLabels(LocalLabels):
         found = []
         for vector in vectors:
             query = table.search(vector, vector_column_name="vector").distance_type("cosine").ef(200).refine_factor(2)
-            with errors_translated(self._tables.directory):
-                hits = query.limit(limit).select(["text", "_distance"]).to_arrow().to_pylist()
+            hits = self._rows(query, ["text", "_distance"], limit)
             ranked = sorted((round(hit["_distance"], 6), hit["text"]) for hit in hits)
             found.append([(text, 1 - distance) for distance, text in ranked])
         return found
@@ -133,12 +131,9 @@ class LanceLabels(LocalLabels):
             found += [DescriptionRow(**row) for row in rows]
         return sorted(found)
 
-    def _label_rows(self, query: Any) -> list[LabelRow]:
-        return [LabelRow(*(row[column] for column in _COLUMNS)) for row in self._rows(query, _COLUMNS)]
-
-    def _rows(self, query: Any, columns: list[str]) -> list[dict[str, Any]]:
+    def _rows(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[dict[str, Any]]:
         with errors_translated(self._tables.directory):
-            found: list[dict[str, Any]] = query.select(columns).limit(1_000_000).to_arrow().to_pylist()
+            found: list[dict[str, Any]] = query.select(columns).limit(limit).to_arrow().to_pylist()
         return found
 
 

@@ -129,12 +129,14 @@ def read_slice(
     :raises CancelledError: if ``cancel`` is set; the pages so far are kept.
     """
     total = 0
+    most = profile_of(graph).max_solutions
+    page_limit = PAGE if most is None else max(1, most - 1)  # a result of as many as it gives may have been cut
     for class_ in classes:
         page = kept.slices().get(class_.value, SliceProgress())
         while not page.whole and page.entities < limit:
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while reading labels", hint="run it again: it goes on from here")
-            size = min(PAGE, limit - page.entities, _page_limit(graph))
+            size = min(PAGE, limit - page.entities, page_limit)
             found = _next_page(graph, class_, page.last, size)
             entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
             if not entities and not page.entities:
@@ -149,12 +151,6 @@ def read_slice(
                 progress("reading labels", page.entities, limit)
         total += page.entities
     return total
-
-
-def _page_limit(graph: KnowledgeGraph) -> int:
-    """The most solutions of a page: one less than the endpoint gives, as a result of that size may have been cut."""
-    most = profile_of(graph).max_solutions
-    return PAGE if most is None else max(1, most - 1)
 
 
 def _is_last(graph: KnowledgeGraph, page: Solutions, size: int) -> bool:

@@ -116,9 +116,7 @@ class Passages:
         if self._manifest is None or not wanted:
             return []
         match = lancedb("query").MatchQuery(wanted, "text")
-        query = self._table("passages").search(match, query_type="fts").limit(limit).select(["number", "_score"])
-        with errors_translated(self._tables.directory):
-            rows = query.to_arrow().to_pylist()
+        rows = self._rows(self._table("passages").search(match, query_type="fts").select(["number", "_score"]), limit)
         return [row["number"] for row in sorted(rows, key=lambda row: (-round(row["_score"], 4), row["number"]))]
 
     def read(self, numbers: Collection[int]) -> list[Passage]:
@@ -152,7 +150,7 @@ class Passages:
             )
         return table
 
-    def _rows(self, query: Any) -> list[dict[str, Any]]:
+    def _rows(self, query: Any, limit: int = _MANY) -> list[dict[str, Any]]:
         with errors_translated(self._tables.directory):
-            rows: list[dict[str, Any]] = query.limit(_MANY).to_arrow().to_pylist()
+            rows: list[dict[str, Any]] = query.limit(limit).to_arrow().to_pylist()
         return rows
