@@ -131,7 +131,6 @@ class _Counter:
             return False
 
     def number(self, what: str, query: Query) -> int | None:
-        """The number that a query counts."""
         solutions = self._select(what, query)
         return whole_number(solutions[0]["count"]) if solutions else None
 
@@ -144,7 +143,6 @@ class _Counter:
         return [str(s["graph"]) for s in self._select("named graphs", Query.load("info_graphs").limit(limit))]
 
     def counts(self, what: str, query: Query, prefixes: PrefixMap) -> list[dict[str, Any]]:
-        """Terms with their labels and counts."""
         solutions = self._select(what, query)
         try:
             named = self.labels([solution["term"] for solution in solutions])

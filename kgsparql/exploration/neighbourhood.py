@@ -56,7 +56,6 @@ class _Selection:
     def of(
         cls, entities: Sequence[IRI], steps: Steps | None, *, direction: Directions, skip: frozenset[IRI]
     ) -> _Selection:
-        """From what :func:`neighbours` is given."""
         if steps is None:
             return cls(directions(direction), None, skip)
         if isinstance(steps, Mapping):
@@ -72,7 +71,6 @@ class _Selection:
         return 1 if self.steps is None else max(map(len, self.steps.values()))
 
     def allows(self, group: Group) -> bool:
-        """Whether a group is asked for."""
         entity, step = group
         return step in self.steps[entity] if self.steps is not None else step.predicate not in self.skip
 

@@ -188,8 +188,7 @@ class Linker:
 
         Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
         """
-        links: list[LinkedEntity] = []
-        common: list[bool] = []
+        links: list[tuple[LinkedEntity, bool]] = []
         taken: set[int] = set()
         entities: set[str] = set()
         for candidate in found:
@@ -198,13 +197,11 @@ class Linker:
             taken |= candidate.fit.places
             entities.add(candidate.row.iri)
             rivals = (c for c in found if c.fit.places & candidate.fit.places)
-            links.append(_linked_entity(detector, candidate, rivals))
-            common.append(candidate.is_common)
+            links.append((_linked_entity(detector, candidate, rivals), candidate.is_common))
             if len(links) == MAX_LINKS:
                 break
-        if all(common):
-            return tuple(links)
-        return tuple(link for link, is_common in zip(links, common, strict=True) if not is_common)
+        named = [link for link, is_common in links if not is_common]
+        return tuple(named or [link for link, _ in links])
 
 
 def _mention_of(text: str, question: str, *, is_type: bool) -> Mention:

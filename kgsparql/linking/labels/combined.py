@@ -24,7 +24,7 @@ _ROLES = ("label", "alternative", "derived")
 
 @dataclass(frozen=True)
 class _CombinedLabels(ABC):
-    """Labels that are searched in several parts; a subclass says what rows of two parts are the same."""
+    """A :class:`LabelSearch` in several parts; a subclass says what rows of two parts are the same."""
 
     parts: tuple[LabelSearch, ...]
 
@@ -34,7 +34,6 @@ class _CombinedLabels(ABC):
         return any(part.has_vectors for part in self.parts)
 
     def with_graph(self, graph: KnowledgeGraph) -> Self:
-        """As :meth:`LabelSearch.with_graph`."""
         return replace(self, parts=tuple(part.with_graph(graph) for part in self.parts))
 
     @abstractmethod
@@ -46,19 +45,15 @@ class _CombinedLabels(ABC):
         """The hits of all parts for one vector, as one list."""
 
     def offline(self) -> Self:
-        """As :meth:`LabelSearch.offline`."""
         return replace(self, parts=tuple(part.offline() for part in self.parts))
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> Self:
-        """As :meth:`LabelSearch.for_text`."""
         return replace(self, parts=tuple(part.for_text(text, languages) for part in self.parts))
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:
-        """As :meth:`LabelSearch.notes`."""
         return tuple(dict.fromkeys(note for part in self.parts for note in part.notes(linked)))
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
-        """As :meth:`LabelSearch.vocabulary`."""
         found = [part.vocabulary(wanted) for part in self.parts]
         return Vocabulary(
             {word: count for word in wanted if (count := sum(part.counts.get(word, 0) for part in found))},
@@ -68,16 +63,13 @@ class _CombinedLabels(ABC):
         )
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """As :meth:`LabelSearch.exact`."""
         found = chain.from_iterable(part.exact(keys) for part in self.parts)
         return sorted(self._without_repeats(found), key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.with_words`."""
         return self._interleaved([part.with_words(wanted, limit=limit) for part in self.parts])[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """As :meth:`LabelSearch.like`."""
         return self._interleaved([part.like(key, limit=limit) for part in self.parts])[:limit]
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[_RowCosine]]:

@@ -166,20 +166,17 @@ def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solu
     """
     types = [RDF_TYPE, *profile_of(graph).type_predicates]
     query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
+    cause: EndpointTimeoutError | None = None
     try:
         found = graph.select(query.limit(size))
+        if found or found.complete:
+            return found
     except EndpointTimeoutError as error:
-        raise _too_many(graph, class_) from error
-    if not found and not found.complete:
-        raise _too_many(graph, class_)
-    return found
-
-
-def _too_many(graph: KnowledgeGraph, class_: IRI) -> LimitError:
-    return LimitError(
+        cause = error
+    raise LimitError(
         f"{graph.name}: the instances of {class_} are too many to be read in order",
         hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
-    )  # fmt: skip
+    ) from cause  # fmt: skip
 
 
 def last_directory(graph: OpenedGraph, parent: Path) -> Path | None:

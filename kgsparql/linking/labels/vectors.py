@@ -95,7 +95,6 @@ class _Writer:
             self.keep()
 
     def keep(self) -> None:
-        """Write what is pending."""
         if not self.pending:
             return
         import pyarrow as pa
