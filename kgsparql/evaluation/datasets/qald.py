@@ -47,7 +47,15 @@ def read(file: QuestionFile, language: str) -> CollectedQuestions:
 
 def _question(value: Any, number: int, language: str) -> Question:
     data = mapping(value, "the question")
-    text = text_to_ask(in_language(data.get("question"), language))
+    wordings = data.get("question")
+    if not isinstance(wordings, list):
+        raise InputError("the question is no list of languages")
+    texts = {
+        str(item.get("language", "")).replace("_", "-").lower(): item.get("string")
+        for item in wordings
+        if isinstance(item, Mapping) and isinstance(item.get("string"), str) and item["string"].strip()
+    }
+    text = text_to_ask(chosen(texts, language))
     query = data.get("query")
     sparql = text_of(query, "sparql") if isinstance(query, Mapping) else ""
     answers = _answers(data.get("answers"))
@@ -57,18 +65,6 @@ def _question(value: Any, number: int, language: str) -> Question:
         id=an_id(data.get("id"), number), text=text, answers=answers, topics=topics_in(sparql),
         type=_type(data, answers), sparql=sparql,
     )  # fmt: skip
-
-
-def in_language(value: Any, language: str) -> Any:
-    """What is asked in a language: of a list of ``{language, string}``."""
-    if not isinstance(value, list):
-        raise InputError("the question is no list of languages")
-    texts = {
-        str(item.get("language", "")).replace("_", "-").lower(): item.get("string")
-        for item in value
-        if isinstance(item, Mapping) and isinstance(item.get("string"), str) and item["string"].strip()
-    }
-    return chosen(texts, language)
 
 
 def chosen(texts: Mapping[str, Any], language: str) -> Any:
