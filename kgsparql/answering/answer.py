@@ -242,7 +242,6 @@ def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
 
 
 def _description(named: AnswerTerm | LinkedEntity) -> dict[str, str]:
-    """What tells it from others of its label, where there are any."""
     return {"description": named.description} if named.description else {}
 
 

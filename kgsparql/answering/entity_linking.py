@@ -90,7 +90,6 @@ class EntityLinking:
         return Mention("", -1, -1) if place is None else Mention(question[slice(*place)], *place)
 
     def _own_links(self) -> tuple[LinkedEntity, ...]:
-        """What the linker finds in the question by itself; it is asked once."""
         if self._own is None:
             self._own = self.session.linker.link(self.session.own_words) if self.session.linker else ()
         return self._own

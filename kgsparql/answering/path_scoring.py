@@ -114,7 +114,6 @@ class ScoredQuestion:
 
     @cached_property
     def _own(self) -> range | None:
-        """The words of what the paths start from."""
         if self.about is None:
             return None
         start, end = self.about

@@ -132,10 +132,9 @@ def _verified_retrieval(retriever: Retriever, session: Session, *, augment: bool
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
-    """The retrieval with descriptions of candidates that have the same label as others, or as what was linked.
+    """The retrieval in which things of the same label (candidates, links, starts of evidence) are described.
 
-    Evidence that starts from one of several namesakes says from which. What was linked has descriptions from then on,
-    too. One query where there are such and the budget holds it, else none.
+    One query where there are such and the budget holds it, else none.
     """
     drafted = found.draft.answers if found.draft is not None else ()
     answers = (*found.candidates[:_DESCRIBED], *drafted[:_DESCRIBED])

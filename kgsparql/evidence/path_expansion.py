@@ -80,7 +80,6 @@ def _item(
     without_start: bool,
     left_out: Sequence[Term],
 ) -> EvidenceItem:
-    """The item of one walk: the first way to each end that is shown."""
     first: dict[Term, Way] = {}
     for way in ways:
         first.setdefault(way.path.end, way)

@@ -158,7 +158,6 @@ def _group(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
 def _pairs_by_identifier(
     graph: KnowledgeGraph, known: Sequence[IRI], about: _Statements, identifiers: Identifiers
 ) -> Iterator[Same]:
-    """The pairs that identifiers make; one query, where there are any."""
     made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
     for term in known:
         for identifier, formatter in identifiers.identifiers_of(term):

@@ -103,7 +103,7 @@ class _Lookup:
 
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
-    plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in _key(triple))]
+    plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
     found = _Lookup(graph.source(None), open_=set(map(_key, plain)))
     try:
         _find_triples(plain, graph, found)
@@ -140,7 +140,7 @@ def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
 
 def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
     """A query for each graph that holds triples of an item, where none holds them all."""
-    plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in _key(c.triple))]
+    plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
     own = [(name, [triple for triple in plain if part.may_hold(_key(triple))]) for name, part in parts]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()

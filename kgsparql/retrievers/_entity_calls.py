@@ -172,7 +172,6 @@ def plain_number(value: float) -> str:
 
 
 def _text_member(text: str, names: tuple[str, ...]) -> str:
-    """A text in the JSON object of a reply; empty if there is none."""
     try:
         value = json_value(text)
     except ModelReplyError:

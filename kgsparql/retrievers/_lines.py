@@ -116,7 +116,6 @@ def _is_name(way: Path, labels: Mapping[Term, str]) -> bool:
 
 
 def _cut_of(line: Line, labels: Mapping[Term, str], *, most: int = 0) -> Cut:
-    """The cut that says how much of a line is left out."""
     known = line.count if line.exact else None
     steps = " ".join(arrow(step, labels) for step in line.path)
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")

@@ -121,7 +121,6 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _value_of_text(method: str, field: Field[Any], hint: Any, text: str) -> Any:
-    """The value of an option from its text."""
     setting = f"{method}: {field.name}={printable(text, 60)!r}"
     if get_origin(hint) is OneOf:
         if text in get_args(hint):

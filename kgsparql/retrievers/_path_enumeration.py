@@ -176,7 +176,6 @@ def _add_kinds(enumeration: Enumeration, session: Session) -> None:
 
 
 def _likeliest(paths: Sequence[PropertyPath], at_most: int, session: Session) -> list[PropertyPath]:
-    """The first steps that are most like the question, in their order."""
     labels = session.labels(path.steps[0].predicate for path in paths)
     texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
     scores = session.ranker.rank(session.masked_question, texts)

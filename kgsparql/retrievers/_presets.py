@@ -193,7 +193,6 @@ def _text_of(path: Path) -> str:
 
 
 def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
-    """The preset that a document says."""
     try:
         return TypeAdapter(Preset).validate_python(data)
     except ValidationError as error:
@@ -216,7 +215,6 @@ def _preset_of(data: Mapping[str, Any], path: Path, text: str) -> Preset:
 
 
 def _check_options(preset: Preset, path: Path, text: str) -> None:
-    """Check that the method has the options and takes their values."""
     try:
         retrievers.load(preset.method, loadable(preset.method, preset.options))
     except OptionError as error:

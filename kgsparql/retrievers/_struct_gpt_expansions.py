@@ -216,7 +216,6 @@ def _cut_of(expansion: Expansion, entities: Sequence[IRI], session: Session) -> 
 
 
 def _of_hubs(hubs: Mapping[tuple[IRI, Step], PredicateCount], session: Session, limit: int) -> KnownNeighbours:
-    """Some neighbours of each hub; the engine decides which."""
     walks = [Walk(entity, PropertyPath((step,))) for entity, step in hubs]
     found = walk_ways(session.graph, walks, [None] * len(walks), limit=limit)
     near: KnownNeighbours = {}

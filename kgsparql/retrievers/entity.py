@@ -123,7 +123,6 @@ class Entity(Retriever):
         return drafts[self.mode](retrieval, session)
 
     def _matched(self, links: Sequence[LinkedEntity], session: Session) -> dict[Term, LinkedEntity]:
-        """The entities that the question names, then those most like it, by term."""
         matched: dict[Term, LinkedEntity] = {link.term: link for link in links[: self.top_k_nodes]}
         if session.linker is not None and len(matched) < self.top_k_nodes:
             near = session.linker.similar(

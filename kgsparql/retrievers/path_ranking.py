@@ -215,7 +215,6 @@ class PathRanking(Weights, Retriever):
 
 @lru_cache(maxsize=8)
 def _predicate_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
-    """The words that a file has for predicates."""
     try:
         lines = Path(aliases).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -220,7 +220,6 @@ def _facts_retrieval(found: Sequence[ShownFacts], session: Session, *, latest_fi
 
 
 def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
-    """Every path that was found with all its ends, those that fit the question best first."""
     if not found:
         return Retrieval()
     items: list[EvidenceItem] = []
