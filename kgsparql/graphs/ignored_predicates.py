@@ -58,8 +58,6 @@ class IgnoredPredicates:
         """Those of a graph that declares its external identifiers itself: one query.
 
         Where an endpoint cuts the result, it is asked for parts; a note says if these are cut, too.
-
-        :raises KgsparqlError: if the graph cannot be asked.
         """
         found = graph.select(Query.load("external_ids"))
         if found.cut:

@@ -79,11 +79,7 @@ class OxigraphGraph:
         return named + in_default > 1
 
     def select(self, query: Query) -> Solutions:
-        """The solutions of a SELECT.
-
-        :raises QuerySyntaxError: if the text is not SPARQL.
-        :raises QueryError: if it is not a SELECT, or the engine fails.
-        """
+        """As :meth:`KnowledgeGraph.select`."""
         if query.empty:
             return Solutions()
         with self._results(query, ox.QuerySolutions) as results:
@@ -95,7 +91,7 @@ class OxigraphGraph:
         return Solutions(names, tuple(solutions))
 
     def ask(self, query: Query) -> bool:
-        """The answer to an ASK, with the errors of :meth:`select`."""
+        """As :meth:`KnowledgeGraph.ask`."""
         if query.empty:
             return False
         with self._results(query, ox.QueryBoolean) as result:

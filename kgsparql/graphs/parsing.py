@@ -73,11 +73,10 @@ def quads(
     graphs_met: set[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ox.Quad]:
-    """The quads of a file, in its order.
+    """The quads of a file, in its order, with the errors of :func:`reader_of`.
 
     :param graph: the graph for quads of its default graph; ``None`` for the default graph.
     :param graphs_met: the named graphs of the file are added to this.
-    :raises KgsparqlError: as :func:`opened`, while iterating.
     """
     rename = names.of_file()
     with opened(file, options, progress) as reader:

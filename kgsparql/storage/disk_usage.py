@@ -55,10 +55,7 @@ def bytes_of(file: Path) -> int:
 
 
 def remove_database(file: Path) -> None:
-    """Remove an SQLite file and the files that SQLite keeps beside it.
-
-    :raises StoreError: if one cannot be removed.
-    """
+    """Remove an SQLite file and the files that SQLite keeps beside it; a StoreError if one cannot be removed."""
     for one in _database_files(file):
         with _errors_translated(one):
             one.unlink(missing_ok=True)

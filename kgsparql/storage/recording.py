@@ -128,10 +128,7 @@ class Recording(ResponseCache):
             self.put(kind, request, {_FAILED: record}, again=True)
 
     def recorded_value(self, kind: str, request: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-        """A value that differs from run to run, such as a measured time: in a replay the recorded one.
-
-        :raises ReplayMissError: if it was not recorded.
-        """
+        """A value that differs from run to run, such as a measured time; in a replay, what :meth:`get` finds."""
         if self.mode == "write":
             self.put(kind, request, value, again=True)
             return dict(value)

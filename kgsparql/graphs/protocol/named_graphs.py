@@ -75,7 +75,6 @@ class NamedGraphs:
 
         :raises EndpointTimeoutError: if it takes too long, waiting for another thread that probes included.
         :raises CancelledError: if the limits' ``cancel`` is set meanwhile.
-        :raises UnreachableError: if the endpoint is not there.
         """
         while (known := self._known_view) is None:
             left_s = limits.deadline - time.monotonic()

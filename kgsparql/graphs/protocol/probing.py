@@ -149,10 +149,7 @@ def recalled(address: Address) -> ProbeResult | None:
 
 
 def remember(address: Address, found: ProbeResult) -> None:
-    """Keep the result of a probe.
-
-    :raises OSError: if it cannot be written.
-    """
+    """Keep the result of a probe; an OSError if it cannot be written."""
     target = _file(address)
     target.parent.mkdir(parents=True, exist_ok=True)
     replace_text(target, json.dumps({"url": address.url, **asdict(found)}, indent=1))

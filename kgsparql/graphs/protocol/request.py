@@ -75,10 +75,7 @@ class QuestionDeadline:
 
     @contextmanager
     def timeouts_as_budget(self) -> Iterator[None]:
-        """Turns a timeout of a query into the end of the question's time, if that is over.
-
-        :raises BudgetExceededError: if it is.
-        """
+        """Turns a timeout of a query into a BudgetExceededError, if the question's time is over."""
         try:
             yield
         except EndpointTimeoutError as error:

@@ -62,7 +62,6 @@ def repaired_reply(reply: Reply, error: EndpointReplyError, request: SparqlReque
     """A reply to a SELECT that could not be read, repaired; and how many of its solutions were left out for that.
 
     :raises EndpointReplyError: the same error, if the reply cannot be repaired.
-    :raises EndpointTimeoutError: if it takes too long.
     """
     if error.code != "E_FORMAT":
         raise error
