@@ -14,7 +14,8 @@ from kgsparql.cli.ask import ask
 from kgsparql.cli.cache import cache
 from kgsparql.cli.doctor import doctor
 from kgsparql.cli.eval import evaluate
-from kgsparql.cli.index import index, load
+from kgsparql.cli.index import index
+from kgsparql.cli.load import load
 from kgsparql.cli.lookups import find, info, paths, show
 from kgsparql.cli.query import query
 from kgsparql.cli.retrievers import retrievers
