@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from kgsparql.linking.labels.lance import opened_index
 from kgsparql.linking.labels.memory import memory_index
 from kgsparql.linking.labels.partial import index_with_lookup
 from kgsparql.linking.labels.reading import read_descriptions, read_labels, too_many
-from kgsparql.linking.labels.rows import LabelRow, Progress
+from kgsparql.linking.labels.rows import Progress
 from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
@@ -84,16 +85,11 @@ def label_index(
     if not is_embedded and len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows):
         return memory_index(rows)
     builder = _builder(graph, directory, embedder if is_embedded else None, progress, cancel)
-    return _kept_index(builder, rows)
-
-
-def _kept_index(builder: Builder, rows: list[LabelRow]) -> LabelIndex:
-    """The index in its directory; where nothing can be written, one in memory with a note."""
     try:
         return builder.build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
-    except StoreError as error:
+    except StoreError as error:  # nothing can be written there
         note = f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}"
         return memory_index(rows, note)
 
@@ -109,11 +105,9 @@ def _large_mark(directory: Path) -> Path:
 
 def _mark_large(directory: Path) -> None:
     """Mark this graph as one with too many labels, so that nobody tries again to read them."""
-    try:
+    with suppress(OSError):  # where nothing can be kept, the next process finds out again
         directory.parent.mkdir(parents=True, exist_ok=True)
         _large_mark(directory).touch()
-    except OSError:
-        return  # where nothing can be kept, the next process finds out again
 
 
 def _index_to_use(graph: OpenedGraph, directory: Path, embedder: Embedder | None) -> LabelIndex | None:
