@@ -49,7 +49,8 @@ COMPARISONS = {
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
 }  # fmt: skip
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*"}
-SHORT, DEEP = ("-m", "not deep"), ("-m", "deep")
+SHORT, DEEP = "not deep", "deep or longer or hypothesis"
+"""The suites by their markers, as ``make test`` and ``make test-deep`` choose them."""
 MOST_IDS = 2_000
 """Tests that are named one by one; where more pass by a fault, the whole suite runs until one fails."""
 
@@ -177,19 +178,21 @@ def _head(file: Path) -> int:
     return leading[-1].end_lineno or 0
 
 
-def pytest(checkout: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the tests of a copy; warnings about it are no errors there."""
-    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *arguments]
+def pytest(checkout: Path, suite: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run tests of a suite in a copy of the checkout."""
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=no", "-m", suite, *arguments]
+    if suite == DEEP:
+        environment["KGSPARQL_DEEP"] = "1"
     paths = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])
     own = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "300", **environment}
     return subprocess.run(command, cwd=checkout, env=own, capture_output=True, text=True, check=False)
 
 
-def passers_by(checkout: Path, suite: Sequence[str], tests: Sequence[str], workers: int) -> dict[int, set[str]]:
+def passers_by(checkout: Path, suite: str, tests: Sequence[str], workers: int) -> dict[int, set[str]]:
     """The tests of a suite that pass by each fault, by the fault's number; without those that fail with none on."""
     with tempfile.TemporaryDirectory() as directory:
-        done = pytest(checkout, *suite, "-n", str(workers), "-rfE", *tests, **{REACHED: directory})
-        print(f"  {' '.join(suite)}: {done.stdout.strip().splitlines()[-1]}", flush=True)
+        done = pytest(checkout, suite, "-n", str(workers), "-rfE", *tests, **{REACHED: directory})
+        print(f"  {suite}: {done.stdout.strip().splitlines()[-1]}", flush=True)
         if done.returncode not in {0, 1, 5}:  # fine, some failed, none chosen
             raise SystemExit(f"the tests cannot run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         failing = set(_failed(done.stdout))
@@ -202,14 +205,14 @@ def passers_by(checkout: Path, suite: Sequence[str], tests: Sequence[str], worke
     return reached
 
 
-def finder(checkout: Path, number: int, suite: Sequence[str], tests: set[str]) -> str:
+def finder(checkout: Path, number: int, suite: str, tests: set[str]) -> str:
     """The first test that fails with a fault turned on; empty if none does."""
     named = sorted(tests)
     if not named:
         return ""
     files = {test.partition("::")[0] for test in named}
     chosen = named if len(named) <= MOST_IDS else sorted(files)
-    done = pytest(checkout, *suite, "-x", "--timeout=120", "-rfE", *chosen, **{ON: str(number)})
+    done = pytest(checkout, suite, "-x", "--timeout=120", "-rfE", *chosen, **{ON: str(number)})
     if done.returncode in {0, 5}:
         return ""
     return next(_failed(done.stdout), f"exit status {done.returncode}")
