@@ -32,7 +32,6 @@ from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
-from tests.deep import DEEP
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
@@ -272,18 +271,16 @@ def test_a_slice_has_the_labels_that_the_profile_names(tmp_path: Path) -> None:
     assert [row.text for row in kept.slice_rows()] == ["Ada Lovelace"]
 
 
-@pytest.mark.longer
 def test_virtuosos_text_search_links_real_questions_as_well_as_all_labels(virtuoso_url: str) -> None:
-    asked = NOBEL_QUESTIONS if DEEP else NOBEL_QUESTIONS[::4]
-    every = found_by(whole(open_graph(str(NOBEL))), asked)
+    every = found_by(whole(open_graph(str(NOBEL))), NOBEL_QUESTIONS)
     graph = Counting(EndpointGraph(virtuoso_url))
-    searched = found_by(lookup(graph, "bif:contains"), asked)
-    exact = found_by(lookup(EndpointGraph(virtuoso_url)), asked)
+    searched = found_by(lookup(graph, "bif:contains"), NOBEL_QUESTIONS)
+    exact = found_by(lookup(EndpointGraph(virtuoso_url)), NOBEL_QUESTIONS)
     print(f"Nobel topic entities linked, and others: whole index {every}, bif:contains {searched}, exact {exact}")  # noqa: T201 - the figures are what this is for
     assert searched[0] >= every[0]
     assert searched[1] <= every[1] + 2
-    assert exact[0] >= every[0] - (0.1 if DEEP else 0.2)  # of every fourth question, one more is missed
-    assert len(graph.asked) <= 6 * len(asked)
+    assert exact[0] >= every[0] - 0.1
+    assert len(graph.asked) <= 6 * len(NOBEL_QUESTIONS)
 
 
 def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url: str) -> None:
