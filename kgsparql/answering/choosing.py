@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import Protocol
 
@@ -55,16 +55,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A candidate that was chosen.
-
-    :param score: higher is better; comparable only within one call.
-    :param fallback: why the model or the oracle did not choose it; empty if it did.
-    """
+    """A candidate that was chosen; scores are comparable only within one call, higher is better."""
 
     candidate: Candidate
     score: float
     chosen_by: OneOf["model", "ranker", "oracle"]
-    fallback: str = ""
 
 
 class Chooser(Protocol):
@@ -122,8 +117,7 @@ class ModelChooser(Chooser):
         if reply is not None and reply.dropped:
             self.fall_back(purpose, _dropped_text(reply))
         if reply is None or (not reply.numbers and reply.dropped):
-            reason = "unusable reply" if reply is None else "no number of the list in the reply"
-            return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
+            return self.second.choose(question, candidates, purpose, at_most)
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
         chosen = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
         return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, self.model, len(candidates), self.emit)
@@ -176,8 +170,7 @@ class OracleChooser:
         if self.paths:
             on_path.sort(key=lambda c: -len(c.path or ()))
         if not on_path:
-            reason = "no candidate is on the gold path"
-            return [replace(c, fallback=reason) for c in self.second.choose(question, candidates, purpose, at_most)]
+            return self.second.choose(question, candidates, purpose, at_most)
         chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
         return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, "oracle", len(candidates), self.emit)
 

@@ -10,7 +10,8 @@ from kgsparql.answering.answer import AnswerTerm
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import LABELLED
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable
+from kgsparql.evidence.term_labels import name_by_itself
+from kgsparql.rdf.terms import IRI, Term, printable
 
 _AS_GOOD = 0.05
 """What an item may score less than the best about the same entity, and read the question as well.
@@ -46,13 +47,9 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     markers = dict(sorted(markers.items(), key=lambda found: (found[0] in named, -len(topics[found[0]]))))
     labels = session.labels(islice(markers, LABELLED), in_grace=True)
     return tuple(
-        AnswerTerm(end, labels.get(end) or _by_itself(end), scores[end], tuple(own)) for end, own in markers.items()
+        AnswerTerm(end, labels.get(end) or name_by_itself(end, str(end)), scores[end], tuple(own))
+        for end, own in markers.items()
     )
-
-
-def _by_itself(term: Term) -> str:
-    """What a term is called without asking the graph."""
-    return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)
 
 
 def candidates_text(answers: Sequence[AnswerTerm], *, more: str = "") -> str:

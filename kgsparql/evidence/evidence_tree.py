@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.rdf.paths import Direction, Hop, Path, Step
+from kgsparql.rdf.paths import Direction, Path, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 
 _SHOWN = 6  # leaves of one node that are drawn
@@ -88,17 +88,14 @@ def decision_tree(
     roots: dict[Term, _MutableNode] = {}
     for item in evidence:
         above: dict[int, _MutableNode] = {}
-        ways = list(_paths_of(item))
-        paths = [Path(way[0].start, tuple(way)) for way in ways if way]
+        paths = [path for path in item.paths or _paths_through(item) if path.hops]
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
-        for way in ways:
-            if only:
-                last_place = max((i for i, hop in enumerate(way) if hop.triple in only), default=-1)
-                way = way[: last_place + 1]  # noqa: PLW2901
-            if not way:
+        for path in paths:
+            drawn = [i for i, hop in enumerate(path.hops, 1) if not only or hop.triple in only]
+            if not drawn:
                 continue
-            node = roots.setdefault(way[0].start, _MutableNode(_node_label(way[0].start, named)))
-            for hop in way:
+            node = roots.setdefault(path.start, _MutableNode(_node_label(path.start, named)))
+            for hop in path.hops[: drawn[-1]]:
                 before = node
                 new = _MutableNode(
                     _node_label(hop.end, named), _node_label(hop.step.predicate, named), hop.step.direction
@@ -130,11 +127,8 @@ class _MutableNode:
         return Node(self.label, self.step, self.direction, tuple(self.markers), shown, len(hidden) + self.unseen)
 
 
-def _paths_of(item: EvidenceItem) -> Iterator[list[Hop]]:
-    """The item as ways from its start: a path is one, a line of neighbours one for each end."""
-    if item.paths:
-        yield from (list(path.hops) for path in item.paths)
-        return
+def _paths_through(item: EvidenceItem) -> Iterator[Path]:
+    """Paths through the triples of an item that has none: from its start, one for each end."""
     hops = [cited.hop for cited in item.triples]
     if not hops:
         return
@@ -142,10 +136,10 @@ def _paths_of(item: EvidenceItem) -> Iterator[list[Hop]]:
     leads = {hop.end: hop for hop in hops if hop.start == start}
     onward = {hop.start for hop in hops if hop.start != start}
     for hop in hops:
-        if hop.start != start:
-            yield [leads[hop.start], hop] if hop.start in leads else [hop]
-        elif hop.end not in onward:
-            yield [hop]
+        if hop.start in leads and hop.start != start:
+            yield Path(start, (leads[hop.start], hop))
+        elif hop.start != start or hop.end not in onward:
+            yield Path(hop.start, (hop,))
 
 
 def _branches(node: Node, indent: str) -> Iterator[str]:

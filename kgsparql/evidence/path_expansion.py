@@ -8,8 +8,7 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
-from kgsparql.exploration import walk_ends, walk_ways
-from kgsparql.graphs.cut import Cut
+from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Walk, Way
 from kgsparql.rdf.terms import IRI, BlankNode, Term
@@ -45,21 +44,10 @@ def expanded_items(
     ordered = [_ordered(own, labels) for own in ends]
     ways = walk_ways(terms.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)
     read_statements([way.path for own in ways for way in own.items], terms)
-    cuts = [(*own.cuts, *via.cuts) for own, via in zip(found, ways, strict=True)]
-    terms.notes.add_cuts(cut for own in cuts for cut in own)
+    terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
     return [
-        _item(
-            walk,
-            own,
-            via.items,
-            terms,
-            cuts=cuts_of,
-            without_start=len(own) < len(all_named),
-            left_out=[end for end in met.items if is_mediator(end)],
-        )
-        if own and via.items
-        else None
-        for walk, own, via, cuts_of, all_named, met in zip(walks, ordered, ways, cuts, named, found, strict=True)
+        _item(walk, own, met, via, terms) if own and via.items else None
+        for walk, own, met, via in zip(walks, ordered, found, ways, strict=True)
     ]
 
 
@@ -70,19 +58,14 @@ def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> list[Term]:
     return sorted(ends, key=lambda end: (labels[end].casefold(), str(end)))
 
 
-def _item(
-    walk: Walk,
-    ends: Sequence[Term],
-    ways: Sequence[Way],
-    terms: TermLabels,
-    *,
-    cuts: tuple[Cut, ...],
-    without_start: bool,
-    left_out: Sequence[Term],
-) -> EvidenceItem:
-    first: dict[Term, Way] = {}
-    for way in ways:
-        first.setdefault(way.path.end, way)
+def _item(walk: Walk, ends: Sequence[Term], met: Found[Term], ways: Found[Way], terms: TermLabels) -> EvidenceItem:
+    """The item of one walk.
+
+    :param met: every end that was found, those too that are not among ``ends``.
+    """
+    cuts = (*met.cuts, *ways.cuts)
+    left_out = [end for end in met.items if is_mediator(end)]
+    first = {way.path.end: way for way in reversed(ways.items)}
     kept = [first[end] for end in ends if end in first]
     line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
     asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
@@ -102,7 +85,7 @@ def _item(
             walk.path,
             walk.start,
             constraints=walk.constraints,
-            without_start=without_start,
+            without_start=len(ends) + len(left_out) < len(met.items),
             without_blank=any(isinstance(end, BlankNode) for end in left_out),
             without_statements=any(isinstance(end, IRI) for end in left_out),
         ),

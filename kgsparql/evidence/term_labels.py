@@ -60,7 +60,7 @@ class TermLabels:
             if found is None:
                 if self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
-                return {term: known.get(term) or _name_by_itself(term) for term in wanted}
+                return {term: known.get(term) or name_by_itself(term, "[]") for term in wanted}
             known.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
             self.remember(found)
@@ -96,9 +96,9 @@ class TermLabels:
         return self.graph.unlimited() if in_grace else self.graph
 
 
-def _name_by_itself(term: Term) -> str:
-    """What a term is called without asking the graph."""
-    return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else "[]"
+def name_by_itself(term: Term, nameless: str) -> str:
+    """What a term is called without asking the graph; ``nameless`` for what is no IRI and no literal."""
+    return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else nameless
 
 
 def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import TypeVar
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem, SourceQuery
@@ -19,7 +17,6 @@ BATCH = 200
 """Triples looked up by one query."""
 
 _Key = tuple[Term, Term, Term]
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +190,5 @@ def _text(term: Term) -> str:
     return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
 
 
-def _batches(items: Iterable[_T]) -> Iterator[list[_T]]:
-    remaining = iter(items)
-    while batch := list(islice(remaining, BATCH)):
-        yield batch
+def _batches(triples: Sequence[Triple]) -> list[Sequence[Triple]]:
+    return [triples[at : at + BATCH] for at in range(0, len(triples), BATCH)]

@@ -86,14 +86,13 @@ def test_M02_M05_M06_M11_without_a_usable_number_the_ranker_chooses(reply: Reply
     chosen, events, _ = choose([reply], candidates(), question=question)
     assert [c.candidate for c in chosen] == wanted
     assert {c.chosen_by for c in chosen} == {"ranker"}
-    assert all(c.fallback for c in chosen)
     assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["predicates"]
 
 
 def test_M05_what_is_on_the_list_is_chosen_beside_what_is_not() -> None:
     reply = Text({"choices": [{"n": 3, "score": 1}, {"n": 3, "score": 1}, {"n": 7, "score": 1}]})
     chosen, events, _ = choose([reply], candidates())
-    assert [(c.candidate.text, c.fallback) for c in chosen] == [("spouse", "")]
+    assert [(c.candidate.text, c.chosen_by) for c in chosen] == [("spouse", "model")]
     (told,) = [event for event in events if isinstance(event, FallbackUsed)]
     assert (told.purpose, told.reason[:16]) == ("predicates", "2 of the choices")
 
@@ -115,7 +114,7 @@ def test_M10_scores_are_clipped_or_dropped(given: Any, score: float) -> None:
 
 def test_an_empty_reply_is_a_fallback_that_is_told() -> None:
     chosen, events, _ = choose([Text("")], candidates())
-    assert all(c.fallback for c in chosen)
+    assert {c.chosen_by for c in chosen} == {"ranker"}
     assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["predicates"]
 
 
@@ -162,4 +161,3 @@ def test_an_oracle_chooses_what_walks_only_gold_predicates() -> None:
     assert [c.candidate.number for c in oracle(["p", "q"]).choose("which?", listed, "paths", 1)] == [0]
     other = oracle(["z"]).choose("d", listed, "paths", 1)
     assert [(c.candidate.number, c.chosen_by) for c in other] == [(3, "ranker")]
-    assert other[0].fallback
