@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
-from kgsparql.rdf.paths import Path, Step
+from kgsparql.rdf.paths import Hop, Path, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 
 T = TypeVar("T")
@@ -54,6 +55,11 @@ class NeighbourGroup:
     count: int
     exact: bool = True
     mediated: tuple[Path, ...] = ()
+
+    @property
+    def hops(self) -> list[Hop]:
+        """The hop to each neighbour."""
+        return [hop_of(self.entity, self.step.predicate, far, self.step.direction) for far in self.neighbours]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.composing import answer_messages, draft_from_reply
@@ -11,7 +11,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.models.chat_completion import Call, object_schema
-from kgsparql.models.reply_parsing.cleaning import json_value
+from kgsparql.models.reply_parsing.cleaning import by_lower_name, json_value
 from kgsparql.models.reply_parsing.markers import cited_text, like_markers
 from kgsparql.models.reply_parsing.verdicts import quantity
 from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
@@ -78,24 +78,57 @@ def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
         reasoning={"type": "string"}, sufficient={"type": "boolean"}, answer={"type": "string"},
         entities=_NUMBERS, used=_TEXTS,
     )  # fmt: skip
-    reader = _Reasoning(retrieval, session)
-    draft = _draft_of_call(REASONING, schema, reader.read, retrieval, session)
-    if not draft.text or not reader.text or draft.grounding != "graph" or draft.sufficient is False:
+    evidence = retrieval.evidence
+    known = {item.marker: None for item in evidence}
+    quoted = like_markers((session.question, *(item.text for item in evidence)))
+    reasoning = ""
+
+    def read(text: str) -> WrittenAnswer:
+        nonlocal reasoning
+        reply = written_answer(text)
+        kept = cited_text(printable(_reasoning_in(text), _LONGEST_REASONING), known, quoted)
+        reasoning = kept.text
+        return replace(
+            reply,
+            markers=tuple(dict.fromkeys((*reply.markers, *kept.known))),
+            dropped=reply.dropped + len(kept.unknown),
+        )
+
+    draft = _draft_of_call(REASONING, schema, read, retrieval, session)
+    if not draft.text or not reasoning or draft.grounding != "graph" or draft.sufficient is False:
         return draft
-    return replace(draft, text=f"{draft.text}\n\nReasoning: {reader.text}")
+    return replace(draft, text=f"{draft.text}\n\nReasoning: {reasoning}")
 
 
 def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
-    """A bare number; if the reply holds no single number, the draft as it is, counted as a fallback."""
+    """A bare number without its unit; if the reply holds no single number, the draft as it is, counted as a fallback.
+
+    If the reply cites nothing, it cites the items that contain the number.
+    """
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=_TEXTS)
-    reader = _Number(retrieval)
-    draft = _draft_of_call(NUMERIC, schema, reader.read, retrieval, session)
-    if draft.grounding != "graph" or not draft.claims or not reader.was_read:
+    values: list[str | None] = []
+
+    def read(text: str) -> WrittenAnswer:
+        number = quantity(text)
+        value = None if number is None else plain_number(number)
+        values.append(value)
+        try:
+            reply = written_answer(text)
+        except ModelReplyError:
+            if value is None:
+                raise
+            reply = WrittenAnswer(value)
+        if value is None:
+            return reply
+        return replace(reply, answer=value, markers=reply.markers or _markers_with(value, retrieval.evidence))
+
+    draft = _draft_of_call(NUMERIC, schema, read, retrieval, session)
+    if draft.grounding != "graph" or not draft.claims or not values:
         return draft
-    if reader.value is None:
+    if values[-1] is None:
         session.fall_back("answer", "no number in the reply")
         return draft
-    return replace(draft, text=reader.value)
+    return replace(draft, text=values[-1])
 
 
 def _draft_of_call(
@@ -106,58 +139,10 @@ def _draft_of_call(
     return draft_from_reply(Call("answer", messages, schema, read), retrieval, session)
 
 
-@dataclass(slots=True)
-class _Reasoning:
-    """A reader of replies that keeps the reasoning, with valid markers only, in ``text``."""
-
-    retrieval: Retrieval
-    session: Session
-    text: str = ""
-
-    def read(self, text: str) -> WrittenAnswer:
-        """The answer, with the sentences of the reasoning that cite something as its claims."""
-        reply = written_answer(text)
-        reasoning = _text_member(text, ("reasoning", "thoughts", "explanation"))
-        evidence = self.retrieval.evidence
-        known = {item.marker: None for item in evidence}
-        quoted = like_markers((self.session.question, *(item.text for item in evidence)))
-        kept = cited_text(printable(reasoning, _LONGEST_REASONING), known, quoted)
-        self.text = kept.text
-        return replace(
-            reply,
-            markers=tuple(dict.fromkeys((*reply.markers, *kept.known))),
-            dropped=reply.dropped + len(kept.unknown),
-        )
-
-
-@dataclass(slots=True)
-class _Number:
-    """A reader of replies that keeps the number, without its unit, in ``value``."""
-
-    retrieval: Retrieval
-    was_read: bool = False
-    value: str | None = None
-
-    def read(self, text: str) -> WrittenAnswer:
-        """The number as the answer; if it cites nothing, with the markers of the items that contain it."""
-        number = quantity(text)
-        self.value = None if number is None else plain_number(number)
-        self.was_read = True
-        try:
-            reply = written_answer(text)
-        except ModelReplyError:
-            if self.value is None:
-                raise
-            reply = WrittenAnswer(self.value)
-        if self.value is None:
-            return reply
-        markers = reply.markers or self._markers_with(self.value)
-        return replace(reply, answer=self.value, markers=markers)
-
-    def _markers_with(self, number: str) -> tuple[str, ...]:
-        wanted = f" {normalised(number)} "
-        texts = {item.marker: normalised(item.text.replace(",", "")) for item in self.retrieval.evidence}
-        return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")
+def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
+    wanted = f" {normalised(number)} "
+    texts = {item.marker: normalised(item.text.replace(",", "")) for item in evidence}
+    return tuple(marker for marker, text in texts.items() if wanted in f" {text} ")
 
 
 def plain_number(value: float) -> str:
@@ -171,13 +156,13 @@ def plain_number(value: float) -> str:
     return f"{value:.12g}"
 
 
-def _text_member(text: str, names: tuple[str, ...]) -> str:
+def _reasoning_in(text: str) -> str:
     try:
         value = json_value(text)
     except ModelReplyError:
         return ""
-    lower = {str(key).casefold(): member for key, member in value.items()} if isinstance(value, dict) else {}
-    found = next((lower[name] for name in names if name in lower), "")
+    lower = by_lower_name(value) if isinstance(value, dict) else {}
+    found = next((lower[name] for name in ("reasoning", "thoughts", "explanation") if name in lower), "")
     if isinstance(found, list):
         return " ".join(str(part) for part in found if isinstance(part, str))
     return found if isinstance(found, str) else ""

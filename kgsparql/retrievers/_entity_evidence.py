@@ -5,8 +5,8 @@ Passages are from documents and from texts of the graph; an entity that has neit
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,6 @@ from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_terms
 from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import NeighbourGroup, Text
-from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.triples import lookup
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.passages.documents import BYTES_PER_TOKEN, passage_spans
@@ -33,67 +32,59 @@ _CARD_GROUPS = 40  # most predicates on the card of an entity
 _CARD_ENDS = 5  # most neighbours by one predicate on a card
 
 
-@dataclass(frozen=True, slots=True)
-class RankedLine:
-    """A line and its score.
-
-    :param degree: number of edges that are known at the start of the line, plus the number of its ends.
-    """
-
-    line: Line
-    score: float
-    degree: int
-
-    @property
-    def shown(self) -> Line:
-        """The line with only the ways that are shown."""
-        return Line(self.line.path, self.line.ways[:SHOWN], self.line.count, self.line.exact)
-
-
 def best_lines(
     lines: Sequence[Line],
     matched: Mapping[Term, LinkedEntity],
-    degree: Mapping[Term, int],
+    groups: Iterable[NeighbourGroup],
     session: Session,
     *,
     at_most: int,
     by_degree: bool,
-) -> list[RankedLine]:
+) -> list[tuple[Line, float]]:
     """The lines that fit the question best, with more edges first among equals; or just those with the most edges.
 
     The score of the entity is added, so that lines of less similar entities rank lower. Of longer lines with the same
     ends, one is kept.
+
+    :param groups: the neighbours of the entities: how many edges each has.
+    :return: each with only the ways that are shown, and its score.
     """
+    degree: Counter[Term] = Counter()
+    for group in groups:
+        degree[group.entity] += group.count
     kinds = [[""] * (len(line.path) + 1) for line in lines]
     with session.within_budget():
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
     session.labels((step.predicate for line in lines for step in line.path), in_grace=True)
-    edges = [degree.get(line.start, 0) + line.count for line in lines]
+    edges = [degree[line.start] + line.count for line in lines]
     scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
     candidates = []
     for line, edge_count, candidate in zip(lines, edges, scored, strict=True):
         score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[line.start].score
-        group = frozenset(line.ends) if len(line.path) > 1 else None
-        candidates.append(replace(candidate, score=score, group=group))
+        ends = frozenset(line.ends) if len(line.path) > 1 else None
+        candidates.append(replace(candidate, score=score, group=ends))
     candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
     chosen = session.ranked.choose(session.masked_question, candidates, "lines around the entities", at_most)
-    return [RankedLine(lines[c.candidate.number], c.score, edges[c.candidate.number]) for c in chosen]
+    best = [(lines[choice.candidate.number], choice.score) for choice in chosen]
+    return [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in best]
 
 
-def line_items(ranked: Sequence[RankedLine], groups: Sequence[NeighbourGroup], session: Session) -> list[EvidenceItem]:
+def line_items(
+    ranked: Sequence[tuple[Line, float]], groups: Sequence[NeighbourGroup], session: Session
+) -> list[EvidenceItem]:
     """Lines as evidence: a line of one step has the kind ``neighbours``, a longer one the kind ``path``.
 
     Where a line of one step is whole, its several ends can be named as the answer with one marker.
 
     :param groups: the neighbours of the entities; their blank nodes are no ends of lines.
     """
-    labels = session.labels(line_terms(own.shown for own in ranked), in_grace=True)
-    read_statements([way for own in ranked for way in own.shown.ways], session.labels)
+    labels = session.labels(line_terms(line for line, _ in ranked), in_grace=True)
+    read_statements([way for line, _ in ranked for way in line.ways], session.labels)
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     items = []
-    for own in ranked:
-        line, start = own.shown, as_iri(own.line.start)
-        item = replace(line_item(line, labels, session), score=own.score)
+    for line, score in ranked:
+        start = as_iri(line.start)
+        item = replace(line_item(line, labels, session), score=score)
         if not item.cuts and len(line.path) == 1 and len(line.ends) > 1:
             mediators = left_out.get((start, line.path.steps[0]), ())
             query = path_queries.answers(
@@ -267,11 +258,7 @@ def _terms_of(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
 
 def _facts(groups: Sequence[NeighbourGroup]) -> list[list[Hop]]:
     """The first hops of each predicate: those to literals first, then those from the entity, then those to it."""
-    facts = []
-    for group in groups:
-        ends = [end for end in group.neighbours if not is_mediator(end)][:_CARD_ENDS]
-        hops = [hop_of(group.entity, group.step.predicate, end, group.step.direction) for end in ends]
-        if hops:
-            facts.append(hops)
+    ends = ([hop for hop in group.hops if not is_mediator(hop.end)][:_CARD_ENDS] for group in groups)
+    facts = [hops for hops in ends if hops]
     facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
     return facts[:_CARD_GROUPS]

@@ -11,7 +11,6 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow, line_text
 from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, may_follow
@@ -80,8 +79,7 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
 
 def _hops(group: NeighbourGroup) -> list[Hop]:
     """The hops to the neighbours of a group, without those to mediators."""
-    near, step = group.entity, group.step
-    return [hop_of(near, step.predicate, far, step.direction) for far in group.neighbours if not is_mediator(far)]
+    return [hop for hop in group.hops if not is_mediator(hop.end)]
 
 
 def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:

@@ -53,9 +53,7 @@ def with_mediated(
     session.note_cuts(beyond.cuts)
     hops: dict[Term, list[Hop]] = {}
     for group in beyond.items:
-        hops.setdefault(group.entity, []).extend(
-            hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours
-        )
+        hops.setdefault(group.entity, []).extend(group.hops)
     return {key: _with_paths_through(key, own, hops) for key, own in near.items()}
 
 

@@ -17,10 +17,9 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
-from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
+from kgsparql.rdf.paths import Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
@@ -119,20 +118,20 @@ def _goes_back(path: Path, step: Step) -> bool:
 
 
 def _without_identifiers(offered: Sequence[Offer], session: Session) -> list[Offer]:
-    terms = terms_of(offer.path for offer in offered)
-    labels = session.labels(
-        [*terms, *(offer.path.start for offer in offered), *(offer.step.predicate for offer in offered)]
-    )
+    labels = session.labels(_offer_terms(offered))
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
         return list(offered)
     return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
 
 
+def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
+    paths = [offer.path for offer in offered]
+    return [*terms_of(paths), *(path.start for path in paths), *(offer.step.predicate for offer in offered)]
+
+
 def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]:
     """The offers as numbered candidates: the chain as text, with the score of its whole property path."""
-    named = session.labels(
-        t for offer in offered for t in (offer.path.start, *terms_of([offer.path]), offer.step.predicate)
-    )
+    named = session.labels(_offer_terms(offered))
     labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
     paths = [(offer.path.start, offer.property_path, [""] * (len(offer.path) + 2)) for offer in offered]
     candidates = candidates_by_start(paths, session, texts=[_offer_text(offer, labels) for offer in offered])
@@ -174,15 +173,9 @@ def expanded_offers(
 
 def _continued_paths(path: Path, group: NeighbourGroup) -> Iterator[Path]:
     """A path continued to each neighbour, and by two hops through each blank node to the terms behind it."""
-    predicate, direction = group.step.predicate, group.step.direction
-    ways: list[tuple[Hop, ...]] = [
-        (hop_of(group.entity, predicate, far, direction),)
-        for far in group.neighbours
-        if not (is_mediator(far) or isinstance(far, Triple))
-    ]
-    ways += [way.hops for way in group.mediated if not (is_mediator(way.end) or isinstance(way.end, Triple))]
-    for hops in dict.fromkeys(ways):
-        if not path.hops or may_follow(path.hops[-1], hops[0]):
+    for hops in dict.fromkeys([*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]):
+        is_end = not (is_mediator(hops[-1].end) or isinstance(hops[-1].end, Triple))
+        if is_end and (not path.hops or may_follow(path.hops[-1], hops[0])):
             yield Path(path.start, path.hops + hops)
 
 

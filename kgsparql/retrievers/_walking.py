@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
-from kgsparql.answering.composing import compose
+from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.exploration import PredicateCount, predicates
 from kgsparql.linking.ranking import BM25Ranker
@@ -85,21 +85,20 @@ def is_opaque(term: Term, session: Session) -> bool:
     return any(map(str.isdigit, name)) and not _WORD.search(name)
 
 
-def compose_unless_drafted(retrieval: Retrieval, session: Session) -> Draft:
-    """The draft of the retrieval, or a new one.
+class WalkingRetriever(Retriever):
+    """A method that walks step by step, and asks a model on the way whether to go on."""
 
-    If a new one finds the facts insufficient, and calls were kept back on the way, a note says that the budget may be
-    the cause.
-    """
-    if retrieval.draft is not None:
-        return retrieval.draft
-    draft = compose(retrieval, session)
-    if draft.sufficient is False and draft.grounding == "graph" and session.kept_a_call and not session.notes.partial:
-        session.notes.append(
-            "the budget held too few model calls to look further: the graph may know more (raise it with --max-calls)"
-        )
-        session.notes.partial = True
-    return draft
+    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
+        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
+        draft = super().compose(retrieval, session)
+        is_lacking = draft is not retrieval.draft and draft.sufficient is False and draft.grounding == "graph"
+        if is_lacking and session.kept_a_call and not session.notes.partial:
+            session.notes.append(
+                "the budget held too few model calls to look further: "
+                "the graph may know more (raise it with --max-calls)"
+            )
+            session.notes.partial = True
+        return draft
 
 
 def note_order(

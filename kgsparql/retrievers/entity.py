@@ -6,7 +6,6 @@ Source: VectorInstitute, kg-rag, entity-based method (2025).
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -97,12 +96,12 @@ class Entity(Retriever):
                 named: Collection[Term] = [link.term for link in links if link.term in matched] or list(matched)
                 lines = lines_of(groups, named, session, max_hops=self.max_hops)
                 best = best_lines(
-                    lines, matched, _degrees(groups), session,
+                    lines, matched, groups, session,
                     at_most=self.top_k_paths, by_degree=self.path_ranking == "degree",
                 )  # fmt: skip
                 similarity = {link.term: link.score for link in matched.values()}
                 session.labels(
-                    [*line_terms(own.shown for own in best), *passage_terms(list(similarity), about, groups)],
+                    [*line_terms(line for line, _ in best), *passage_terms(list(similarity), about, groups)],
                     in_grace=True,
                 )
                 items += line_items(best, groups, session)
@@ -179,13 +178,6 @@ def _neighbours(matched: Sequence[LinkedEntity], session: Session) -> list[Neigh
     classes = [entity.term for entity in matched if entity.kind == "class" and session.direction != "forward"]
     members = neighbours(session.graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=SHOWN)
     return [*near.items, *members.items]
-
-
-def _degrees(groups: Sequence[NeighbourGroup]) -> Counter[Term]:
-    counts: Counter[Term] = Counter()
-    for group in groups:
-        counts[group.entity] += group.count
-    return counts
 
 
 def _present(

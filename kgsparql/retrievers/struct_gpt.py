@@ -16,7 +16,7 @@ from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.ranked_answers import answers_at_ends
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionError, RateLimitError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -48,15 +48,15 @@ from kgsparql.retrievers._struct_gpt_facts import (
 from kgsparql.retrievers._struct_gpt_mediators import constrained_facts, with_mediated
 from kgsparql.retrievers._walking import (
     SAMPLE,
+    WalkingRetriever,
     candidates_by_start,
-    compose_unless_drafted,
     linked_classes,
     predicate_counts,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class StructGPT(Retriever):
+class StructGPT(WalkingRetriever):
     """Predicates of the entities reached so far are chosen one by one, until their facts answer the question.
 
     :param max_steps: predicates on the longest path.
@@ -122,10 +122,6 @@ class StructGPT(Retriever):
         if draft is not None:
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _ends_retrieval(found, session)
-
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
-        return compose_unless_drafted(retrieval, session)
 
     def _step(self, frontiers: Sequence[Frontier], known: KnownNeighbours, session: Session) -> list[FoundFacts]:
         entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)

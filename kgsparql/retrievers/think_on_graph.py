@@ -16,7 +16,7 @@ from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.parallel_steps import run_in_parallel
-from kgsparql.answering.retriever import Cost, Retriever
+from kgsparql.answering.retriever import Cost
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.wikibase_statements import statement_labels
@@ -52,7 +52,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     path_sample,
     thinned_offers,
 )
-from kgsparql.retrievers._walking import compose_unless_drafted, note_order, terms_of
+from kgsparql.retrievers._walking import WalkingRetriever, note_order, terms_of
 
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
@@ -87,7 +87,7 @@ class _Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkOnGraph(Retriever):
+class ThinkOnGraph(WalkingRetriever):
     """Evidence as in Think-on-Graph: at each hop the predicates, then the entities, that fit the question are kept.
 
     What a beam finds is a sample: the paths that the answer rests on are followed to every answer, if that is wanted.
@@ -146,10 +146,6 @@ class ThinkOnGraph(Retriever):
             note_order(((path, [""] * (len(path) + 1)) for _, path in walked.met), session)
         return self._retrieval(walked, session)
 
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
-        return compose_unless_drafted(retrieval, session)
-
     def _advance(self, walked: _Walked, session: Session) -> None:
         """Walk one depth: choose predicates while the evidence so far is judged, then score what they lead to."""
         skip = UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
@@ -193,7 +189,7 @@ class ThinkOnGraph(Retriever):
             offered, session, shortlist=self.shortlist if by_model else None, batch=self.batch_prune or not by_model
         )
         try:
-            _, *chosen = self._at_once([enough, *map(choosing, lists)], session)
+            _, *chosen = run_in_parallel(session, [enough, *map(choosing, lists)])
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
@@ -202,22 +198,14 @@ class ThinkOnGraph(Retriever):
         self._take_judgement(drafts, walked, session)
         return chosen
 
-    @staticmethod
-    def _at_once(steps: Sequence[Callable[[Session], list[Choice]]], session: Session) -> list[list[Choice]]:
-        """The results of the steps, in parallel; in sequence if they could use up the call for the answer."""
-        left = session.usage.calls_left
-        if left is not None and left <= len(steps):
-            return [step(session) for step in steps]
-        return run_in_parallel(session, steps)
-
     def _take_judgement(self, drafts: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
         """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
-        for draft in drafts:
+        for draft in filter(None, drafts):
             walked.stopped |= is_enough(draft)
-            if is_enough(draft) and draft is not None and draft.text:  # an oracle writes nothing
+            if is_enough(draft) and draft.text:  # an oracle writes nothing
                 walked.draft = draft
-            walked.by_model |= draft is not None and (walked.draft is not None or not is_enough(draft))
-            if draft is not None and draft.sufficient is None:
+            walked.by_model |= bool(draft.text) or not is_enough(draft)
+            if draft.sufficient is None:
                 session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
     def _choose(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
@@ -239,14 +227,14 @@ class ThinkOnGraph(Retriever):
             chosen = thinned_offers(
                 chosen, labels, session, how=self.thin, threshold=self.thin_threshold, to=self.thin_to
             )
-            try:
-                chains, told_apart = scored_chains(chosen, labels, self.width, session)
-            except _MODEL_FAILED as error:
-                _stop(walked, error, session)
-                chains, told_apart = evenly_scored_chains(chosen), False
         else:
             chosen = [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
-            chains, told_apart = evenly_scored_chains(chosen), False
+        chains, told_apart = evenly_scored_chains(chosen), False
+        try:
+            if self.score_entities:
+                chains, told_apart = scored_chains(chosen, labels, self.width, session)
+        except _MODEL_FAILED as error:
+            _stop(walked, error, session)
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         chains = with_meeting_bonus(chains, self.meeting_bonus)
