@@ -6,11 +6,11 @@ May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
 from kgsparql.exploration.mediators import StatementSide, mediated_paths, missing_sides, statement_sides
-from kgsparql.exploration.neighbourhood import neighbourhood, neighbours
+from kgsparql.exploration.neighbourhood import neighbours
 from kgsparql.exploration.predicate_paths import PredicatePath, predicate_paths
 from kgsparql.exploration.results import Found, Label, NeighbourGroup, PredicateCount, Text
 from kgsparql.exploration.shortest_paths import shortest_paths
-from kgsparql.exploration.walks import follow, walk_ends, walk_ways, walks
+from kgsparql.exploration.walks import walk_ends, walk_ways
 
 __all__ = [
     "Description",
@@ -23,11 +23,9 @@ __all__ = [
     "Text",
     "by_label",
     "descriptions",
-    "follow",
     "labels",
     "mediated_paths",
     "missing_sides",
-    "neighbourhood",
     "neighbours",
     "predicate_counts",
     "predicate_paths",
@@ -38,5 +36,4 @@ __all__ = [
     "types",
     "walk_ends",
     "walk_ways",
-    "walks",
 ]

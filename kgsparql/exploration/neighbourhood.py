@@ -1,4 +1,4 @@
-"""The neighbours of some entities, in groups by step; and every triple within a few hops of them.
+"""The neighbours of some entities, in groups by step.
 
 The neighbours of an ordinary entity come whole from one query. Those of a hub are counted first; then some of each
 group are fetched.
@@ -22,11 +22,11 @@ from kgsparql.exploration.batched_select import (
     union_of,
 )
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.exploration.mediators import hop_of, mediated_paths
+from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.exploration.results import Found, NeighbourGroup, PredicateCount
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import BOUND, CutShort, Halving, KnowledgeGraph, Solution
-from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions
+from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
@@ -130,44 +130,6 @@ def neighbours(
     return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
 
 
-def neighbourhood(
-    graph: KnowledgeGraph,
-    entities: Iterable[Term],
-    *,
-    hops: int = 1,
-    direction: Directions = "both",
-    skip: Iterable[IRI] = UNWALKED,
-    limit: int = 50,
-) -> Found[Hop]:
-    """Every hop within a distance of the entities, the nearest first, at most ``limit`` for an entity and a step.
-
-    Each triple comes once, walked from the side it was first met on. A hop to a blank node and the one behind it
-    count as one.
-
-    :raises InputError: for a blank node or a literal.
-    """
-    frontier = entities_of(entities)
-    visited: set[Term] = set(frontier)
-    found: dict[object, Hop] = {}
-    cuts: list[Cut] = []
-    for _ in range(hops):
-        level = neighbours(graph, frontier, direction=direction, skip=skip, limit=limit)
-        cuts += level.cuts
-        hops_met = [
-            *(hop for group in level.items for hop in _hops(group)),
-            *(hop for group in level.items for path in group.mediated for hop in path.hops),
-        ]
-        for hop in hops_met:
-            found.setdefault(hop.triple, hop)
-        met = (hop.end for hop in hops_met)
-        ends = dict.fromkeys(end for end in met if isinstance(end, IRI) and not is_mediator(end))
-        frontier = [end for end in ends if end not in visited]
-        visited.update(frontier)
-        if not frontier:
-            break
-    return Found(tuple(found.values()), tuple(dict.fromkeys(cuts)))
-
-
 def _entity_of(solution: Solution) -> IRI:
     return cast("IRI", solution["entity"])
 
@@ -239,10 +201,6 @@ def _members(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
         way, far = far_end(solution)
         members.setdefault((_entity_of(solution), Step(cast("IRI", solution["predicate"]), way)), []).append(far)
     return members
-
-
-def _hops(group: NeighbourGroup) -> list[Hop]:
-    return [hop_of(group.entity, group.step.predicate, far, group.step.direction) for far in group.neighbours]
 
 
 def _cut(group: NeighbourGroup, limit: int) -> Cut:

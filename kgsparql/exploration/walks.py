@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
-from kgsparql.exploration.batched_select import entities_of, order_key, selected, union_of
+from kgsparql.exploration.batched_select import order_key, selected, union_of
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.exploration.results import Found
 from kgsparql.graphs.cut import Cut
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
+from kgsparql.rdf.paths import Path, Walk, Way
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import BlankNode, Literal, Term
+from kgsparql.rdf.terms import Literal, Term
 
 T = TypeVar("T")
-
-
-def follow(graph: KnowledgeGraph, start: Term, property_path: PropertyPath, *, limit: int = 10_000) -> Found[Term]:
-    """Every term that a property path leads to, in the order of their text; the start only if it is the only one.
-
-    :raises InputError: for a start that is not an IRI.
-    """
-    walk = Walk(entities_of([start])[0], property_path)
-    (found,) = walk_ends(graph, [walk], limit=limit)
-    return Found(tuple(end for end in found.items if end != walk.start) or found.items, found.cuts)
 
 
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
@@ -40,35 +30,6 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         ends[_number(solution)].add(solution["end"])
     ordered = [sorted(own, key=order_key) for own in ends]
     return _found("ends", walks, ordered, limit, complete=complete)
-
-
-def walks(
-    graph: KnowledgeGraph,
-    start: Term,
-    property_path: PropertyPath,
-    ends: Iterable[Term] | None = None,
-    *,
-    limit: int = 1_000,
-) -> Found[Path]:
-    """The paths along a property path to these ends, or to every end, in lexical order.
-
-    :raises InputError: for a start that is not an IRI.
-    """
-    walk = Walk(entities_of([start])[0], property_path)
-    wanted = None if ends is None else list(dict.fromkeys(ends))
-    bindable = None if wanted is None or any(isinstance(end, BlankNode) for end in wanted) else wanted
-    paths: list[Path] = []
-    cuts: list[Cut] = []
-    for chunk in _chunks(bindable, graph.chunk_size):
-        (found,) = walk_ways(graph, [walk], [chunk], limit=limit)
-        cuts += found.cuts
-        paths += [way.path for way in found.items]
-    if wanted is not None:
-        paths = [path for path in paths if path.end in set(wanted)]
-    ordered = sorted(paths, key=lambda path: [order_key(term) for term in path.terms])
-    if len(ordered) > limit and not cuts:
-        cuts = [Cut("walks", limit, None, str(walk))]
-    return Found(tuple(ordered[:limit]), tuple(dict.fromkeys(cuts)))
 
 
 def walk_ways(

@@ -197,18 +197,18 @@ class LabelIndexes:
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
 
-    def build(self, cancel: threading.Event | None = None) -> LabelIndex:
+    def build(self) -> LabelIndex:
         """Build the whole index, with vectors if there is an embedder."""
         graphs = self.graph.members if isinstance(self.graph, FederatedGraph) else (self.graph,)
         built = {
             graph.name: build_label_index(
-                graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress, cancel=cancel
+                graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress
             )
             for graph in graphs
         }
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
 
-    def build_slice(self, classes: Iterable[IRI], *, limit: int, cancel: threading.Event | None = None) -> LabelIndex:
+    def build_slice(self, classes: Iterable[IRI], *, limit: int) -> LabelIndex:
         """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them.
 
         :param classes: only iterated over if the graph is an endpoint.
@@ -219,18 +219,14 @@ class LabelIndexes:
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
             )
         kept, terms = self._kept_labels_of(self.graph), list(classes)
-        read_slice(
-            self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress, cancel=cancel
-        )
-        return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress, cancel=cancel)
+        read_slice(self.graph, terms, kept, limit=limit, languages=self._languages, progress=self.progress)
+        return build_slice(self.graph, kept, embedder=self.embedder, progress=self.progress)
 
-    def index_texts(
-        self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS, cancel: threading.Event | None = None
-    ) -> IndexedTexts:
+    def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention."""
         built = build_passages(
             self.directory, texts, source=self.graph.name, passage_tokens=passage_tokens,
-            languages=self._languages, progress=self.progress, cancel=cancel,
+            languages=self._languages, progress=self.progress,
         )  # fmt: skip
         self.__dict__.pop("passages", None)
         return built

@@ -9,10 +9,10 @@ import pyoxigraph
 import pytest
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.exploration import walks
+from kgsparql.exploration import walk_ways
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, validated
 from tests.engines import ENGINES, engine_from_file, engine_from_quads
@@ -143,8 +143,8 @@ def test_L13_an_end_of_a_regional_language_is_found_by_its_text_whatever_the_cas
     assert 'FILTER(STR(?n1) IN ("grey"))' in regional.text
     assert "@en-" not in regional.text
     assert Literal("grey", language="en-GB") in {s["n1"] for s in held.select(regional)}
-    found = walks(held, ex("house"), path("colour"), tagged[:1])
-    assert [way.end for way in found.items] == tagged[:1]
+    (found,) = walk_ways(held, [Walk(ex("house"), path("colour"))], [tagged[:1]])
+    assert [way.path.end for way in found.items] == tagged[:1]
     plain = path_queries.walk_triples(path("colour"), [ex("house")], tagged[1:], limit=9)
     assert 'VALUES ?n1 { "grey"@en }' in plain.text
 

@@ -12,12 +12,12 @@ from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointReplyError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
-from kgsparql.exploration import by_label, follow, neighbours, predicates, shortest_paths, types
+from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
 
@@ -121,7 +121,7 @@ def test_paths_are_all_there_or_said_to_be_cut(graph_of: GraphOf, most: int) -> 
     assert len(whole.items) == 10
     assert len(found.items) < 10
     assert found.cuts
-    ends = follow(metered(Cutting(graph, most=most)), IRI(E + "a"), PropertyPath((Step(P),)))
+    (ends,) = walk_ends(metered(Cutting(graph, most=most)), [Walk(IRI(E + "a"), PropertyPath((Step(P),)))])
     assert (len(ends.items), len(ends.cuts)) == (most, 1)
 
 

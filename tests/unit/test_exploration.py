@@ -15,7 +15,6 @@ from kgsparql.exploration import (
     NeighbourGroup,
     by_label,
     labels,
-    neighbourhood,
     neighbours,
     predicate_counts,
     predicates,
@@ -120,7 +119,6 @@ def test_L32_one_triple_in_three_graphs_is_one_neighbour() -> None:
     graph = engine_from_quads("oxigraph", quads)
     assert [group.count for group in neighbours(graph, [ex("a")]).items] == [1]
     assert [count.count for count in predicates(graph, [ex("a")]).items] == [1]
-    assert len(neighbourhood(graph, [ex("a")]).items) == 1
 
 
 def test_predicates_with_counts(graph_of: Graphs) -> None:
@@ -140,7 +138,7 @@ def test_predicates_with_counts(graph_of: Graphs) -> None:
     ]
 
 
-@pytest.mark.parametrize("look", [neighbours, predicates, types, neighbourhood, texts])
+@pytest.mark.parametrize("look", [neighbours, predicates, types, texts])
 def test_Q19_a_blank_node_is_no_start(graph_of: Graphs, look: Callable[..., object]) -> None:
     counting = CountingGraph(graph_of(":a :p [ :q :b ] ."))
     with pytest.raises(InputError, match="blank node"):
@@ -152,7 +150,7 @@ def test_Q19_a_blank_node_is_no_start(graph_of: Graphs, look: Callable[..., obje
 
 def test_Q20_an_entity_that_is_absent_has_nothing(graph_of: Graphs) -> None:
     graph = graph_of(":a :p :b .")
-    for look in (neighbours, predicates, neighbourhood, texts):
+    for look in (neighbours, predicates, texts):
         found = look(graph, [ex("absent")])
         assert (found.items, found.cuts) == ((), ())
     assert types(graph, [ex("absent")]) == {ex("absent"): ()}
@@ -164,23 +162,7 @@ def test_no_entities_no_query(graph_of: Graphs) -> None:
     assert neighbours(counting, []).items == ()
     assert predicates(counting, []).items == ()
     assert labels(counting, []) == {}
-    assert neighbourhood(counting, [], hops=3).items == ()
     assert counting.queries == []
-
-
-def test_neighbourhood_level_by_level(graph_of: Graphs) -> None:
-    graph = graph_of(":a :p :b . :b :p :c . :c :p :d . :e :q :b . :b :p :a . :c :m [ :n :f ] . :f :p :g .")
-    one = neighbourhood(graph, [ex("a")])
-    assert {str(hop.triple).replace("http://example.org/", "") for hop in one.items} == {"<a> <p> <b>", "<b> <p> <a>"}
-    two = neighbourhood(graph, [ex("a")], hops=2)
-    assert {hop.end for hop in two.items} == {ex("b"), ex("c"), ex("e")}
-    four = neighbourhood(graph, [ex("a")], hops=4)
-    assert {ex("d"), ex("f"), ex("g")} <= {hop.end for hop in four.items}
-    assert len({hop.triple for hop in four.items}) == len(four.items)
-    forward = neighbourhood(graph, [ex("a")], hops=2, direction="forward")
-    assert {hop.direction for hop in forward.items} == {"forward"}
-    cut = neighbourhood(graph_of(":a :p " + " , ".join(f":b{i}" for i in range(9)) + " ."), [ex("a")], limit=4)
-    assert (len(cut.items), [c.known for c in cut.cuts]) == (4, [9])
 
 
 def test_labels_by_language_then_predicate(graph_of: Graphs) -> None:

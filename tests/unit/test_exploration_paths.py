@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
-from kgsparql.exploration import bidirectional_search, follow, predicate_paths, shortest_paths, walks
+from kgsparql.exploration import bidirectional_search, predicate_paths, shortest_paths, walk_ends, walk_ways
 from kgsparql.graphs.protocols import KnowledgeGraph
-from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath
+from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from tests.brute_force import all_shortest_paths, all_walks
@@ -169,15 +169,17 @@ def test_predicate_paths_equal_brute_force(
 
 @examples(100)
 @given(triples=multigraphs, start=st.sampled_from(IRIS))
-def test_follow_and_walks_equal_brute_force(triples: list[Triple], start: IRI) -> None:
+def test_the_ends_and_ways_of_walks_equal_brute_force(triples: list[Triple], start: IRI) -> None:
     graph = graph_from(triples)
     for property_path, ends in all_walks(triples, start, max_hops=3, through_literals=True).items():
-        found = follow(graph, start, property_path)
-        assert set(found.items) == (ends - {start} or ends)
-        ways_there = walks(graph, start, property_path, found.items)
-        assert {path.end for path in ways_there.items} == set(found.items)
-        assert all(path.property_path == property_path for path in ways_there.items)
-        assert all(set(path.triples) <= set(triples) for path in ways_there.items)
+        walk = Walk(start, property_path)
+        (found,) = walk_ends(graph, [walk])
+        assert set(found.items) == ends
+        (ways,) = walk_ways(graph, [walk], [None])
+        paths = [way.path for way in ways.items]
+        assert {path.end for path in paths} == ends
+        assert all(path.property_path == property_path for path in paths)
+        assert all(set(path.triples) <= set(triples) for path in paths)
 
 
 def test_paths_in_both_directions_and_in_one(graph_of: Graphs) -> None:
@@ -313,9 +315,6 @@ def test_Q19_paths_start_and_end_at_iris(graph_of: Graphs, start: Term, end: Ter
     graph = CountingGraph(graph_of(":a :p :b ."))
     with pytest.raises(InputError):
         shortest_paths(graph, start, end)
-    for look in (follow, walks):
-        with pytest.raises(InputError):
-            look(graph, BlankNode("b"), PropertyPath(()))
     with pytest.raises(InputError):
         predicate_paths(graph, BlankNode("b"))
     assert graph.queries == []
@@ -345,32 +344,34 @@ def test_predicate_paths_cap_their_frontier_and_say_so(graph_of: Graphs) -> None
     assert whole.cuts == ()
 
 
-def test_follow_keeps_the_start_only_when_it_is_the_only_answer(graph_of: Graphs) -> None:
+def test_the_start_is_an_end_only_where_another_triple_leads_back(graph_of: Graphs) -> None:
     graph = graph_of(":a :spouse :b . :b :spouse :a . :b :child :c . :a :child :c .")
     there_and_back = PropertyPath.of("http://example.org/spouse", "http://example.org/spouse")
-    assert follow(graph, ex("a"), there_and_back).items == (ex("a"),)
     parents = PropertyPath.of("http://example.org/child", "^http://example.org/child")
-    assert follow(graph, ex("a"), parents).items == (ex("b"),)
-    assert follow(graph, ex("a"), PropertyPath(())).items == (ex("a"),)
+    found = walk_ends(graph, [Walk(ex("a"), path) for path in (there_and_back, parents, PropertyPath(()))])
+    assert [ends.items for ends in found] == [(ex("a"),), (ex("b"),), (ex("a"),)]
 
 
-def test_follow_and_walks_are_bounded_and_say_so(graph_of: Graphs) -> None:
+def test_walks_are_bounded_and_say_so(graph_of: Graphs) -> None:
     graph = graph_of(":a :p " + " , ".join(f":b{i}" for i in range(30)) + " .")
-    path = PropertyPath.of("http://example.org/p")
-    found = follow(graph, ex("a"), path, limit=10)
+    walk = Walk(ex("a"), PropertyPath.of("http://example.org/p"))
+    (found,) = walk_ends(graph, [walk], limit=10)
     assert (len(found.items), [(cut.what, cut.limit) for cut in found.cuts]) == (10, [("ends", 10)])
-    some = walks(graph, ex("a"), path, limit=10)
+    (some,) = walk_ways(graph, [walk], [None], limit=10)
     assert (len(some.items), [(cut.what, cut.limit) for cut in some.cuts]) == (10, [("walks", 10)])
-    assert len(walks(graph, ex("a"), path, [ex("b3"), ex("b4"), ex("absent")]).items) == 2
-    assert walks(graph, ex("a"), path, []).items == ()
+    (few,) = walk_ways(graph, [walk], [[ex("b3"), ex("b4"), ex("absent")]])
+    assert len(few.items) == 2
+    (none,) = walk_ways(graph, [walk], [[]])
+    assert none.items == ()
 
 
 def test_walks_to_a_blank_node(graph_of: Graphs) -> None:
     graph = graph_of(":a :p [ :q 1 ] , :b .")
-    path = PropertyPath.of("http://example.org/p")
-    ends = follow(graph, ex("a"), path).items
-    assert [type(end) for end in ends] == [IRI, BlankNode]
-    assert [walk.end for walk in walks(graph, ex("a"), path, ends[1:]).items] == list(ends[1:])
+    walk = Walk(ex("a"), PropertyPath.of("http://example.org/p"))
+    (ends,) = walk_ends(graph, [walk])
+    assert [type(end) for end in ends.items] == [IRI, BlankNode]
+    (ways,) = walk_ways(graph, [walk], [None])
+    assert tuple(way.path.end for way in ways.items) == ends.items
 
 
 @pytest.mark.longer

@@ -17,9 +17,7 @@ from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
 from kgsparql.exploration import (
     by_label,
-    follow,
     labels,
-    neighbourhood,
     neighbours,
     predicate_counts,
     predicate_paths,
@@ -29,7 +27,6 @@ from kgsparql.exploration import (
     types,
     walk_ends,
     walk_ways,
-    walks,
 )
 from kgsparql.exploration.mediators import mediated_paths
 from kgsparql.graphs import OxigraphGraph
@@ -102,7 +99,6 @@ def everything(graph: KnowledgeGraph, terms: Sequence[IRI], paths: Sequence[Prop
     """What every function of exploration finds."""
     found = {
         "neighbours": neighbours(graph, terms, limit=50, skip=()).items,
-        "neighbourhood": neighbourhood(graph, terms[:2], hops=2, skip=()).items,
         "predicates": predicates(graph, terms, skip=()).items,
         "predicate_counts": list(predicate_counts(graph).items()),
         "labels": labels(graph, terms),
@@ -110,8 +106,6 @@ def everything(graph: KnowledgeGraph, terms: Sequence[IRI], paths: Sequence[Prop
         "texts": texts(graph, terms).items,
         "by_label": by_label(graph, "b"),
         "predicate_paths": predicate_paths(graph, terms[0], max_hops=3, skip=()).items,
-        "follow": [follow(graph, terms[0], path).items for path in paths],
-        "walks": [walk for path in paths for walk in walks(graph, terms[0], path).items],
     }
     given = [Walk(term, path) for term in terms[:2] for path in paths]
     given += [
@@ -317,7 +311,7 @@ def test_a_member_that_cuts_whatever_it_is_asked_is_not_asked_for_single_terms()
     cut = Cut("\n".join(f":m{i} :q :y{i} ." for i in range(150)), "cut", 0)
     both = FederatedGraph([graph(parsed(middles), "one"), cut])
     both.used.update({(ex("p"),): True, (ex("q"),): True})
-    found = follow(both, ex("a"), PropertyPath.of(f"{E}p", f"{E}q"))
+    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(f"{E}p", f"{E}q"))])
     assert (found.items, len(found.cuts)) == ((), 1)
     assert cut.asked < 30
 
@@ -327,7 +321,8 @@ def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
     both = two(f":hub :p {many} . :a :q :x77 .", ":b :q :x77 .")
     (found,) = shortest_paths(both, ex("b"), ex("hub")).items
     assert [str(term) for term in found.terms] == [str(ex(name)) for name in ("b", "x77", "hub")]
-    assert follow(both, ex("b"), PropertyPath.of(f"{E}q", f"^{E}q")).items == (ex("a"),)
+    (there,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{E}q", f"^{E}q"))])
+    assert there.items == (ex("a"),)
 
 
 def test_a_predicate_has_the_label_that_another_graph_gives_to_its_property() -> None:

@@ -285,14 +285,13 @@ def test_many_labels_are_searched_by_text_until_all_have_vectors(tmp_path: Path)
     index = label_index(graph, directory, embedder=HashedEmbedder())
     assert isinstance(index.search, LanceLabels)
     assert (index.rows, index.embedder, index.search.has_vectors) == (25_001, None, False)
-    stop = threading.Event()
 
     def progress(what: str, done: int, _: int | None) -> None:
         if what == "embedding labels" and done >= 5_000:
-            stop.set()
+            raise KeyboardInterrupt
 
-    with pytest.raises(CancelledError):
-        build_label_index(graph, directory, embedder=HashedEmbedder(), progress=progress, cancel=stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_label_index(graph, directory, embedder=HashedEmbedder(), progress=progress)
     half = label_index(graph, directory, embedder=HashedEmbedder())
     assert not half.search.has_vectors
     whole = build_label_index(graph, directory, embedder=HashedEmbedder())
@@ -300,14 +299,14 @@ def test_many_labels_are_searched_by_text_until_all_have_vectors(tmp_path: Path)
 
 
 def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: Path) -> None:
-    graph, log, stop = many(3_000), tmp_path / "log", threading.Event()
+    graph, log = many(3_000), tmp_path / "log"
 
     def progress(what: str, done: int, _: int | None) -> None:
         if what == "embedding labels" and done > 2_500:
-            stop.set()
+            raise KeyboardInterrupt
 
-    with pytest.raises(CancelledError):
-        build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log), progress=progress, cancel=stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log), progress=progress)
     before = len(log.read_text().splitlines())
     assert 2_500 < before < 3_000
     index = build_label_index(graph, tmp_path / "i", embedder=HashedEmbedder(log=log))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable
 from io import BytesIO
 from itertools import pairwise
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.errors import CancelledError, InputError, LimitError, StoreError, StoreLockedError
+from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.passages.documents import (
     BYTES_PER_TOKEN,
@@ -380,15 +379,17 @@ def test_passages_of_no_use_are_refused(nobel: KnowledgeBase, tokens: int) -> No
 def test_a_run_that_is_stopped_leaves_the_old_passages(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
     nobel.indexes.index_texts(FIXTURES / "texts")
     before = len(nobel.indexes.passages)
-    cancel = threading.Event()
-    nobel.indexes.progress = lambda phase, done, total: (
-        cancel.set() if (phase, done) == ("reading documents", 1) else None
-    )
-    with pytest.raises(CancelledError):
-        nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."), cancel=cancel)
+
+    def progress(phase: str, done: int, total: int | None) -> None:
+        if (phase, done) == ("reading documents", 1):
+            raise KeyboardInterrupt
+
+    nobel.indexes.progress = progress
+    with pytest.raises(KeyboardInterrupt):
+        nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
     assert len(reopened(nobel)) == before
     nobel.indexes.progress = None
-    assert nobel.indexes.index_texts(write(), cancel=threading.Event()).documents == 2
+    assert nobel.indexes.index_texts(write()).documents == 2
 
 
 def test_two_writers_do_not_meet(nobel: KnowledgeBase) -> None:

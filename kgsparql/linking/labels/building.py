@@ -60,8 +60,8 @@ class Builder:
     content: IndexContent
     directory: Path
     embedder: Embedder | None
-    progress: Progress | None
-    cancel: threading.Event | None
+    progress: Progress | None = None
+    cancel: threading.Event | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def build(

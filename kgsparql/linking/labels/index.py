@@ -127,7 +127,6 @@ def build_label_index(
     *,
     embedder: Embedder | None,
     progress: Progress | None = None,
-    cancel: threading.Event | None = None,
 ) -> LabelIndex:
     """Build, or finish building, the whole index: full text, descriptions, and a vector for each distinct text.
 
@@ -136,14 +135,11 @@ def build_label_index(
     :raises LimitError: if the labels of an endpoint are too many to be read.
     :raises StoreLockedError: if another process is building it.
     :raises EmbeddingError: if the embedder fails; what it did is kept.
-    :raises CancelledError: if ``cancel`` is set before all is done; what was done is kept.
     """
     if _url_of_large(graph) is not None:
         raise too_many(graph, "its profile says that they are too many")
-    return _builder(graph, directory, embedder, progress, cancel).build(
-        partial(read_labels, graph, progress=progress, cancel=cancel),
-        wait_s=0.0,
-        describe=partial(read_descriptions, graph, cancel=cancel),
+    return _builder(graph, directory, embedder, progress).build(
+        partial(read_labels, graph, progress=progress), wait_s=0.0, describe=partial(read_descriptions, graph)
     )
 
 
@@ -152,7 +148,7 @@ def _builder(
     directory: Path,
     embedder: Embedder | None,
     progress: Progress | None,
-    cancel: threading.Event | None,
+    cancel: threading.Event | None = None,
 ) -> Builder:
     """The builder of a graph's index; of an endpoint, the index also says whose labels it has, and when they were read.
 

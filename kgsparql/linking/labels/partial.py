@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from kgsparql.errors import CancelledError, EndpointTimeoutError, LimitError, NotFoundError, StoreError
+from kgsparql.errors import EndpointTimeoutError, LimitError, NotFoundError, StoreError
 from kgsparql.graphs.profiles.profile import WithProfile, profile_of
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, naming_of
 from kgsparql.linking.labels.building import Builder, IndexContent, recipe
@@ -84,11 +83,10 @@ def build_slice(
     *,
     embedder: Embedder | None,
     progress: Progress | None = None,
-    cancel: threading.Event | None = None,
 ) -> LabelIndex:
     """Index the slice that was read of an endpoint, with vectors if there is an embedder."""
     more = {"slice": {name: asdict(page) for name, page in kept.slices().items()}}
-    builder = Builder(_slice_content(graph, kept), kept.path.parent, embedder, progress, cancel, more)
+    builder = Builder(_slice_content(graph, kept), kept.path.parent, embedder, progress, more=more)
     return builder.build(kept.slice_rows, wait_s=0.0)
 
 
@@ -114,7 +112,6 @@ def read_slice(
     limit: int,
     languages: Sequence[str] = ("en",),
     progress: Progress | None = None,
-    cancel: threading.Event | None = None,
 ) -> int:
     """Read labels of the instances of each class, and keep every page; gives how many entities are kept of them.
 
@@ -126,7 +123,6 @@ def read_slice(
     :param languages: of the labels that are kept, beside those without a language, in ``mul`` and in English.
     :raises NotFoundError: for a class without instances.
     :raises LimitError: if the endpoint cannot sort the instances of a class in time, or gives none of a page.
-    :raises CancelledError: if ``cancel`` is set; the pages so far are kept.
     """
     total = 0
     most = profile_of(graph).max_solutions
@@ -134,8 +130,6 @@ def read_slice(
     for class_ in classes:
         page = kept.slices().get(class_.value, SliceProgress())
         while not page.whole and page.entities < limit:
-            if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped while reading labels", hint="run it again: it goes on from here")
             size = min(PAGE, limit - page.entities, page_limit)
             found = _next_page(graph, class_, page.last, size)
             entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]

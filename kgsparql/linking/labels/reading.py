@@ -59,10 +59,10 @@ def read_labels(
         return _Reader(graph, progress, cancel).labels(announce)
 
 
-def read_descriptions(graph: OpenedGraph, *, cancel: threading.Event | None = None) -> list[DescriptionRow]:
+def read_descriptions(graph: OpenedGraph) -> list[DescriptionRow]:
     """Every description in a graph, sorted; raises as :func:`read_labels`."""
     with _limits_explained(graph):
-        reader = _Reader(graph, None, cancel)
+        reader = _Reader(graph)
         return sorted({DescriptionRow(*row) for predicate in DESCRIPTIONS for row in reader.texts(predicate)})
 
 
@@ -97,8 +97,8 @@ class _Reader:
     """
 
     graph: OpenedGraph
-    progress: Progress | None
-    cancel: threading.Event | None
+    progress: Progress | None = None
+    cancel: threading.Event | None = None
     rows: dict[tuple[str, str, str, Kind], tuple[str, Role]] = field(default_factory=dict)
     labelled: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgsparql.errors import CancelledError, InputError, LimitError, StoreError
+from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.labels.rows import Progress
 from kgsparql.linking.passages.documents import Document, Excerpt, Skipped, files_of, passage_spans, read_document
 from kgsparql.linking.passages.gazetteer import Gazetteer
@@ -50,7 +49,6 @@ def build_passages(
     passage_tokens: int = PASSAGE_TOKENS,
     languages: tuple[str, ...] = ("en",),
     progress: Progress | None = None,
-    cancel: threading.Event | None = None,
 ) -> IndexedTexts:
     """Cut the documents of a directory into passages, and find the entities they mention.
 
@@ -62,7 +60,6 @@ def build_passages(
     :raises InputError: if there is no such directory, or nothing in it that can be read.
     :raises LimitError: for passages that are too short or too long.
     :raises StoreLockedError: if another process is writing there.
-    :raises CancelledError: if ``cancel`` is set before it is done.
     """
     checked_tokens(passage_tokens)
     files, others = files_of(texts)
@@ -76,7 +73,7 @@ def build_passages(
         if known is not None and known.get("digest") == digest:
             skipped = (*others, *(Skipped(name, reason) for name, reason in known["skipped"]))
             return IndexedTexts(known["documents"], known["rows"], known["mention_rows"], skipped, changed=False)
-        builder = _Builder(tables, passage_tokens, progress, cancel)
+        builder = _Builder(tables, passage_tokens, progress)
         gazetteer = Gazetteer(_iris_by_label(Tables(directory), labels), languages=languages)
         manifest = builder.build(files, texts, gazetteer)
         if not manifest["documents"]:
@@ -133,7 +130,6 @@ class _Builder:
     tables: Tables
     passage_tokens: int
     progress: Progress | None
-    cancel: threading.Event | None
     skipped: list[Skipped] = field(default_factory=list)
 
     def build(self, files: Sequence[Path], directory: Path, gazetteer: Gazetteer) -> dict[str, Any]:
@@ -145,7 +141,6 @@ class _Builder:
         for document in self._documents(files, directory):
             documents += 1
             for excerpt, text in self._passages(document):
-                self._stop_if_cancelled()
                 number = passages.count
                 passages.add(
                     {
@@ -167,7 +162,6 @@ class _Builder:
         for i, path in enumerate(files):
             if self.progress is not None:
                 self.progress("reading documents", i, len(files))
-            self._stop_if_cancelled()
             found = read_document(path, directory)
             if isinstance(found, Skipped):
                 self.skipped.append(found)
@@ -181,10 +175,6 @@ class _Builder:
             overlap = self.passage_tokens // OVERLAP
             for start, end in passage_spans(page.text, tokens=self.passage_tokens, overlap=overlap):
                 yield Excerpt(document.name, start, end, page.number), page.text[start:end]
-
-    def _stop_if_cancelled(self) -> None:
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while indexing documents", hint="what was indexed before is as it was")
 
 
 @dataclass(slots=True)
