@@ -21,7 +21,6 @@ from typing import IO, Any, BinaryIO
 
 _REPORT_EVERY_S = 0.1
 _LENGTHS = struct.Struct(">IQ")
-_LENGTH = struct.Struct(">I")
 
 
 def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -107,45 +106,3 @@ def throttled(report: Callable[[str, int, int], None]) -> Callable[[str, int, in
             report(phase, done, total)
 
     return report_sometimes
-
-
-class StreamWriter:
-    """A file whose content is sent in pieces, each after its length, so that the other side sees the end."""
-
-    def __init__(self, pipe: BinaryIO) -> None:
-        self._pipe = pipe
-
-    def write(self, data: bytes) -> int:
-        """Send a piece."""
-        if data:
-            self._pipe.write(_LENGTH.pack(len(data)) + data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Leave flushing to the pipe."""
-
-    def close(self) -> None:
-        """Send the end."""
-        self._pipe.write(_LENGTH.pack(0))
-        self._pipe.flush()
-
-
-class StreamReader:
-    """The other end of a :class:`StreamWriter`."""
-
-    def __init__(self, pipe: BinaryIO) -> None:
-        self._pipe = pipe
-        self._left = b""
-        self._ended = False
-
-    def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        if not self._left and not self._ended:
-            head = self._pipe.read(_LENGTH.size)
-            length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
-            self._ended = length == 0
-            self._left = self._pipe.read(length)
-        if size < 0:
-            size = len(self._left)
-        piece, self._left = self._left[:size], self._left[size:]
-        return piece

@@ -10,19 +10,12 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, QueryError, QuerySyntaxError
-from kgsparql.graphs.child_process import (
-    StreamReader,
-    headers_from_parent,
-    pipe_to_parent,
-    read_frame,
-    throttled,
-    write_frame,
-)
+from kgsparql.graphs.child_process import headers_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.user_query.results import BoundedLines, write_lines
 
 
@@ -33,27 +26,27 @@ def main() -> None:
     first = read_frame(requests)
     if first is None:
         return
-    target, _ = first
+    queries = headers_from_parent(requests)
+    target, content = first
     try:
-        if target["kind"] == "quads":
-            store = ox.Store()  # blank nodes keep their names
-            store.bulk_extend(ox.parse(cast("BinaryIO", StreamReader(requests)), ox.RdfFormat.N_QUADS))
-            queries = headers_from_parent(requests)
-        else:
-            queries = headers_from_parent(requests)
-            store = _store_of(target, replies)
+        store = _store_of(target, content, replies)
     except (KgsparqlError, OSError, SyntaxError, ValueError, RuntimeError, MemoryError) as error:
         ours = error if isinstance(error, KgsparqlError) else GraphLoadError(f"the graph cannot be loaded: {error}")
         write_frame(replies, _error(ours))
         os._exit(0)
-    _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target.get("sources", ())))
+    del first, content  # as large as the graph
+    _confine(target["memory_bytes"], in_memory=not any(Path(source).is_dir() for source in target["sources"] or ()))
     write_frame(replies, {"ready": True})
     while True:
         write_frame(replies, *_reply(store, queries.get()))
 
 
-def _store_of(target: dict[str, Any], replies: BinaryIO) -> ox.Store:
-    """The store that these sources name, or one with the quads of these files."""
+def _store_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> ox.Store:
+    """The store that the sources name, or one with their quads; without sources one with the content, N-Quads."""
+    if target["sources"] is None:
+        store = ox.Store()
+        store.bulk_extend(ox.parse(content, ox.RdfFormat.N_QUADS))  # blank nodes keep their names
+        return store
     from kgsparql.graphs import open_embedded
 
     def report(phase: str, done: int, total: int) -> None:

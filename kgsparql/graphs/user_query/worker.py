@@ -28,7 +28,7 @@ from kgsparql.errors import (
     error_from,
 )
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.child_process import StreamWriter, read_frame, start_child, stop_child, write_frame
+from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult, write_lines
 from kgsparql.rdf.terms import printable
@@ -133,7 +133,7 @@ class QueryWorker:
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
         with self._busy:
             self._ensure_started(cancel)
-            self._send(lambda pipe: write_frame(pipe, request))
+            self._send(request)
             header, content = self._reply(time.monotonic() + timeout_s, timeout_s, cancel)
         if "error" in header:
             record = header["error"]
@@ -151,23 +151,19 @@ class QueryWorker:
         self._frames = queue.Queue()
         self._reader = threading.Thread(target=_put_frames, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
-        target = {"kind": "quads" if self._store is not None else "sources", "memory_bytes": self._memory_bytes}
-        self._send(lambda pipe: write_frame(pipe, {**target, "sources": self._sources, "options": self._options}))
-        if self._store is not None:
-            self._send(self._send_quads)
+        target = {"sources": self._sources, "options": self._options, "memory_bytes": self._memory_bytes}
+        if self._store is None:
+            self._send(target)
+        else:
+            self._send({**target, "sources": None}, self._store.dump(format=ox.RdfFormat.N_QUADS) or b"")
         header, _ = self._reply(None, None, cancel)
         if "error" in header:
             self.close()
             raise _reported(header["error"])
 
-    def _send_quads(self, pipe: BinaryIO) -> None:
-        stream = StreamWriter(pipe)
-        cast("ox.Store", self._store).dump(stream, ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
-        stream.close()
-
-    def _send(self, write: Callable[[BinaryIO], None]) -> None:
+    def _send(self, header: dict[str, Any], content: bytes = b"") -> None:
         try:
-            write(cast("BinaryIO", cast("subprocess.Popen[bytes]", self._process).stdin))
+            write_frame(cast("BinaryIO", cast("subprocess.Popen[bytes]", self._process).stdin), header, content)
         except OSError as error:
             raise self._crashed() from error
         except BaseException:
