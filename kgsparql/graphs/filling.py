@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, cast
 from kgsparql.errors import KgsparqlError, StoreError, error_from
 from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.files import Progress, ReadOptions
-from kgsparql.graphs.manifest import StoredSource, stored_source
+from kgsparql.graphs.manifest import Manifest, StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
-from kgsparql.storage.atomic_replace import partial_path
+from kgsparql.storage.atomic_replace import is_store, partial_path, replace_store
 
 _CHILD = "kgsparql.graphs.filling_process"
 
@@ -31,7 +31,6 @@ class Job:
     graph: str | None
 
 
-@contextmanager
 def fill(
     target: Path,
     jobs: Sequence[Job],
@@ -39,26 +38,30 @@ def fill(
     *,
     progress: Progress | None,
     lock: int,
-    old: Path | None = None,
+    manifest: Manifest,
     drop: frozenset[str] = frozenset(),
-) -> Iterator[tuple[Path, tuple[StoredSource, ...]]]:
-    """Fill a new store beside ``target``; it is removed at the end unless it was moved away.
+) -> tuple[StoredSource, ...]:
+    """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
 
     :param lock: the descriptor of the writer's lock, which the child shares: nobody else starts before it is dead.
-    :param old: the store whose quads are copied first, without the named graphs ``drop``.
+    :param manifest: of the store that is there, if there is one; its quads are copied first, without the named graphs
+        ``drop``.
     :raises KgsparqlError: the error that the child reported.
     """
     partial = partial_path(target)
     request = {
         "directory": str(partial),
         "target": str(target),
-        "old": None if old is None else str(old),
+        "old": str(target) if is_store(target) else None,
         "drop": sorted(drop),
         "jobs": [asdict(job) for job in jobs],
         "options": {name: getattr(options, name) for name in ("format", "base", "encoding", "skip_bad", "context")},
     }
     try:
-        yield partial, _run(request, progress, lock)
+        loaded = _run(request, progress, lock)
+        kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
+        Manifest((*kept, *loaded)).write(partial)
+        replace_store(partial, target)
     except OSError as error:
         if isinstance(error, KgsparqlError):
             raise
@@ -67,6 +70,7 @@ def fill(
         raise StoreError(f"{target}: cannot be written: {error.strerror or error}", hint="check the disk") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+    return loaded
 
 
 def _run(request: dict[str, Any], progress: Progress | None, lock: int) -> tuple[StoredSource, ...]:

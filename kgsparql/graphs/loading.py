@@ -19,7 +19,7 @@ from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, sta
 from kgsparql.graphs.filling import Job, fill
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
 from kgsparql.rdf.terms import IRI, iri
-from kgsparql.storage.atomic_replace import is_store, remove_leftovers, replace_store
+from kgsparql.storage.atomic_replace import is_store, remove_leftovers
 from kgsparql.storage.file_lock import writer_lock
 
 
@@ -73,11 +73,11 @@ def load_store(
         remove_leftovers(target)
         _refuse_foreign_directory(target)
         jobs = [_job(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
-        manifest = read_manifest(target) if is_store(target) else Manifest()
-        plan = _plan(jobs, manifest, options, target) if is_store(target) else _Plan(tuple(jobs))
-        if not plan.jobs and is_store(target):
+        manifest = read_manifest(target)
+        plan = _plan(jobs, manifest, options, target)
+        if not plan.jobs:
             return LoadReport(target, (), plan.unchanged, manifest)
-        loaded = _filled_store(plan, target, options, manifest, progress=progress, lock=lock)
+        loaded = fill(target, plan.jobs, options, progress=progress, lock=lock, manifest=manifest, drop=plan.drop)
         return LoadReport(target, loaded, plan.unchanged, read_manifest(target))
 
 
@@ -120,8 +120,8 @@ def _refuse_foreign_directory(target: Path) -> None:
 @dataclass(frozen=True, slots=True)
 class _Plan:
     jobs: tuple[Job, ...]
-    unchanged: tuple[str, ...] = ()
-    drop: frozenset[str] = frozenset()
+    unchanged: tuple[str, ...]
+    drop: frozenset[str]
 
 
 def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target: Path) -> _Plan:
@@ -130,11 +130,9 @@ def _plan(jobs: Sequence[Job], manifest: Manifest, options: ReadOptions, target:
     :raises StoreError: for a changed source that cannot be replaced, with the command that rebuilds the store.
     """
     to_read, unchanged, drop = [], [], set()
-    recipe = options.recipe
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     for job in jobs:
-        sha256 = RdfFile(job.name, Path(job.path)).sha256()
-        if (sha256, job.graph, recipe) in held:
+        if held and (RdfFile(job.name, Path(job.path)).sha256(), job.graph, options.recipe) in held:
             unchanged.append(job.name)
             continue
         to_read.append(job)
@@ -154,14 +152,3 @@ def _cannot_replace(job: Job, manifest: Manifest, target: Path) -> StoreError:
         hint=f"rebuild: rm -r {directory} && kgsparql load {sources} --store {directory}", path=job.name,
         code="E_STORE_CHANGED",
     )  # fmt: skip
-
-
-def _filled_store(
-    plan: _Plan, target: Path, options: ReadOptions, manifest: Manifest, *, progress: Progress | None, lock: int
-) -> tuple[StoredSource, ...]:
-    old = target if is_store(target) else None
-    with fill(target, plan.jobs, options, old=old, drop=plan.drop, progress=progress, lock=lock) as (partial, loaded):
-        kept = [source for source in manifest.sources if source.graph is None or source.graph not in plan.drop]
-        Manifest((*kept, *loaded)).write(partial)
-        replace_store(partial, target)
-    return loaded

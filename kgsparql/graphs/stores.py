@@ -20,7 +20,7 @@ from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.protocols import Source
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, replace_store
+from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers
 from kgsparql.storage.file_lock import writer_lock
 
 _CACHE_WAIT_S = 600.0
@@ -166,9 +166,7 @@ def graph_in_cache(
         with writer_lock(target, wait_s=_CACHE_WAIT_S) as lock:
             remove_leftovers(target)
             if not is_store(target):  # another process may have created it while we waited
-                with fill(target, jobs, options, progress=progress, lock=lock) as (partial, loaded):
-                    Manifest(loaded).write(partial)
-                    replace_store(partial, target)
+                fill(target, jobs, options, progress=progress, lock=lock, manifest=Manifest())
     found = zip(files, describe_store(target).sources, strict=True)
     stored = [
         replace(old, source=file.name, first_skipped=old.first_skipped.replace(old.source, file.name, 1))
