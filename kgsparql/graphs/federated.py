@@ -179,18 +179,13 @@ class FederatedGraph:
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
     def ask_within(
-        self,
-        query: Query,
-        *,
-        timeout_s: float | None = None,
-        cancel: threading.Event | None = None,
-        only: int | None = None,
+        self, query: Query, *, timeout_s: float | None = None, cancel: threading.Event | None = None
     ) -> bool:
-        """As :meth:`ask`, with the limits of :meth:`select_within`; of one member, if ``only`` is its place."""
+        """As :meth:`ask`, with the limits of :meth:`select_within`."""
         if query.empty:
             return False
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        return FederatedQuery(self, deadline, cancel).ask(query, only=only)
+        return FederatedQuery(self, deadline, cancel).ask(query)
 
     def each(
         self,
@@ -279,12 +274,12 @@ class Member:
         """As :meth:`KnowledgeGraph.select`."""
         if query.empty:
             return Solutions()
-        (found,) = FederatedQuery(self._graph).of_each(query, only=self._at)
+        (found,) = FederatedQuery(self._graph, only=self._at).of_each(query)
         return found
 
     def ask(self, query: Query) -> bool:
         """As :meth:`KnowledgeGraph.ask`."""
-        return False if query.empty else self._graph.ask_within(query, only=self._at)
+        return not query.empty and FederatedQuery(self._graph, only=self._at).ask(query)
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Member:
         """As :meth:`InTime.within`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import IO, Any, cast
@@ -105,11 +106,8 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
         return {}
     with reader_of(RdfFile(file.name, file.path), options) as reader:
         parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
-        try:
-            for _ in parser:
-                pass
-        except SyntaxError:
-            return dict(parser.prefixes)  # the block may end in the middle of a statement
+        with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
+            deque(parser, maxlen=0)
         return dict(parser.prefixes)
 
 
@@ -207,8 +205,7 @@ def _locate(error: SyntaxError, file: RdfFile, options: ReadOptions) -> None:
     with reader_of(copy, options) as reader:
         lines = LineReader(reader)
         try:
-            for _ in ox.parse(cast("IO[bytes]", lines), format=format_of(copy, options), base_iri=options.base):
-                pass
+            deque(ox.parse(cast("IO[bytes]", lines), format_of(copy, options), base_iri=options.base), maxlen=0)
         except SyntaxError:
             error.lineno = max(lines.number, 1)
             quoted = re.search(r"'([^']+)'", str(error.msg))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Generic, TypeVar
 
 _POLL_S = 0.05
@@ -22,18 +23,14 @@ class ThreadedCall(Generic[T]):
 
     def __init__(self, work: Callable[[], T], *, name: str) -> None:
         self._work = work
-        self._result: T
-        self._error: BaseException | None = None
-        self._ended = threading.Event()
+        self._future: Future[T] = Future()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def _run(self) -> None:
         try:
-            self._result = self._work()
+            self._future.set_result(self._work())
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            self._error = error
-        finally:
-            self._ended.set()
+            self._future.set_exception(error)
 
     def result(self, seconds_left: Callable[[], float]) -> T:
         """What the call returns, or raises.
@@ -41,8 +38,6 @@ class ThreadedCall(Generic[T]):
         :param seconds_left: until the deadline. It is called again and again while the call runs, and ends the waiting
             by raising an error.
         """
-        while not self._ended.wait(max(0.0, min(_POLL_S, seconds_left()))):
+        while not wait([self._future], max(0.0, min(_POLL_S, seconds_left()))).done:
             pass
-        if self._error is not None:
-            raise self._error
-        return self._result
+        return self._future.result()

@@ -54,21 +54,22 @@ def is_survivable(error: BaseException, deadline: float | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FederatedQuery:
-    """A query of a federation that must be over at a deadline, or when ``cancel`` is set."""
+    """A query of a federation that must be over at a deadline, or when ``cancel`` is set.
+
+    :param only: the place of the one member to ask; ``None`` for all.
+    """
 
     graph: FederatedGraph
     deadline: float | None = None
     cancel: threading.Event | None = None
+    only: int | None = None
 
     @property
     def _left_s(self) -> float | None:
         return None if self.deadline is None else max(0.001, self.deadline - time.monotonic())
 
-    def of_each(self, query: Query, *, only: int | None = None) -> list[Solutions]:
-        """The solutions of each member, blank nodes with names that no other member has.
-
-        :param only: the place of the one member to ask; ``None`` for all.
-        """
+    def of_each(self, query: Query) -> list[Solutions]:
+        """The solutions of each member, blank nodes with names that no other member has."""
 
         def solutions(member: OpenedGraph) -> Solutions:
             if isinstance(member, Interruptible):
@@ -76,18 +77,18 @@ class FederatedQuery:
             return member.select(query)
 
         graph = self.graph
-        replies = graph.each(solutions, self.cancel, self.deadline, only=only)
+        replies = graph.each(solutions, self.cancel, self.deadline, only=self.only)
         return [_of_member(found, at, graph.members[at].name) for at, found in replies.items()]
 
-    def ask(self, query: Query, *, only: int | None = None) -> bool:
-        """Whether it holds in any member, or in the one at the place ``only``."""
+    def ask(self, query: Query) -> bool:
+        """Whether it holds in any member."""
 
         def holds(member: OpenedGraph) -> bool:
             if isinstance(member, Interruptible):
                 return member.ask_within(query, timeout_s=self._left_s, cancel=self.cancel)
             return member.ask(query)
 
-        return any(self.graph.each(holds, self.cancel, self.deadline, only=only).values())
+        return any(self.graph.each(holds, self.cancel, self.deadline, only=self.only).values())
 
     def select(self, query: Query) -> Solutions:
         """The solutions of all members together."""

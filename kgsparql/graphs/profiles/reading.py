@@ -189,11 +189,11 @@ def _profile(own: _Statements, named: dict[Term, _Statements]) -> EndpointProfil
 
     For properties of the data, the profile of the same data comes before the engine.
     """
-    values, engine = _with_data(own, named), ""
+    values, engine = dict(own.values), ""
+    if DATA in own.links:
+        _take_over(values, _linked(own, DATA, named), (prop for prop in PROPERTIES.values() if prop.is_of_data))
     for parent in _engines(own, named):
-        for prop in PROPERTIES.values():
-            if not prop.is_own and prop.field in parent.values:
-                values[prop.field] = _taken_over(values.get(prop.field), parent.values[prop.field], adds=prop.adds)
+        _take_over(values, parent, (prop for prop in PROPERTIES.values() if not prop.is_own))
         values["statuses"] = (*values.get("statuses", ()), *parent.values.get("statuses", ()))
         if not engine and "endpoint" not in parent.values:
             engine = parent.values.get("name", "")
@@ -212,22 +212,14 @@ def _profile(own: _Statements, named: dict[Term, _Statements]) -> EndpointProfil
     return EndpointProfile(**values)
 
 
-def _with_data(own: _Statements, named: dict[Term, _Statements]) -> dict[str, Any]:
-    """The values of a profile, and for properties of the data those of the profile of the same data."""
-    values: dict[str, Any] = dict(own.values)
-    if DATA not in own.links:
-        return values
-    theirs = _linked(own, DATA, named).values
-    for prop in PROPERTIES.values():
-        if prop.is_of_data and prop.field in theirs:
-            values[prop.field] = _taken_over(values.get(prop.field), theirs[prop.field], adds=prop.adds)
-    return values
-
-
-def _taken_over(own: Any, parents: Any, *, adds: bool) -> Any:
-    if own is None:
-        return parents
-    return tuple(dict.fromkeys((*own, *parents))) if adds else own
+def _take_over(values: dict[str, Any], parent: _Statements, properties: Iterable[Property]) -> None:
+    """Add the values of another profile for these properties, where there are none, or where such values add up."""
+    for prop in properties:
+        if prop.field in parent.values:
+            theirs = parent.values[prop.field]
+            own = values.setdefault(prop.field, theirs)
+            if prop.adds:
+                values[prop.field] = tuple(dict.fromkeys((*own, *theirs)))
 
 
 def _engines(own: _Statements, named: dict[Term, _Statements]) -> Iterator[_Statements]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -128,14 +129,8 @@ def _one_of(options: tuple[str, ...]) -> Callable[[Term], str]:
     return read
 
 
-def _own(field: str, read: Callable[[Term], Any], holds: _Holds = "one") -> Property:
-    return Property(field, read, holds, is_own=True)
-
-
-def _of_data(field: str, read: Callable[[Term], Any], holds: _Holds = "one", *, adds: bool = False) -> Property:
-    return Property(field, read, holds, adds=adds, is_of_data=True)
-
-
+_own = partial(Property, is_own=True)
+_of_data = partial(Property, is_of_data=True)
 PROPERTIES: dict[str, Property] = {
     "http://www.w3.org/2000/01/rdf-schema#label": _own("name", _text, "any"),
     "http://www.w3.org/ns/sparql-service-description#endpoint": _own("endpoint", _url),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from kgsparql.graphs.protocol.named_graphs import GraphView, NamedGraphs
 from kgsparql.graphs.protocol.probing import Probe
@@ -87,7 +88,7 @@ class Channel:
         from kgsparql.graphs.protocol.recorded import CachedSender, RecordedSender
 
         if isinstance(self.response_cache, Recording):
-            return RecordedSender(self._rate_limited, self.response_cache, self._asker)
+            return RecordedSender(cache(self._rate_limited), self.response_cache, self._asker)
         if self.response_cache is None:
             return self._rate_limited()
         return CachedSender(self._rate_limited(), self.response_cache, self.note)

@@ -224,12 +224,8 @@ def _with_engine(known: EndpointProfile, engine: EndpointProfile | None, found: 
     """The profile of the endpoint; what it does not say is taken from the profile of its engine."""
     profile = known
     if engine is not None:
-        said = {f.name: getattr(known, f.name) for f in fields(known) if f.name not in {"name", "urls", "aliases"}}
-        own = {name: value for name, value in said.items() if value != getattr(UNKNOWN, name)}
-        profile = replace(engine, name=known.name, urls=known.urls, aliases=known.aliases, engine=engine.name)
-        if known.name == UNKNOWN.name:
-            profile = replace(profile, name=engine.name)
-        profile = replace(profile, signs=(), **{name: value for name, value in own.items() if name != "signs"})
+        own = {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
+        profile = replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
     if profile.has_union is None and found.has_union is not None:
         profile = replace(profile, has_union=found.has_union)
     return profile

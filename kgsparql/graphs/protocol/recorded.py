@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import time
 from base64 import b64decode, b64encode
 from collections import deque
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kgsparql.errors import DataError, KgsparqlError, StoreError, UnreachableError
+from kgsparql.errors import KgsparqlError, StoreError, UnreachableError
 from kgsparql.graphs.protocol.contact import CONTACT_VARIABLE
 from kgsparql.graphs.protocol.request import Reply, Sender, SparqlRequest
 from kgsparql.graphs.protocol.results import boolean, solutions, triples
@@ -39,15 +38,13 @@ class RecordedSender:
 
     Tries and waits before an outcome are not kept.
 
-    :param make: makes the sender that sends; not called in a replay.
+    :param sender: the sender that sends; not called in a replay.
     :param asker: the number of this user of the endpoint in the recording, by :meth:`Recording.asker_number`.
     """
 
-    make: Callable[[], Sender]
+    sender: Callable[[], Sender]
     recording: Recording
     asker: int = 0
-    _sender: Sender | None = field(default=None, init=False)
-    _making: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def send(self, request: SparqlRequest) -> Reply:
         """As :meth:`Sender.send`.
@@ -62,19 +59,13 @@ class RecordedSender:
             if kept is not None:
                 return reply_of(kept)
             try:
-                reply = self._own_sender().send(request)
+                reply = self.sender().send(request)
             except UnreachableError as error:
                 recording.fail(QUERY, exchange, error)
                 raise
             reply = _without_secrets(reply, request)
             recording.put(QUERY, exchange, {**_entry_of(reply), "name": request.name}, again=reply.status != 200)
             return reply
-
-    def _own_sender(self) -> Sender:
-        with self._making:
-            if self._sender is None:
-                self._sender = self.make()
-            return self._sender
 
 
 @dataclass(slots=True)
@@ -98,7 +89,8 @@ class CachedSender:
         if kept is not None:
             return reply_of(kept)
         reply = self.sender.send(request)
-        if keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES and _is_whole(reply, request):
+        may_keep = keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES
+        if may_keep and request.form in {"SELECT", "ASK"} and _completeness(reply, request):
             try:
                 self.response_cache.put(QUERY, exchange, _entry_of(reply))
             except StoreError as error:
@@ -125,14 +117,18 @@ class CachedSender:
             self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _is_whole(reply: Reply, request: SparqlRequest) -> bool:
-    """Whether a reply is a result, and nothing tells that it is incomplete."""
+def _completeness(reply: Reply, request: SparqlRequest) -> bool | None:
+    """Whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
     try:
         if request.form == "SELECT":
             return solutions(reply, request).complete
-        return request.form == "ASK" and boolean(reply, request) is not None
-    except (DataError, UnreachableError):
-        return False  # whoever reads it raises the error
+        if request.form == "ASK":
+            boolean(reply, request)
+        else:
+            deque(triples(reply, request), maxlen=0)
+    except KgsparqlError:
+        return None  # whoever reads it raises the error
+    return True
 
 
 def keep_s_of(request: SparqlRequest) -> float:
@@ -174,7 +170,7 @@ def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
     secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
     headers = {name.lower(): without(value, *secrets) for name, value in reply.headers.items()}
     met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
-    if (met or _CREDENTIALS.search(body)) and not _is_data(reply, request):
+    if (met or _CREDENTIALS.search(body)) and _completeness(reply, request) is None:
         body = _CREDENTIALS.sub(rb"\1 ***", body)
         for secret in secrets:
             body = body.replace(secret.encode(), b"***")
@@ -184,17 +180,3 @@ def _without_secrets(reply: Reply, request: SparqlRequest) -> Reply:
             hint="record it as another user, or with another key",
         )
     return replace(reply, body=body, headers=headers)
-
-
-def _is_data(reply: Reply, request: SparqlRequest) -> bool:
-    """Whether a reply holds the results that were asked for, whatever its Content-Type."""
-    try:
-        if request.form == "SELECT":
-            solutions(reply, request)
-        elif request.form == "ASK":
-            boolean(reply, request)
-        else:
-            deque(triples(reply, request), maxlen=0)
-    except KgsparqlError:
-        return False  # whoever reads it raises the error
-    return True
