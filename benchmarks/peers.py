@@ -29,7 +29,7 @@ from typing import Any
 
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
-from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.text import prepare
 from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
 from kgsparql.rdf.terms import Triple, printable
@@ -139,9 +139,8 @@ def summary(
     :param among: ids of the questions that are wanted; all if ``None``.
     """
     wanted = [row for row in rows if among is None or row.question.id in among]
-    groups = {METRICS[name].group for name in names}
-    found = [scores(row.question, row.record, groups=groups) for row in wanted]
-    metrics = {name: [value for some in found if (value := some[name]) is not None] for name in names}
+    values = {name: [METRICS[name].of(row.question, row.record) for row in wanted] for name in names}
+    metrics = {name: [value for value in own if value is not None] for name, own in values.items()}
     published = {name: [row.published[name] for row in wanted if name in row.published] for name in names}
     return {
         "method": TITLES.get(method, method),

@@ -226,7 +226,6 @@ def write_lines(results: Iterable[str], output: Path | None) -> None:
     if output is None:
         for text in results:
             write(text, None)
-            sys.stdout.flush()
         return
     with ExitStack() as stack:
         with _writing(str(output)):

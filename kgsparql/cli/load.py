@@ -9,13 +9,7 @@ from typing import Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._graph_options import (
-    BaseOption,
-    ContextOption,
-    EncodingOption,
-    InputFormatOption,
-    SkipBadOption,
-)
+from kgsparql.cli._graph_options import BaseOption, ContextOption, EncodingOption, InputFormatOption, SkipBadOption
 from kgsparql.linking.words import counted
 
 

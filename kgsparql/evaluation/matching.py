@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -244,7 +245,7 @@ def _year(text: str) -> str | None:
 def _date(text: str) -> str | None:
     """A date, or a date and time, in seconds; ``None`` for a day that is in no calendar.
 
-    Unlike in a ``datetime``, years may have nine digits, and be before our era.
+    Unlike in a ``datetime``, years may have nine digits, and be before our era: the calendar repeats every 400 years.
 
     >>> _date("2000-01-01T00:00:00Z") == _date("1999-12-31T19:00:00.0-05:00")
     True
@@ -254,16 +255,18 @@ def _date(text: str) -> str | None:
     found = _DATE.fullmatch(text)
     if found is None:
         return None
-    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    periods, year = divmod(int(found["year"]), 400)
+    try:
+        days = 146_097 * periods + date(2000 + year, int(found["month"]), int(found["day"])).toordinal()
+    except ValueError:
+        return None
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
     fraction = (found["fraction"] or "").rstrip("0")
     zone = _zone(found["zone"])
     is_midnight = hour == 24 and not (minute or second or fraction)
-    if zone is None or not 1 <= month <= 12 or not 1 <= day <= _days(year, month):
+    if zone is None or not (hour < 24 or is_midnight) or minute > 59 or second > 59:
         return None
-    if not (hour < 24 or is_midnight) or minute > 59 or second > 59:
-        return None
-    seconds = ((_day_number(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
     kind = "dateTime" if found["time"] else "date"
     return f"{kind} {seconds - 60 * int(zone or 0)}{fraction and f'.{fraction}'}{' UTC' if zone else ''}"
 
@@ -276,16 +279,3 @@ def _zone(text: str | None) -> str | None:
         return "0"
     minutes = int(text[1:3]) * 60 + int(text[4:])
     return None if minutes > 14 * 60 or text[4] > "5" else str(-minutes if text[0] == "-" else minutes)
-
-
-def _days(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in {4, 6, 9, 11} else 31
-
-
-def _day_number(year: int, month: int, day: int) -> int:
-    """Days since 1 March of the year 0: counted from March, the leap day is the last of its year."""
-    year -= month < 3
-    months = (month + 9) % 12
-    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * months + 2) // 5 + day - 1

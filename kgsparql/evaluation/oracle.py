@@ -5,7 +5,7 @@ With it, the figures of a method are a ceiling: what is possible if every choice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, product
 from urllib.parse import unquote
 
@@ -28,18 +28,9 @@ _PATHS = 64
 
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
-    """The predicates of a graph by their local names, the commonest of a name first."""
-    return by_name(predicate_counts(graph))
-
-
-def by_name(predicates: Iterable[IRI]) -> dict[str, tuple[IRI, ...]]:
-    """Predicates by the last part of their IRIs.
-
-    >>> by_name([IRI("http://a.org/made%20by"), IRI("http://b.org/x#made%20by")])["made by"][1]
-    <NamedNode value=http://b.org/x#made%20by>
-    """
+    """The predicates of a graph by the last part of their IRIs, the commonest of a name first."""
     found: dict[str, tuple[IRI, ...]] = {}
-    for predicate in predicates:
+    for predicate in predicate_counts(graph):
         name = unquote(predicate.value.rstrip("/#").replace("#", "/").rpartition("/")[2])
         found[name] = (*found.get(name, ()), predicate)
     return found

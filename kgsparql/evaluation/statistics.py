@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -198,11 +199,8 @@ def mcnemar(wins: int, losses: int) -> float:
     Approximate Statistical Tests (1998), section 3.1, without the normal approximation.
     """
     n, fewer = wins + losses, min(wins, losses)
-    term = total = 1
-    for i in range(1, fewer + 1):
-        term = term * (n - i + 1) // i
-        total += term
-    p: float = 2 * total / 2**n
+    ways = accumulate(range(1, fewer + 1), lambda before, i: before * (n - i + 1) // i, initial=1)  # n over 0, 1, …
+    p: float = 2 * sum(ways) / 2**n
     return min(1.0, p)
 
 

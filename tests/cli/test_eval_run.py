@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.storage.file_lock import writer_lock
@@ -206,7 +206,7 @@ def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -
     made = Made.open(tmp_path / "run")
     assert made.model == "oracle"
     records = made.records("struct_gpt")
-    assert [q.id for q in made.questions if scores(q, records[q.id])["hits@1"] != 1] == []
+    assert [q.id for q in made.questions if METRICS["hits@1"].of(q, records[q.id]) != 1] == []
 
 
 def test_two_runs_with_the_same_replies_give_the_same_bytes(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.metrics.metric import Group
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence, RecordedLink
 from kgsparql.rdf.terms import IRI, Triple
 
 NS = "http://example.org/"
+
+WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "grounding", "cost"})
+"""The groups that need no extra package."""
 
 
 def asking(gold: str | None, **fields: Any) -> Question:
@@ -55,6 +59,11 @@ def link(name: str, *candidates: str) -> RecordedLink:
 def topics(names: str) -> tuple[Topic, ...]:
     """Entities that a question is about."""
     return tuple(Topic(IRI(NS + name), name) for name in names.split())
+
+
+def scores(question: Question, made: Record, *, groups: Collection[Group] = WITHOUT_TEXT) -> dict[str, float | None]:
+    """The figures of one question by name of the metric; ``None`` where one is not defined for it."""
+    return {name: metric.of(question, made) for name, metric in METRICS.items() if metric.group in groups}
 
 
 def of(names: str, question: Question, made: Record) -> list[float | None]:

@@ -5,10 +5,10 @@ import unicodedata
 import pytest
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer
 from kgsparql.rdf.terms import IRI, Literal
-from tests.unit.scored import asking, entity, of, path, record
+from tests.unit.scored import asking, entity, of, path, record, scores
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
 INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")

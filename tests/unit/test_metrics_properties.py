@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
-from tests.unit.scored import asking, entity, item, link, record, topics, triple
+from tests.unit.scored import asking, entity, item, link, record, scores, topics, triple
 
 QUALITY = {"answer", "evidence", "linking", "grounding"}
 NAMES = st.lists(st.sampled_from("a b c d e f".split()), max_size=8)

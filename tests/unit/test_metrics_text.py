@@ -7,10 +7,10 @@ import pytest
 
 from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.text import prepare
 from kgsparql.evaluation.record import Record, RecordedAnswer
-from tests.unit.scored import asking, of, path, record
+from tests.unit.scored import asking, of, path, record, scores
 
 HAS_ROUGE = importlib.util.find_spec("rouge_score") is not None
 HAS_BERTSCORE = importlib.util.find_spec("bert_score") is not None

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kgsparql.evaluation.metrics import METRICS, scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.graphs.cut import Cut
-from tests.unit.scored import asking, entity, item, link, of, path, record, topics, triple
+from tests.unit.scored import asking, entity, item, link, of, path, record, scores, topics, triple
 
 HELD = item("a p b")
 FAILED = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))

@@ -13,7 +13,7 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.choosing import Candidate, OracleChooser, RankerChooser
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.evaluation.dataset import Question, Topic
-from kgsparql.evaluation.oracle import by_name, gold_paths, oracle_for, paths_to_triples, predicates_by_name
+from kgsparql.evaluation.oracle import gold_paths, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph, open_graph
@@ -39,7 +39,7 @@ def question(**more: object) -> Question:
 
 
 def oracle(**more: object) -> OracleChooser:
-    made = oracle_for(question(**more), by_name([P, Q]))
+    made = oracle_for(question(**more), {"p": (P,), "q": (Q,)})
     assert made is not None
     chooser = made(RANKED)
     assert isinstance(chooser, OracleChooser)
@@ -82,13 +82,13 @@ def test_a_path_of_names_is_every_path_that_they_may_stand_for() -> None:
 
 
 def test_a_path_with_a_predicate_that_the_graph_lacks_is_none() -> None:
-    assert gold_paths(question(path=("p", "unheard_of")), by_name([P])) == ()
+    assert gold_paths(question(path=("p", "unheard_of")), {"p": (P,)}) == ()
     assert gold_paths(question(path=("not an iri: at all",)), {}) == ()
-    assert oracle_for(question(path=("unheard_of",)), by_name([P])) is None
+    assert oracle_for(question(path=("unheard_of",)), {"p": (P,)}) is None
 
 
 def test_without_path_and_triples_there_is_no_oracle() -> None:
-    assert oracle_for(question(), by_name([P])) is None
+    assert oracle_for(question(), {"p": (P,)}) is None
 
 
 # -- What it says is enough

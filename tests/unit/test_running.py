@@ -27,7 +27,7 @@ from kgsparql.errors import (
     RequestRefusedError,
 )
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.metrics import scores
+from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run, RunDirectory, whole_lines
 from kgsparql.evaluation.runs.plan import Method, MethodProgress, Plan
@@ -165,7 +165,7 @@ def test_a_bug_in_a_method_costs_one_question(asked: Callable[..., Any]) -> None
     assert first.status == "error"
     assert first.error == ("E_INTERNAL", "ZeroDivisionError: by zero")
     assert second.status == "answered"
-    assert scores(made.questions[0], first)["hits@1"] == 0
+    assert METRICS["hits@1"].of(made.questions[0], first) == 0
 
 
 def test_answers_of_one_path_have_their_degrees_also_beside_a_literal(
@@ -181,7 +181,7 @@ def test_answers_of_one_path_have_their_degrees_also_beside_a_literal(
     }
     assert degrees == {**counted, '"1922"': None}
     assert counted[str(BOHR)] > counted[str(SMALL)]
-    assert scores(made.questions[0], record)["hits@1"] == 1, "the better connected of the two comes first"
+    assert METRICS["hits@1"].of(made.questions[0], record) == 1, "the better connected of the two comes first"
 
 
 def test_an_answer_that_is_alone_needs_no_degree(asked: Callable[..., Any]) -> None:

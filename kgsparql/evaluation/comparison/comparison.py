@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +95,17 @@ def compare(
     kinds = tuple(SLICES) if by is None else tuple(by)
     named = metrics is not None if named is None else named
     scores = _scores(runs, all_names, progress)
-    datasets = dict.fromkeys(one.run.dataset for one in scores)
-    groups = [[one for one in scores if one.run.dataset == dataset] for dataset in datasets]
     run_names = {runs[0].path: ""} if reproducible and len(runs) == 1 else _run_names(runs)
-    rows = _rows(groups, run_names, by=kinds, names=all_names, seed=seed)
-    boards, left = [], iter(rows)
-    for group in groups:
-        own = list(islice(left, len(group)))
-        board = leaderboard(group, own, named=names if named else (), baseline=baseline, seed=seed)
+    boards: list[Leaderboard] = []
+    there: dict[str, None] = {}
+    for dataset in dict.fromkeys(one.run.dataset for one in scores):
+        group = [one for one in scores if one.run.dataset == dataset]
+        rows = _rows(group, run_names, by=kinds, names=all_names, seed=seed)
+        there |= dict.fromkeys(row.name for row in rows)
+        board = leaderboard(rows, named=names if named else (), baseline=baseline, seed=seed)
         by_name = {run_names[one.run.path]: one.run for one in group}
         boards.append(replace(board, notes=(*_run_differences(by_name), *_dataset_notes(by_name), *board.notes)))
     if baseline and all(not named_rows(baseline, board.rows) for board in boards):
-        there = dict.fromkeys(row.name for row in rows)
         raise OptionError(
             f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {', '.join(there)}"
         )
@@ -132,32 +130,28 @@ def _scores(runs: Sequence[Run], metrics: Sequence[str], progress: Progress | No
 
 
 def _rows(
-    groups: Sequence[Sequence[MethodScores]], run_names: Mapping[Path, str], *,
-    by: Sequence[str], names: Sequence[str], seed: int,
-) -> list[Row]:  # fmt: skip
-    """The rows of all datasets; the intervals of all slices are drawn at once."""
-    slice_values = [_slice_values(group, by) for group in groups]
-    parts = [
-        (one, list(_slices(one, values)))
-        for group, values in zip(groups, slice_values, strict=True)
-        for one in group
-    ]  # fmt: skip
-    columns = [one.defined(name, among) for one, own in parts for _, _, among in own for name in names]
-    shares = [METRICS[name].group != "cost" for _, own in parts for _ in own for name in names]
-    drawn, left = iter(intervals(columns, shares=shares, seed=seed)), iter(parts)
+    group: Sequence[MethodScores], run_names: Mapping[Path, str], *, by: Sequence[str], names: Sequence[str], seed: int
+) -> list[Row]:
+    """The rows of a dataset; the intervals of all slices are drawn at once."""
+    slice_values = _slice_values(group, by)
+    parts = [list(_slices(one, slice_values)) for one in group]
+    columns = [
+        one.defined(name, among) for one, own in zip(group, parts, strict=True) for _, _, among in own for name in names
+    ]
+    shares = [METRICS[name].group != "cost" for own in parts for _ in own for name in names]
+    drawn = iter(intervals(columns, shares=shares, seed=seed))
+    has_methods = any(one.questions and one.model != ORACLE for one in group)
     rows = []
-    for group in groups:
-        has_methods = any(one.questions and one.model != ORACLE for one in group)
-        for title, (one, own) in zip(_row_names(group, run_names), islice(left, len(group)), strict=True):
-            slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *by)}
-            for kind, value, among in own:
-                slices[kind][value] = Slice(n=len(among), means={name: next(drawn) for name in names})
-            rows.append(Row(
-                dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
-                n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means,
-                slices=slices, errors=one.errors, chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
-                is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods,
-            ))  # fmt: skip
+    for title, one, own in zip(_row_names(group, run_names), group, parts, strict=True):
+        slices: dict[str, dict[str, Slice]] = {kind: {} for kind in ("", *by)}
+        for kind, value, among in own:
+            slices[kind][value] = Slice(n=len(among), means={name: next(drawn) for name in names})
+        rows.append(Row(
+            dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
+            n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means, slices=slices,
+            errors=one.errors, chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
+            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods, scores=one,
+        ))  # fmt: skip
     return rows
 
 

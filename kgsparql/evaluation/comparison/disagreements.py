@@ -67,17 +67,17 @@ def disagreements(comparison: Comparison, limit: int = 10) -> list[Disagreement]
 def _of_dataset(board: Leaderboard, limit: int) -> Iterator[Disagreement]:
     values: dict[tuple[str, str], dict[int, float]] = {}
     questions: dict[tuple[str, str], Question] = {}
-    for i, one in enumerate(board.scores):
-        for question, value in zip(one.questions, one.values[board.primary], strict=True):
+    for i, row in enumerate(board.rows):
+        for question, value in zip(row.scores.questions, row.scores.values[board.primary], strict=True):
             if not np.isnan(value):
                 values.setdefault(key(question), {})[i] = float(value)
                 questions.setdefault(key(question), question)
     spread = {k: max(own.values()) - min(own.values()) for k, own in values.items()}
     chosen = sorted((k for k in values if spread[k] > 0), key=lambda k: (-spread[k], _unevenness(values[k])))[:limit]
-    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(board.scores))}
+    wanted = {i: {k[0] for k in chosen if i in values[k]} for i in range(len(board.rows))}
     records = {
-        i: {record.question: record for record in each_record(one.run, one.method, wanted[i])}
-        for i, one in enumerate(board.scores)
+        i: {record.question: record for record in each_record(row.scores.run, row.method, wanted[i])}
+        for i, row in enumerate(board.rows)
         if wanted[i]
     }
     for k in chosen:

@@ -56,6 +56,7 @@ class Row:
     means: Mapping[str, Interval | None]
     slices: Mapping[str, Mapping[str, Slice]]
     errors: Mapping[str, int]
+    scores: MethodScores = field(repr=False)
     chosen_by: frozenset[str] | None = None
     is_no_ceiling: bool = False
     is_ceiling: bool = False
@@ -93,7 +94,6 @@ class PairwiseTest:
 class Leaderboard:
     """The rows of one dataset, the best first.
 
-    :param scores: of each row.
     :param primary: the metric that decides which row is best; empty if no row has one.
     :param best: the place of the best row; ``None`` if there is none.
     :param tied: the places of rows that are equal to the best in that metric; ``decided_by`` is the metric that decided
@@ -108,7 +108,6 @@ class Leaderboard:
 
     dataset: str
     rows: tuple[Row, ...]
-    scores: tuple[MethodScores, ...] = field(repr=False)
     primary: str
     best: int | None
     tied: tuple[int, ...]
@@ -120,9 +119,7 @@ class Leaderboard:
     notes: tuple[str, ...]
 
 
-def leaderboard(
-    group: Sequence[MethodScores], rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int
-) -> Leaderboard:
+def leaderboard(rows: Sequence[Row], *, named: Sequence[str], baseline: str, seed: int) -> Leaderboard:
     """The rows of a dataset in order, with the best one and the tests.
 
     :param named: the metrics that the user asked for: all are tested.
@@ -131,15 +128,14 @@ def leaderboard(
     defined = [name for name in candidates if any(row.mean(name) is not None for row in rows)]
     tested = tuple(defined if named else defined[:_TESTED])
     if defined:
-        rows, group = zip(*sorted(zip(rows, group, strict=True), key=lambda p: _order(p[0], defined[0])), strict=True)
-    best, tied, decided_by, shared = _best(group, rows, defined)
+        rows = sorted(rows, key=lambda row: _order(row, defined[0]))
+    best, tied, decided_by, shared = _best(rows, defined)
     reference, is_named = _reference(baseline, rows, best)
-    tests = {} if reference is None else _pairwise_tests(group, rows, reference, tested, seed, is_named=is_named)
-    notes = tuple(_notes(group, rows, tested, baseline))
+    tests = {} if reference is None else _pairwise_tests(rows, reference, tested, seed, is_named=is_named)
     return Leaderboard(
-        dataset=rows[0].dataset, rows=tuple(rows), scores=tuple(group), primary=defined[0] if defined else "",
-        best=best, tied=tied, decided_by=decided_by, shared=shared, reference=reference, tested=tested, tests=tests,
-        notes=notes,
+        dataset=rows[0].dataset, rows=tuple(rows), primary=defined[0] if defined else "", best=best, tied=tied,
+        decided_by=decided_by, shared=shared, reference=reference, tested=tested, tests=tests,
+        notes=tuple(_notes(rows, tested, baseline)),
     )  # fmt: skip
 
 
@@ -149,9 +145,7 @@ def _order(row: Row, metric: str) -> float:
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-def _best(
-    group: Sequence[MethodScores], rows: Sequence[Row], metrics: Sequence[str]
-) -> tuple[int | None, tuple[int, ...], str, int]:
+def _best(rows: Sequence[Row], metrics: Sequence[str]) -> tuple[int | None, tuple[int, ...], str, int]:
     """The ``best``, ``tied``, ``decided_by`` and ``shared`` of :class:`Leaderboard`.
 
     The best row has the best mean of the first metric over the questions that all were asked; the next metrics decide
@@ -163,15 +157,14 @@ def _best(
     able = [i for i in methods if 2 * rows[i].n >= most]
     if not metrics or not able:
         return None, (), "", 0
-    common = set.intersection(*({key(q) for q in group[i].questions} for i in able))
-    names = [*metrics, *(name for name in ("model_calls", "queries") if name in group[0].values)]
+    common = set.intersection(*({key(q) for q in rows[i].scores.questions} for i in able))
+    names = [*metrics, *(name for name in ("model_calls", "queries") if name in rows[0].scores.values)]
 
     def rank(i: int) -> list[float]:
-        found: list[float] = []
+        scores, found = rows[i].scores, list[float]()
+        among = np.array([not common or key(question) in common for question in scores.questions], bool)
         for name in names:
-            values = group[i].defined(
-                name, np.array([not common or key(q) in common for q in group[i].questions], bool)
-            )
+            values = scores.defined(name, among)
             sign = 1.0 if METRICS[name].better == "higher" else -1.0
             found.append(round(sign * float(values.mean()), 9) if len(values) else -np.inf)  # 0.1 + 0.2 is 0.3
         return found
@@ -203,22 +196,21 @@ def named_rows(name: str, rows: Sequence[Row]) -> list[int]:
 
 
 def _pairwise_tests(
-    group: Sequence[MethodScores], rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int,
-    *, is_named: bool,
-) -> dict[int, dict[str, PairwiseTest]]:  # fmt: skip
+    rows: Sequence[Row], reference: int, metrics: Sequence[str], seed: int, *, is_named: bool
+) -> dict[int, dict[str, PairwiseTest]]:
     """Every other row, but those that are no ceiling, against the reference, on the questions that both were asked.
 
     :param is_named: the reference was not found on these questions.
     """
-    places = {key(question): i for i, question in enumerate(group[reference].questions)}
+    places = {key(question): i for i, question in enumerate(rows[reference].scores.questions)}
     others = [i for i, row in enumerate(rows) if i != reference and not row.is_no_ceiling]
     found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in others}
     for name in metrics:
         pairs = {}
         for i in found:
-            shared = [(j, places[key(q)]) for j, q in enumerate(group[i].questions) if key(q) in places]
+            shared = [(j, places[key(q)]) for j, q in enumerate(rows[i].scores.questions) if key(q) in places]
             own, other = np.array(shared, dtype=np.intp).reshape(-1, 2).T
-            first, second = group[i].values[name][own], group[reference].values[name][other]
+            first, second = rows[i].scores.values[name][own], rows[reference].scores.values[name][other]
             both = ~(np.isnan(first) | np.isnan(second))
             pairs[i] = first[both], second[both]
         drawn = zip(pairs, differences(list(pairs.values()), seed=seed), strict=True)
@@ -235,7 +227,7 @@ def _pairwise_tests(
     return found
 
 
-def _notes(group: Sequence[MethodScores], rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
+def _notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterator[str]:
     """What a reader must know: what is missing, and what cannot be compared as it stands."""
     if baseline and not named_rows(baseline, rows):
         yield f"no {printable(baseline, 60)} here: rows are compared with the best one"
@@ -256,6 +248,7 @@ def _notes(group: Sequence[MethodScores], rows: Sequence[Row], tested: Sequence[
     if ceilings := [row.name for row in rows if row.is_ceiling]:
         what = "its row is a ceiling" if len(ceilings) == 1 else "their rows are ceilings"
         yield f"an oracle chooses in {'; '.join(ceilings)}: {what}, no method, and never the best"
+    group = [row.scores for row in rows]
     asked = [{key(question) for question in one.questions} for one in group if one.questions]
     if len(set(map(frozenset, asked))) > 1:
         common = len(set.intersection(*asked))

@@ -255,14 +255,13 @@ def _by_slice(board: Leaderboard, kind: str, values: Sequence[str]) -> Any:
 
 def _costs(board: Leaderboard, costs: Sequence[str]) -> Any:
     """Box plots: quartiles, whiskers from the 5th to the 95th percentile, the mean as a dot."""
-    pairs = [(row, one) for row, one in zip(board.rows, board.scores, strict=True) if row.n][:_MOST]
+    rows = [row for row in board.rows if row.n][:_MOST]
     figure, grid = _figure(
-        3.2 * len(costs) + 1.6, 1.6 + 0.36 * len(pairs), columns=len(costs), sharey=True, squeeze=False
+        3.2 * len(costs) + 1.6, 1.6 + 0.36 * len(rows), columns=len(costs), sharey=True, squeeze=False
     )
     for axes, cost in zip(grid[0], costs, strict=True):
-        columns = [one.defined(cost) for _, one in pairs]
         boxes: list[Mapping[str, Any]] = []
-        for values in columns:
+        for values in (row.scores.defined(cost) for row in rows):
             five = np.percentile(values, (5, 25, 50, 75, 95)) if len(values) else [0.0] * 5
             mean = float(values.mean()) if len(values) else 0.0
             boxes.append(dict(zip(("whislo", "q1", "med", "q3", "whishi", "mean"), (*five, mean), strict=True)))
@@ -281,7 +280,7 @@ def _costs(board: Leaderboard, costs: Sequence[str]) -> Any:
             axes.set_xlim(left=-0.03 * (axes.get_xlim()[1] or 1))
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(_COST_NAMES[cost])
-    grid[0][0].set_yticks(range(len(pairs)), [printable(row.title, 40) for row, _ in pairs])
+    grid[0][0].set_yticks(range(len(rows)), [printable(row.title, 40) for row in rows])
     grid[0][0].invert_yaxis()
     figure.suptitle(
         _heading(board, "cost of a question")

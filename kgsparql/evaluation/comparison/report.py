@@ -144,8 +144,8 @@ def _card(outcome: d.Outcome) -> _Html:
 def _runs(comparison: Comparison) -> Iterator[_Html]:
     runs: dict[str, Run] = {}
     for board in comparison.leaderboards:
-        for row, one in zip(board.rows, board.scores, strict=True):
-            runs.setdefault(row.run or one.run.dataset, one.run)
+        for row in board.rows:
+            runs.setdefault(row.run or row.dataset, row.scores.run)
     yield _element("h2", "Runs")
     for name, run in runs.items():
         dataset = run.config["dataset"]

@@ -64,15 +64,20 @@ def texts_of(data: Mapping[str, Any], name: str) -> list[str] | None:
     >>> texts_of({"answers": ["Bonn", 8, True]}, "answers")
     ['Bonn', '8', 'true']
     """
-    value = data.get(name)
+    value = _list(data.get(name), name)
     if value is None:
         return None
-    if not isinstance(value, list):
-        raise InputError(f"{name} is no list but {_type_text(value)}")
     if not all(isinstance(item, str | int | float) for item in value):
         wrong = next(item for item in value if not isinstance(item, str | int | float))
         raise InputError(f"{name} holds {_type_text(wrong)}, which is no text")
     return [item if isinstance(item, str) else _as_text(item) for item in value]
+
+
+def _list(value: Any, what: str) -> list[Any] | None:
+    """The value, which must be a list; ``None`` where there is none."""
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{what} is no list but {_type_text(value)}")
+    return value
 
 
 def _as_text(value: str | float) -> str:
@@ -112,12 +117,8 @@ def term_of(text: str) -> Term | None:
 
 def topics_of(value: Any) -> tuple[Topic, ...]:
     """Topics: a list of IRIs, or of objects with an IRI and a label."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InputError(f"topic_entities is no list but {_type_text(value)}")
     found: dict[IRI, Topic] = {}
-    for item in value:
+    for item in _list(value, "topic_entities") or ():
         data = {"iri": item} if isinstance(item, str) else mapping(item, "a topic")
         topic = Topic(iri(text_of(data, "iri")), text_of(data, "label"))
         found.setdefault(topic.iri, topic)
@@ -126,11 +127,7 @@ def topics_of(value: Any) -> tuple[Topic, ...]:
 
 def triples_of(value: Any) -> tuple[Triple, ...]:
     """Golden triples: objects with ``s``, ``p`` and ``o``, or lists of three; texts that are no terms are literals."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InputError(f"golden_triples is no list but {_type_text(value)}")
-    return tuple(_triple(item) for item in value)
+    return tuple(map(_triple, _list(value, "golden_triples") or ()))
 
 
 def _triple(item: Any) -> Triple:

@@ -47,9 +47,7 @@ def read(file: QuestionFile, columns: Mapping[str, str] | None) -> CollectedQues
     places = _places(file, header, columns)
     found = CollectedQuestions(file)
     for line, row in rows:
-        if isinstance(row, csv.Error):
-            found.add(str(line), _refused, _error_text(row))
-        elif any(cell.strip() for cell in row):
+        if isinstance(row, csv.Error) or any(cell.strip() for cell in row):
             found.add(str(line), _question, row, header, places, line)
     return found
 
@@ -111,11 +109,9 @@ def _places(file: QuestionFile, header: Sequence[str], columns: Mapping[str, str
     return {field: header.index(name) for field, name in wanted.items()}
 
 
-def _refused(message: str) -> Question:
-    raise InputError(message)
-
-
-def _question(row: Sequence[str], header: Sequence[str], places: Mapping[str, int], line: int) -> Question:
+def _question(row: list[str] | csv.Error, header: Sequence[str], places: Mapping[str, int], line: int) -> Question:
+    if isinstance(row, csv.Error):
+        raise InputError(_error_text(row))
     check_encoding("".join(row))
     if len(row) > len(header):
         raise InputError(f"{len(row)} cells in {len(header)} columns")

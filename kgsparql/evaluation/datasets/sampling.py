@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from kgsparql.evaluation.dataset import Question
+
+T = TypeVar("T")
+
+
+def drawn(items: Iterable[T], seed: object, *, key: Callable[[T], Hashable] = str) -> list[T]:
+    """The items in an order that depends only on the seed.
+
+    >>> drawn("abc", 1) == drawn("cab", 1), sorted(drawn("abc", 1))
+    (True, ['a', 'b', 'c'])
+    """
+    return sorted(items, key=lambda item: hashlib.sha256(f"{seed}\0{key(item)}".encode("utf-8", "replace")).digest())
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:
@@ -22,16 +34,12 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     if limit is None or limit >= len(questions):
         return tuple(questions)
     groups: dict[int | None, list[Question]] = {}
-    for question in sorted(questions, key=lambda question: _place(question, seed)):
+    for question in drawn(questions, seed, key=lambda question: question.id):
         groups.setdefault(question.hops, []).append(question)
     ordered = sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or 0))
     shares = equal_shares([len(group) for _, group in ordered], limit)
     taken = {q.id for (_, group), share in zip(ordered, shares, strict=True) for q in group[:share]}
     return tuple(question for question in questions if question.id in taken)
-
-
-def _place(question: Question, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}\0{question.id}".encode("utf-8", "replace")).digest()
 
 
 def equal_shares(sizes: Sequence[int], limit: int) -> list[int]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from kgsparql.errors import NotFoundError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.datasets.sampling import equal_shares
+from kgsparql.evaluation.datasets.sampling import drawn, equal_shares
 from kgsparql.evaluation.making.naming import Namer, topic_names
-from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, drawn, patterns_of, sampled_starts
+from kgsparql.evaluation.making.patterns import Cell, Patterns, cell_of, patterns_of, sampled_starts
 from kgsparql.evaluation.making.question_wording import question_text
 from kgsparql.exploration import walk_ends
 from kgsparql.rdf import path_queries

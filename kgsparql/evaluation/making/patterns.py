@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
+from kgsparql.evaluation.datasets.sampling import drawn
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
 from kgsparql.graphs.protocols import KnowledgeGraph, members_of
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -55,15 +55,6 @@ T = TypeVar("T")
 
 _Way = tuple[IRI, PropertyPath, Term, Term | None]
 """Where it starts, the path, where it is now, and where it was before."""
-
-
-def drawn(items: Iterable[T], seed: int, *, key: Callable[[T], Hashable] = str) -> list[T]:
-    """The items in an order that depends only on the seed.
-
-    >>> drawn("abc", 1) == drawn("cab", 1), sorted(drawn("abc", 1))
-    (True, ['a', 'b', 'c'])
-    """
-    return sorted(items, key=lambda item: hashlib.sha256(f"{seed}\0{key(item)}".encode("utf-8", "replace")).digest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,6 @@ def _metric(name: str, title: str, formula: _Formula, about: str) -> Metric:
     return Metric(name, "answer", title, "higher", value, f"{about} {_RULE}")
 
 
-@defined("lenient_em", "answer", "EM (lenient)", "higher")
 def _lenient_em(question: Question, record: Record) -> float | None:
     """Whether the reply is part of the name of a right answer, or such a name part of the reply.
 
@@ -119,5 +118,5 @@ METRICS = (
     _metric(
         "f1", "F1", _f1, f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
     ),
-    _lenient_em,
+    defined("lenient_em", "answer", "EM (lenient)", "higher", _lenient_em),
 )  # fmt: skip

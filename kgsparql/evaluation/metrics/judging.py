@@ -26,6 +26,7 @@ class Judgement:
     :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
     :param predicted: how many of them are the predicted set: the leading ones if nobody chose among candidates, else
         all.
+    :param settled: the score in every metric if the question failed (0) or has no right answer (1 for silence, else 0).
     """
 
     gold: int
@@ -33,15 +34,7 @@ class Judgement:
     found: tuple[tuple[int, ...], ...]
     leading: int
     predicted: int
-    is_failed: bool
-    is_silent: bool
-
-    @property
-    def settled(self) -> float | None:
-        """The score in every metric if the question failed (0) or has no right answer (1 for silence, else 0)."""
-        if self.is_failed:
-            return 0.0
-        return None if self.gold else float(self.is_silent)
+    settled: float | None
 
     def right(self, first: int) -> int:
         """How many of the first so many are right."""
@@ -134,6 +127,6 @@ def _judgement(question: _ById[Question], record: _ById[Record]) -> Judgement:
     leading = len(groups[0]) if groups else 0
     return Judgement(
         gold=len(gold), answers=answers, found=tuple(gold.found(answer.term, answer.label) for answer in answers),
-        leading=leading, predicted=leading if given.ranked else len(answers), is_failed=given.has_failed,
-        is_silent=is_silent(given),
+        leading=leading, predicted=leading if given.ranked else len(answers),
+        settled=float(is_silent(given)) if given.has_failed or not gold else None,
     )  # fmt: skip

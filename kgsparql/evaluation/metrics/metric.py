@@ -39,13 +39,9 @@ class Metric:
         return f"{self.better or 'neither way'} is better"
 
 
-def defined(name: str, group: Group, title: str, better: Better) -> Callable[[Score], Metric]:
-    """Make a metric of a function whose docstring is its definition."""
-
-    def make(of: Score) -> Metric:
-        return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
-
-    return make
+def defined(name: str, group: Group, title: str, better: Better, of: Score) -> Metric:
+    """A metric by a function whose docstring is its definition."""
+    return Metric(name, group, title, better, of, cleandoc(of.__doc__ or ""))
 
 
 def f1(precision: float, recall: float) -> float:

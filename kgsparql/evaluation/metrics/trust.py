@@ -107,13 +107,13 @@ def _failed(_question: Question, record: Record) -> float | None:
 
 
 METRICS: tuple[Metric, ...] = (
-    defined("grounded", "grounding", "grounded", "higher")(_grounded),
-    defined("unsupported_claims", "grounding", "unsupported", "lower")(_unsupported),
-    defined("abstained", "grounding", "abstained", "")(_abstained),
-    defined("abstention_precision", "grounding", "abst. P", "higher")(_abstention_precision),
-    defined("abstention_recall", "grounding", "abst. R", "higher")(_abstention_recall),
-    defined("fallbacks", "grounding", "fallbacks", "lower")(_fallbacks),
-    defined("truncated", "grounding", "truncated", "lower")(_truncated),
-    defined("partial", "grounding", "partial", "lower")(_partial),
-    defined("failed", "grounding", "failed", "lower")(_failed),
+    defined("grounded", "grounding", "grounded", "higher", _grounded),
+    defined("unsupported_claims", "grounding", "unsupported", "lower", _unsupported),
+    defined("abstained", "grounding", "abstained", "", _abstained),
+    defined("abstention_precision", "grounding", "abst. P", "higher", _abstention_precision),
+    defined("abstention_recall", "grounding", "abst. R", "higher", _abstention_recall),
+    defined("fallbacks", "grounding", "fallbacks", "lower", _fallbacks),
+    defined("truncated", "grounding", "truncated", "lower", _truncated),
+    defined("partial", "grounding", "partial", "lower", _partial),
+    defined("failed", "grounding", "failed", "lower", _failed),
 )

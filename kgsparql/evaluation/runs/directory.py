@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
@@ -152,23 +153,11 @@ class RunDirectory:
         """Cut off the half line that a killed process left at the end of a file."""
         with store_errors(self.path):
             for file in sorted(self.path.glob("*/*.jsonl")):
-                with file.open("r+b") as stream:
-                    end = _end_of_lines(stream)
-                    if end < stream.seek(0, os.SEEK_END):
-                        stream.truncate(end)
-
-
-def _end_of_lines(stream: BinaryIO, block: int = 1 << 20) -> int:
-    """Where the last whole line of a file ends."""
-    at = stream.seek(0, os.SEEK_END)
-    while at:
-        start = max(0, at - block)
-        stream.seek(start)
-        found = stream.read(at - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        at = start
-    return 0
+                if size := file.stat().st_size:
+                    with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+                        end = content.rfind(b"\n") + 1
+                    if end < size:
+                        os.truncate(file, end)
 
 
 def is_free(path: Path) -> bool:

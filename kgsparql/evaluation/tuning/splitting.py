@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TypeAlias
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets.sampling import drawn
 
 _FEWEST = 4
 """Questions that a split needs."""
@@ -168,12 +168,8 @@ def _groups(questions: Sequence[Question], sharing: Sequence[_Sharing]) -> list[
 
 def _ordered(groups: list[list[int]], questions: Sequence[Question], seed: int) -> list[list[int]]:
     """The largest groups first, those of equal size in an order that depends on the seed."""
-
-    def draw(group: Sequence[int]) -> bytes:
-        name = min(questions[i].id for i in group)
-        return hashlib.sha256(f"split {seed}\0{name}".encode("utf-8", "replace")).digest()
-
-    return sorted(groups, key=lambda group: (-len(group), draw(group)))
+    in_order = drawn(groups, f"split {seed}", key=lambda group: min(questions[i].id for i in group))
+    return sorted(in_order, key=len, reverse=True)
 
 
 def _strata(question: Question) -> tuple[tuple[Hashable, ...], ...]:
