@@ -51,7 +51,7 @@ def methods_with(
     path: Path | None, names: str | None, options: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     """The names of several methods, and the options of each; a preset is for its own method among them."""
-    from kgsparql.evaluation.runs.methods import NO_MODEL, checked_names, options_by_method
+    from kgsparql.evaluation.runs.plan import NO_MODEL, checked_names, options_by_method
     from kgsparql.retrievers._presets import Preset
 
     preset = None if path is None else Preset.load(path)

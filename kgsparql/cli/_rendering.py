@@ -10,8 +10,6 @@ from typing import Any
 
 from kgsparql.answering.answer import Answer, InferenceStep
 from kgsparql.answering.ranked_answers import more_text
-from kgsparql.cli._common import ANSWER_FORMATS
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term, printable
@@ -68,9 +66,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
         return answer.tree.mermaid(nothing="nothing to draw")
     if form == "md":
         return "\n".join(_markdown(answer))
-    if form == "text":
-        return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
-    raise OptionError(f"no output format {printable(form, 40)!r}", hint=f"one of: {', '.join(ANSWER_FORMATS)}")
+    return "\n".join(_text(answer, verbose, told_graphs=told_graphs))
 
 
 def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:

@@ -60,11 +60,6 @@ class Interval:
     n: int
     method: Literal["bootstrap", "wilson"] = "bootstrap"
 
-    @property
-    def few(self) -> bool:
-        """Whether there are so few values that the interval is rough."""
-        return self.n < FEW
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:

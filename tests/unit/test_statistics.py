@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.evaluation.statistics import (
-    FEW,
     Difference,
     Interval,
     bonett_price,
@@ -51,11 +50,6 @@ def test_equal_values_have_no_width_and_a_single_one_too() -> None:
     assert interval(*[0.1] * 7) == Interval(pytest.approx(0.1), pytest.approx(0.1), pytest.approx(0.1), 7)
     assert interval(3.0) == Interval(3.0, 3.0, 3.0, 1)
     assert interval(*[0.1] * 7).low <= interval(*[0.1] * 7).mean <= interval(*[0.1] * 7).high
-
-
-def test_few_values_are_said() -> None:
-    assert interval(*[1.0] * (FEW - 1)).few
-    assert not interval(*[1.0] * FEW).few
 
 
 def test_no_values_have_no_interval() -> None:

@@ -15,16 +15,16 @@ from kgsparql.cli._method_options import PresetOption, methods_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import TallyLine
-from kgsparql.cli.eval._datasets import (
+from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,
+    QuestionOptions,
     check_directory,
     checked_missing_share,
     graph_of,
     opened_dataset,
     with_answers,
 )
-from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
@@ -74,7 +74,7 @@ def run(
     `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
     kgsparql eval compare RUN
     """
-    from kgsparql.evaluation.runs.methods import check_options, load_methods
+    from kgsparql.evaluation.runs.plan import check_options, load_methods
     from kgsparql.evaluation.runs.running import resume_or_begin
 
     names, options = methods_with(how.preset, how.retriever, options_of(how.option))

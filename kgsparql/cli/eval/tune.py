@@ -15,16 +15,16 @@ from kgsparql.cli._graph_options import GraphOptions
 from kgsparql.cli._method_options import options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._stderr import TallyLine
-from kgsparql.cli.eval._datasets import (
+from kgsparql.cli.eval._questions import (
     ColumnsOption,
     DatasetArgument,
+    QuestionOptions,
     check_directory,
     checked_missing_share,
     graph_of,
     opened_dataset,
     with_answers,
 )
-from kgsparql.cli.eval._question_options import QuestionOptions
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -137,7 +137,7 @@ def tune(
 
 def _values(method: str, option: list[str] | None) -> dict[str, str]:
     """The values to try of each option."""
-    from kgsparql.evaluation.runs.methods import options_by_method
+    from kgsparql.evaluation.runs.plan import options_by_method
 
     options = options_of(option)
     if len(options) < len(option or ()):

@@ -12,7 +12,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli.eval._datasets import ColumnsOption, DatasetArgument, graph_of, opened_dataset
+from kgsparql.cli.eval._questions import ColumnsOption, DatasetArgument, graph_of, opened_dataset
 from kgsparql.errors import DataError
 from kgsparql.rdf.terms import printable
 

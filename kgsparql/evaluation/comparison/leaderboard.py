@@ -56,7 +56,7 @@ class Row:
     means: Mapping[str, Interval | None]
     slices: Mapping[str, Mapping[str, Slice]]
     errors: Mapping[str, int]
-    scores: MethodScores = field(repr=False)
+    scores: MethodScores = field(repr=False, compare=False)
     chosen_by: frozenset[str] | None = None
     is_no_ceiling: bool = False
     is_ceiling: bool = False

@@ -244,7 +244,7 @@ def _by_slice(board: Leaderboard, kind: str) -> Table:
         (_label(board, row), *(with_interval(metric, mean) for mean in own))
         for row, own in zip(board.rows, means, strict=True)
     )
-    is_small = any(mean is not None and mean.few and mean.method == "bootstrap" for own in means for mean in own)
+    is_small = any(mean is not None and mean.n < FEW and mean.method == "bootstrap" for own in means for mean in own)
     captions = (f"Bootstrap intervals of fewer than {FEW} questions are rough, and too narrow.",) if is_small else ()
     return Table(f"{metric} {_KINDS[kind]}", ("method", *heads), rows if metric else (), captions=captions)
 

@@ -10,7 +10,7 @@ from typing import Any
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import Dataset
 from kgsparql.evaluation.datasets import csv_tables, json_lines, lcquad, qald, text2sparql
-from kgsparql.evaluation.datasets._answers import gold_terms
+from kgsparql.evaluation.datasets._fields import gold_terms
 from kgsparql.evaluation.datasets._question_file import (
     LEFT_OUT,
     CollectedQuestions,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self
+from typing import Any, ParamSpec, Self
 
 from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Problem, Question
@@ -116,16 +116,10 @@ class CollectedQuestions:
             question = replace(question, id=new)
         self.questions.append(question)
 
-    def add_all(
-        self,
-        entries: Iterable[Any],
-        read: Callable[Concatenate[Any, int, P], Question],
-        *more: P.args,
-        **named: P.kwargs,
-    ) -> Self:
+    def add_all(self, entries: Iterable[Any], read: Callable[[Any, int], Question]) -> Self:
         """Add the question of each entry, as :meth:`add` does; ``read`` gets the entry and its number."""
         for number, entry in enumerate(entries, 1):
-            self.add(f"question {number}", read, entry, number, *more, **named)
+            self.add(f"question {number}", read, entry, number)
         return self
 
 

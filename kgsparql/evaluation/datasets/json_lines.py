@@ -15,9 +15,9 @@ from typing import Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.datasets._answers import gold_of
 from kgsparql.evaluation.datasets._fields import (
     an_id,
+    gold_of,
     hops_of,
     mapping,
     text_of,

@@ -7,12 +7,12 @@ leaves its answers to its query.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-from kgsparql.evaluation.datasets._answers import gold_terms
-from kgsparql.evaluation.datasets._fields import an_id, mapping, text_of, text_to_ask, topics_in
+from kgsparql.evaluation.datasets._fields import an_id, gold_terms, mapping, text_of, text_to_ask, topics_in
 from kgsparql.evaluation.datasets._question_file import CollectedQuestions, QuestionFile
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, local_name, printable
 
@@ -42,7 +42,9 @@ def read(file: QuestionFile, language: str) -> CollectedQuestions:
     named = about.get("id") if isinstance(about, Mapping) else None
     own = printable(named, 100) if isinstance(named, str) else ""
     name, source, licence = _KNOWN.get(own.lower(), (own, f"QALD, dataset {own}" if own else "QALD", ""))
-    return CollectedQuestions(file, name, source, licence).add_all(data["questions"], _question, language)
+    return CollectedQuestions(file, name, source, licence).add_all(
+        data["questions"], partial(_question, language=language)
+    )
 
 
 def _question(value: Any, number: int, language: str) -> Question:

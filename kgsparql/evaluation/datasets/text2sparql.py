@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import yaml
@@ -43,7 +44,7 @@ def read(file: QuestionFile, language: str) -> CollectedQuestions:
     named, prefix = (_about_text(file, about, key) for key in ("id", "prefix"))
     source, licence = _KNOWN.get(named, (printable(named, 200), ""))
     found = CollectedQuestions(file, printable(prefix, 60), source, licence)
-    return found.add_all(entries, _question, prefix, language)
+    return found.add_all(entries, partial(_question, prefix=prefix, language=language))
 
 
 def _about_text(file: QuestionFile, about: Mapping[str, Any], key: str) -> str:

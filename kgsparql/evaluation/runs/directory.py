@@ -177,10 +177,9 @@ def check_room(directory: Path) -> None:
         return
     above = next(place for place in directory.absolute().parents if place.exists())
     with store_errors(directory):
-        if not above.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if not os.access(above, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            code = errno.EACCES if above.is_dir() else errno.ENOTDIR
+            raise OSError(code, os.strerror(code))
 
 
 def _line(data: Mapping[str, Any]) -> str:

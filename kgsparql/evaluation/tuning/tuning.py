@@ -28,8 +28,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.configuration import check_same, now
 from kgsparql.evaluation.runs.directory import FORMAT, replace_text, store_errors
-from kgsparql.evaluation.runs.methods import load_methods
-from kgsparql.evaluation.runs.plan import MethodProgress, Plan
+from kgsparql.evaluation.runs.plan import MethodProgress, Plan, load_methods
 from kgsparql.evaluation.runs.running import resume_or_begin
 from kgsparql.evaluation.scoring import method_scores
 from kgsparql.evaluation.statistics import Difference, differences
