@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
 from kgsparql.answering.grounding import grounded_draft, plain_lines
@@ -71,12 +72,16 @@ CLOSED_BOOK = """\
 Answer the question from what you know, in a sentence or two. If you do not know, the answer is the one word: unknown.
 Reply with JSON only, such as {"answer": "unknown"}"""
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
+TEXTS = {"type": "array", "items": {"type": "string"}}
+ANSWER: dict[str, dict[str, Any]] = {
+    "sufficient": {"type": "boolean"},
+    "answer": {"type": "string"},
+    "entities": {"type": "array", "items": {"type": "integer"}},
+}
+"""Members of every reply that is an answer in words."""
+
 SCHEMA = object_schema(
-    sufficient={"type": "boolean"},
-    answer={"type": "string"},
-    entities={"type": "array", "items": {"type": "integer"}},
-    claims={"type": "array", "items": object_schema(text={"type": "string"}, evidence=_TEXTS)},
+    **ANSWER, claims={"type": "array", "items": object_schema(text={"type": "string"}, evidence=TEXTS)}
 )
 
 
@@ -108,7 +113,7 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     if reply.sufficient is not False:
         session.notes.append(NO_EVIDENCE, code="ungrounded")
         session.fall_back(call.purpose, NO_EVIDENCE)
-    known = closed_book(session) if session.allow_model_knowledge else None
+    known = closed_book(session)
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
     if reply.sufficient is not False:
@@ -138,10 +143,14 @@ def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:
 
 
 def closed_book(session: Session) -> Draft | None:
-    """What the model knows without the graph, labelled as such; ``None`` if there is no model, or it knows nothing.
+    """What the model knows without the graph, labelled as such.
+
+    ``None`` if that is not wanted, there is no model, or it knows nothing.
 
     :raises ModelError: as :func:`compose`.
     """
+    if not session.allow_model_knowledge:
+        return None
     messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.own_words, 4000)}")
     schema = object_schema(answer={"type": "string"})
     reply = session.ask_model(Call("closed book", messages, schema, written_answer), required=True)

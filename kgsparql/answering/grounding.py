@@ -11,6 +11,7 @@ from dataclasses import replace
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
+from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.evidence.wikibase_statements import labels_from_items
 from kgsparql.models.reply_parsing.markers import CitedText, cited_text, like_markers
@@ -90,6 +91,11 @@ def evidence_labels(evidence: Evidence, session: Session) -> Mapping[Term, str]:
     """A label for every term of the evidence."""
     terms = (term for triple in evidence.triples for term in triple)
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
+
+
+def retrieval_with_tree(evidence: Evidence, candidates: tuple[AnswerTerm, ...], session: Session) -> Retrieval:
+    """What a method found, with all the evidence as a tree."""
+    return Retrieval(evidence, candidates, tree=decision_tree(evidence, evidence_labels(evidence, session)))
 
 
 def _claim(said: CitedText, listed: Sequence[str], known: Collection[str]) -> Claim:

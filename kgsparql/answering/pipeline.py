@@ -195,7 +195,7 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
         with session.within_budget():
             if len(found.evidence) or found.draft is not None:
                 return retriever.compose(found, session), None
-            return (closed_book(session) if session.allow_model_knowledge else None) or Draft(""), None
+            return closed_book(session) or Draft(""), None
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
         session.notes.append(f"no answer was written: {error.message}", code="model_failed")
         return compose_from_templates(found), error

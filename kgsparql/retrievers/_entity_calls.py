@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.composing import answer_messages, draft_from_reply
+from kgsparql.answering.composing import ANSWER, TEXTS, answer_messages, draft_from_reply
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
@@ -61,23 +61,17 @@ sufficient: true if the facts and passages hold the number, or what it is counte
 answer: the number alone: no unit, no words, no separators of thousands; 0 if it is not known.
 used: the markers of everything the number rests on."""
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_NUMBERS = {"type": "array", "items": {"type": "integer"}}
 _LONGEST_REASONING = 4_000
 
 
 def text_draft(retrieval: Retrieval, session: Session) -> Draft:
     """An answer in words."""
-    schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "string"}, entities=_NUMBERS, used=_TEXTS)
-    return _draft_of_call(TEXT, schema, written_answer, retrieval, session)
+    return _draft_of_call(TEXT, object_schema(**ANSWER, used=TEXTS), written_answer, retrieval, session)
 
 
 def reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
     """An answer in words with the reasoning below it, without markers that are not in the evidence."""
-    schema = object_schema(
-        reasoning={"type": "string"}, sufficient={"type": "boolean"}, answer={"type": "string"},
-        entities=_NUMBERS, used=_TEXTS,
-    )  # fmt: skip
+    schema = object_schema(reasoning={"type": "string"}, **ANSWER, used=TEXTS)
     evidence = retrieval.evidence
     known = {item.marker: None for item in evidence}
     quoted = like_markers((session.question, *(item.text for item in evidence)))
@@ -105,7 +99,7 @@ def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
 
     If the reply cites nothing, it cites the items that contain the number.
     """
-    schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=_TEXTS)
+    schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=TEXTS)
     values: list[str | None] = []
 
     def read(text: str) -> WrittenAnswer:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.evidence.verbalising import Line, arrow, line_text
+from kgsparql.evidence.verbalising import Line, arrow, line_text, path_text
 from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.cut import Cut
@@ -190,6 +190,15 @@ def line_item(line: Line, labels: Mapping[Term, str], session: Session, *, most:
         cuts=() if is_whole else (_cut_of(line, named, most=most),),
         ways=line.ways,
     )
+
+
+def path_item(
+    path: Path, query: Query, labels: Mapping[Term, str], session: Session, *, score: float = 0.0
+) -> EvidenceItem:
+    """A single path as evidence, with the query that finds it."""
+    named, beside = statement_labels([path], session.labels, labels)
+    cited = (CitedTriple(hop.triple, hop.direction) for hop in path.hops)
+    return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path, score=score)
 
 
 def _line_query(line: Line, *, is_whole: bool) -> Query:

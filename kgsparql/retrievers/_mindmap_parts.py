@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import chain, islice, zip_longest
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.composing import answer_messages
+from kgsparql.answering.composing import ANSWER, answer_messages
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
@@ -230,11 +230,6 @@ def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Ses
     return Call(
         purpose="answer",
         messages=answer_messages(RULES, REPLY, replace(retrieval, evidence=shown), session),
-        schema=object_schema(
-            sufficient={"type": "boolean"},
-            answer=_TEXT,
-            entities={"type": "array", "items": {"type": "integer"}},
-            inference={"type": "array", "items": step},
-        ),
+        schema=object_schema(**ANSWER, inference={"type": "array", "items": step}),
         read=written_answer,
     )

@@ -48,11 +48,6 @@ class Frontier:
     ways: Mapping[IRI, Path]
     oracle_steps: int = 0
 
-    @classmethod
-    def of(cls, topic: IRI) -> Frontier:
-        """The frontier of a walk without a step: its start."""
-        return cls(Walk(topic, PropertyPath(())), {topic: Path(topic)})
-
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -83,13 +78,14 @@ class ReachedTerms:
 
 @dataclass(frozen=True, slots=True)
 class FoundFacts:
-    """The facts that one predicate led to.
+    """The facts that one predicate led to, and the part of them that is shown.
 
     :param walk: the walk with this step, without the conditions on mediators.
     :param units: in the order of the graph; the paths through a mediator are one hop longer than the walk.
     :param score: how well the path fits the question.
     :param oracle_steps: how many steps, from the first, an oracle chose.
     :param conditions: sets of conditions on mediators, of which one must be met.
+    :param shown: the units that fit into a prompt, once that is known.
     """
 
     walk: Walk
@@ -98,6 +94,17 @@ class FoundFacts:
     oracle_steps: int
     cuts: tuple[Cut, ...] = ()
     conditions: tuple[tuple[Constraint, ...], ...] = ((),)
+    shown: tuple[Unit, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Path, ...]:
+        """Every way that is shown."""
+        return tuple(way for unit in self.shown for way in unit)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all facts are shown: none was cut by a limit or for lack of space."""
+        return not self.cuts and len(self.shown) == len(self.units)
 
     @property
     def mediated(self) -> tuple[Unit, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
@@ -32,24 +32,6 @@ COMPLETED = 20
 _OTHERS = 5  # items that are shown beside those that an answer rests on
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFacts:
-    """The facts of one predicate, and the part of them that is shown."""
-
-    found: FoundFacts
-    units: tuple[Unit, ...]
-
-    @property
-    def ways(self) -> tuple[Path, ...]:
-        """Every way that is shown."""
-        return tuple(way for unit in self.units for way in unit)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all facts are shown: none was cut by a limit or for lack of space."""
-        return not self.found.cuts and len(self.units) == len(self.found.units)
-
-
 def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     """The places of the texts, those that fit the question best first; ties in the order given."""
     question = session.masked_question
@@ -64,7 +46,7 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
     return [*sorted(compared, key=lambda i: -ranked[i]), *rest]
 
 
-def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[ShownFacts]:
+def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     named = session.labels(term for one in found for term in _terms(one))
     labels, _ = statement_labels(
@@ -74,7 +56,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
-        return [ShownFacts(one, one.units) for one in found]
+        return [replace(one, shown=one.units) for one in found]
     orders = [likeliest(own, session) for own in texts]
     kept: list[list[int]] = [[] for _ in found]
     left = tokens
@@ -85,38 +67,36 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
             kept[i].append(place)
             left -= sizes[i][place]
             room[i] -= sizes[i][place]
-    some = [ShownFacts(one, tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
-    session.note_cuts(_left_out(one, labels) for one in some if len(one.units) < len(one.found.units))
+    some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
+    session.note_cuts(_left_out(one, labels) for one in some if len(one.shown) < len(one.units))
     return some
 
 
-def fact_item(one: ShownFacts, session: Session) -> EvidenceItem:
+def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     """The facts of one predicate as an item of evidence, each with the path to it from the topic."""
-    labels, beside = statement_labels(one.ways, session.labels, session.labels(_terms(one.found), in_grace=True))
+    labels, beside = statement_labels(one.ways, session.labels, session.labels(_terms(one), in_grace=True))
     parts = list(_texts(one, labels))
-    walks = one.found.reached_terms()
-    alone = walks[0] if len(walks) == 1 and not one.found.mediated else None
+    walks = one.reached_terms()
+    alone = walks[0] if len(walks) == 1 and not one.mediated else None
     cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in one.ways for hop in way.hops)
     return EvidenceItem(
         kind="path",
         text=" | ".join(parts),
         triples=(*cited, *beside),
         query=_query(one, walks),
-        score=one.found.score + one.found.oracle_steps,
-        cuts=one.found.cuts,
+        score=one.score + one.oracle_steps,
+        cuts=one.cuts,
         ways=one.ways,
         ends=alone.ends if alone else (),
     )
 
 
-def candidates_of(
-    evidence: Evidence, found: Mapping[str, Sequence[ReachedTerms]], session: Session
-) -> Iterator[AnswerTerm]:
+def candidates_of(shown: Iterable[tuple[EvidenceItem, FoundFacts]], session: Session) -> Iterator[AnswerTerm]:
     """The ends of the walks of these items, in the order of the items, each once."""
     markers: dict[Term, list[str]] = {}
     scores: dict[Term, float] = {}
-    for item in evidence:
-        for end in dict.fromkeys(end for reached in found.get(item.marker, ()) for end in reached.ends):
+    for item, one in shown:
+        for end in dict.fromkeys(end for reached in one.reached_terms() for end in reached.ends):
             markers.setdefault(end, []).append(item.marker)
             scores[end] = max(scores.get(end, item.score), item.score)
     labels = session.labels(markers, in_grace=True)
@@ -124,13 +104,13 @@ def candidates_of(
         yield AnswerTerm(end, labels[end], scores[end], tuple(own))
 
 
-def _texts(one: ShownFacts, labels: Mapping[Term, str]) -> Iterator[str]:
-    plain = [unit[0] for unit in one.units if not one.found.is_mediated(unit)]
-    mediated = [unit for unit in one.units if one.found.is_mediated(unit)]
-    missing = len(one.found.units) - len(one.units)
+def _texts(one: FoundFacts, labels: Mapping[Term, str]) -> Iterator[str]:
+    plain = [unit[0] for unit in one.shown if not one.is_mediated(unit)]
+    mediated = [unit for unit in one.shown if one.is_mediated(unit)]
+    missing = len(one.units) - len(one.shown)
     if plain:
         count = len(plain) + (0 if mediated else missing)
-        line = Line(one.found.walk.path, tuple(plain), count, exact=not one.found.cuts)
+        line = Line(one.walk.path, tuple(plain), count, exact=not one.cuts)
         yield line_text(line, labels, shown=len(plain))
     for i, unit in enumerate(mediated):
         yield _mediated_text(unit, labels, lead=i == 0)
@@ -169,13 +149,13 @@ def _terms(one: FoundFacts) -> dict[Term, None]:
     return line_terms([Line(one.walk.path, tuple(way for unit in one.units for way in unit), 0)])
 
 
-def _left_out(one: ShownFacts, labels: Mapping[Term, str]) -> Cut:
-    arrows = " ".join(arrow(step, labels) for step in one.found.walk.path)
-    where = f"{labels[one.found.walk.start]} {arrows}"
-    return Cut("facts shown", len(one.units), len(one.found.units), where)
+def _left_out(one: FoundFacts, labels: Mapping[Term, str]) -> Cut:
+    arrows = " ".join(arrow(step, labels) for step in one.walk.path)
+    where = f"{labels[one.walk.start]} {arrows}"
+    return Cut("facts shown", len(one.shown), len(one.units), where)
 
 
-def _query(one: ShownFacts, walks: Iterable[ReachedTerms]) -> Query:
+def _query(one: FoundFacts, walks: Iterable[ReachedTerms]) -> Query:
     """The query for everything on the walks of an item; for an item that was cut, for just its ends."""
     arms = []
     for number, reached in enumerate(list(walks)[:MAX_ARMS]):
@@ -189,7 +169,7 @@ def _query(one: ShownFacts, walks: Iterable[ReachedTerms]) -> Query:
     return arms[0] if len(arms) == 1 else Query.union(arms)
 
 
-def cited_retrieval(seen: Retrieval, found: Sequence[ShownFacts], draft: Draft, session: Session) -> Retrieval:
+def cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
     """The walks that a draft rests on, followed to all their ends; if that finds more ends, without the draft."""
     seen = replace(seen, draft=draft, sufficient=True)
     cited = {marker for claim in draft.claims for marker in claim.markers}
@@ -216,19 +196,19 @@ def cited_retrieval(seen: Retrieval, found: Sequence[ShownFacts], draft: Draft, 
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
 
 
-def _walks_to(used: Sequence[ShownFacts], draft: Draft) -> dict[Walk, float]:
+def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
     """The walks of the cited facts with their scores; behind mediators, only those that lead to an answer."""
     answers = {answer.term for answer in draft.answers}
     walks: dict[Walk, float] = {}
     for one in used:
-        reached = one.found.reached_terms()
+        reached = one.reached_terms()
         leading = [own for own in reached if answers.intersection(own.ways)]
-        walks |= {own.walk: one.found.score for own in leading or reached}
+        walks |= {own.walk: one.score for own in leading or reached}
     return dict(list(walks.items())[:COMPLETED])
 
 
 def _complete_items(
-    used: Iterable[tuple[EvidenceItem, ShownFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
+    used: Iterable[tuple[EvidenceItem, FoundFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
 ) -> Iterator[EvidenceItem]:
     """The items that a model has read, each with the query and the ends of its first walk that leads to an answer.
 
@@ -237,7 +217,7 @@ def _complete_items(
     more: dict[Walk, EvidenceItem] = {}
     given: set[Walk] = set()
     for item, one in used:
-        own = [(reached.walk, whole[reached.walk]) for reached in one.found.reached_terms() if reached.walk in whole]
+        own = [(reached.walk, whole[reached.walk]) for reached in one.reached_terms() if reached.walk in whole]
         for walk, complete in own[:1]:
             given.add(walk)
             yield replace(item, query=complete.query, ends=complete.ends)

@@ -7,18 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import decision_tree
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.verbalising import path_text
-from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
+from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._lines import path_item
 from kgsparql.retrievers._walking import SAMPLE, candidates_by_start, terms_of
 
 _ORACLE = 100.0  # the score of a step that an oracle chose: more than the words of any path
@@ -110,29 +109,15 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     labels = session.labels(terms_of(chain.path for chain in whole), in_grace=True)
     read_statements([chain.path for chain in whole], session.labels)
     evidence = Evidence(_chain_item(chain, labels, session) for chain in whole)
-    return Retrieval(
-        evidence=evidence,
-        candidates=_candidates(evidence, session),
-        tree=decision_tree(evidence, evidence_labels(evidence, session)),
-    )
+    return retrieval_with_tree(evidence, _candidates(evidence, session), session)
 
 
 def _chain_item(chain: Chain, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
     path = chain.path
-    worded_labels, beside = statement_labels([path], session.labels, labels)
     named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
     end = named.pop(len(path), None)
-    start = path.start
-    if not isinstance(start, IRI):
-        raise TypeError(f"a chain starts at an IRI, not at {start}")
-    return EvidenceItem(
-        kind="path",
-        text=path_text(path, worded_labels),
-        triples=(*(CitedTriple(hop.triple, hop.direction) for hop in path.hops), *beside),
-        query=path_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named),
-        path=path,
-        score=chain.score,
-    )
+    query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], end, limit=1000, through=named)
+    return path_item(path, query, labels, session, score=chain.score)
 
 
 def _candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
@@ -199,5 +184,4 @@ def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], s
         answers_at_ends(evidence, session),
         key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),
     )
-    tree = decision_tree(evidence, evidence_labels(evidence, session))
-    return Retrieval(evidence=evidence, candidates=tuple(answers), tree=tree)
+    return retrieval_with_tree(evidence, tuple(answers), session)

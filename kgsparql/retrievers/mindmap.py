@@ -14,22 +14,29 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.composing import draft_from_reply
-from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.grounding import evidence_labels, retrieval_with_tree
 from kgsparql.answering.option_ranges import Within
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, nested_text, path_text, reversed_text
-from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
+from kgsparql.evidence.verbalising import Line, arrow_text, line_terms, nested_text, reversed_text
+from kgsparql.evidence.wikibase_statements import read_statements
 from kgsparql.exploration import neighbours
 from kgsparql.linking.answer_type import asks_for_others, expected_kind, word_overlap
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
-from kgsparql.retrievers._lines import line_item, lines_around, lines_beyond, without_inverse_lines, without_names
+from kgsparql.retrievers._lines import (
+    line_item,
+    lines_around,
+    lines_beyond,
+    path_item,
+    without_inverse_lines,
+    without_names,
+)
 from kgsparql.retrievers._mindmap_parts import (
     answer_call,
     chained_paths,
@@ -128,11 +135,7 @@ class MindMap(Retriever):
                 paths, lines = done[: len(paths)], done[len(paths) :]
         evidence = Evidence(_in_order(paths, lines, session))
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        return Retrieval(
-            evidence=evidence,
-            candidates=tuple(_candidates(evidence, frozenset(entities), session)),
-            tree=decision_tree(evidence, evidence_labels(evidence, session)),
-        )
+        return retrieval_with_tree(evidence, tuple(_candidates(evidence, frozenset(entities), session)), session)
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """An answer with its steps of inference, and the tree of the evidence that these use."""
@@ -171,11 +174,9 @@ class MindMap(Retriever):
         return [(item, Candidate(i, item.text)) for i, item in enumerate(items)]
 
     def _path_item(self, path: Path, labels: Mapping[Term, str], session: Session) -> EvidenceItem:
-        named, beside = statement_labels([path], session.labels, labels)
         ends = None if isinstance(path.end, BlankNode) else [path.end]
         query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=self.ends_per_line)
-        cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in path.hops)
-        return EvidenceItem("path", path_text(path, named), (*cited, *beside), query, path=path)
+        return path_item(path, query, labels, session)
 
     def _best_lines(self, lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[ScoredItem]:
         """The lines that fit the question best; one of the two-hop lines with the same ends."""

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
-from kgsparql.answering.grounding import evidence_labels
+from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.ranked_answers import answers_at_ends
@@ -24,7 +24,6 @@ from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many
@@ -126,11 +125,7 @@ class PathRanking(Weights, Retriever):
                 evidence = Evidence(self._items_of(best[:1], unlimited))
         if "P1" in evidence and asks_how_many(session.question):
             session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
-        return Retrieval(
-            evidence=evidence,
-            candidates=answers_at_ends(evidence, session),
-            tree=decision_tree(evidence, evidence_labels(evidence, session)),
-        )
+        return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
 
     def _meanings(self, session: Session) -> list[LinkedEntity]:
         """The entities that the mentions may mean: each link, and the candidates that scored nearly as high."""

@@ -6,7 +6,7 @@ Structured Data", EMNLP 2023 (arXiv 2305.09645), the interfaces for knowledge gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, ClassVar
@@ -22,7 +22,7 @@ from kgsparql.errors import AuthenticationError, IriError, ModelError, OptionErr
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.cut import Cut
-from kgsparql.rdf.paths import Path, Walk
+from kgsparql.rdf.paths import Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, iri
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers._struct_gpt_expansions import (
@@ -38,7 +38,6 @@ from kgsparql.retrievers._struct_gpt_expansions import (
 )
 from kgsparql.retrievers._struct_gpt_facts import (
     COMPLETED,
-    ShownFacts,
     candidates_of,
     cited_retrieval,
     fact_item,
@@ -89,9 +88,11 @@ class StructGPT(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
-        found: list[ShownFacts] = []
+        found: list[FoundFacts] = []
         draft: Draft | None = None
-        frontiers = [Frontier.of(link.term) for link in session.links]
+        frontiers = [
+            Frontier(Walk(link.term, PropertyPath(())), {link.term: Path(link.term)}) for link in session.links
+        ]
         known: KnownNeighbours = {}
         for number in range(1, self.max_steps + 1):
             step: list[FoundFacts] = []
@@ -207,34 +208,33 @@ def _kinds(ways: Sequence[Iterable[Path]], session: Session) -> list[list[str]]:
     return session.labels.majority_types([[way.terms for way in islice(own, SAMPLE)] for own in ways])
 
 
-def _facts_retrieval(found: Sequence[ShownFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
+def _facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest_first: bool = False) -> Retrieval:
     """The facts as evidence, each predicate an item."""
     evidence = Evidence(fact_item(one, session) for one in found)
-    reached = {item.marker: one.found.reached_terms() for item, one in zip(evidence, found, strict=True)}
-    order = Evidence(reversed(list(evidence))) if latest_first else evidence
-    return Retrieval(evidence=evidence, candidates=tuple(candidates_of(order, reached, session)))
+    shown = list(zip(evidence, found, strict=True))
+    return Retrieval(evidence, tuple(candidates_of(reversed(shown) if latest_first else shown, session)))
 
 
-def _ends_retrieval(found: Sequence[ShownFacts], session: Session) -> Retrieval:
+def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     if not found:
         return Retrieval()
     items: list[EvidenceItem] = []
     with session.within_budget():
         walks = _walk_scores(found, session)
-        found = _with_scores(found, walks)
+        found = [replace(one, score=walks[one.walk] - one.oracle_steps) if one.walk in walks else one for one in found]
         if session.complete:
             whole = expanded_items(list(walks), session.labels)
             items = [replace(item, score=score) for item, score in zip(whole, walks.values(), strict=True) if item]
     if not items:
-        best = sorted(found, key=lambda one: -(one.found.score + one.found.oracle_steps))
+        best = sorted(found, key=lambda one: -(one.score + one.oracle_steps))
         return _facts_retrieval(best, session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
 
-def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, float]:
+def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
     """The best walks with their scores: the steps that an oracle chose, and the fit, with all kinds known now."""
-    reached = {own.walk: (own, one.found) for one in reversed(found) for own in one.found.reached_terms()}
+    reached = {own.walk: (own, one) for one in reversed(found) for own in one.reached_terms()}
     along = _kinds([own.ways.values() for own, _ in reached.values()], session)
     paths = [(walk.start, walk.path, kinds) for walk, kinds in zip(reached, along, strict=True)]
     scores = {
@@ -243,11 +243,3 @@ def _walk_scores(found: Sequence[ShownFacts], session: Session) -> dict[Walk, fl
     }
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:COMPLETED]
     return {walk: scores[walk] for walk in best}
-
-
-def _with_scores(found: Sequence[ShownFacts], scores: Mapping[Walk, float]) -> list[ShownFacts]:
-    known = [scores.get(one.found.walk, 0.0) - one.found.oracle_steps for one in found]
-    return [
-        replace(one, found=replace(one.found, score=score)) if one.found.walk in scores else one
-        for one, score in zip(found, known, strict=True)
-    ]
