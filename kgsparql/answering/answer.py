@@ -176,16 +176,7 @@ class Answer:
             "retriever": self.retriever,
             "model": self.model,
             "text": self.text,
-            "answers": [
-                {
-                    "term": str(a.term),
-                    "label": a.label,
-                    **_description(a),
-                    "score": round(a.score, 4),
-                    "markers": list(a.markers),
-                }
-                for a in self.answers[:_IN_JSON]
-            ],
+            "answers": [{**_scored_term(a), "markers": list(a.markers)} for a in self.answers[:_IN_JSON]],
             "more_answers": max(0, len(self.answers) - _IN_JSON),
             "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in self.claims],
             "cited": list(self.cited),
@@ -241,17 +232,12 @@ def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
     }
 
 
-def _description(named: AnswerTerm | LinkedEntity) -> dict[str, str]:
-    return {"description": named.description} if named.description else {}
+def _scored_term(named: AnswerTerm | LinkedEntity) -> dict[str, Any]:
+    description = {"description": named.description} if named.description else {}
+    return {"term": str(named.term), "label": named.label, **description, "score": round(named.score, 4)}
 
 
 def _link(link: LinkedEntity) -> dict[str, Any]:
-    others = [
-        {"term": str(c.term), "label": c.label, **_description(c), "score": round(c.score, 4), "matched": c.matched}
-        for c in link.candidates
-    ]
-    return {
-        "mention": link.mention.text, "start": link.mention.start, "end": link.mention.end, "term": str(link.term),
-        "label": link.label, **_description(link), "score": round(link.score, 4), "matched": link.matched,
-        "candidates": others,
-    }  # fmt: skip
+    place = {"mention": link.mention.text, "start": link.mention.start, "end": link.mention.end}
+    others = [{**_scored_term(c), "matched": c.matched} for c in link.candidates]
+    return {**place, **_scored_term(link), "matched": link.matched, "candidates": others}

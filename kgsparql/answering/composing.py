@@ -110,16 +110,15 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     draft = grounded_draft(reply, retrieval, session)
     if draft.text:
         return draft
-    if reply.sufficient is not False:
+    is_ungrounded = reply.sufficient is not False
+    if is_ungrounded:
         session.notes.append(NO_EVIDENCE, code="ungrounded")
         session.fall_back(call.purpose, NO_EVIDENCE)
     known = closed_book(session)
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
-    if reply.sufficient is not False:
-        text = f"{UNGROUNDED}\n{_ranked_text(retrieval)}".strip()
-        return replace(draft, text=text, sufficient=False, is_ungrounded=True)
-    return replace(draft, text=f"{NOT_ANSWERED}\n{_ranked_text(retrieval)}".strip())
+    text = f"{UNGROUNDED if is_ungrounded else NOT_ANSWERED}\n{_ranked_text(retrieval)}".strip()
+    return replace(draft, text=text, sufficient=False, is_ungrounded=is_ungrounded)
 
 
 def draft_if_enough(retrieval: Retrieval, session: Session) -> Draft | None:

@@ -26,7 +26,7 @@ _FETCHED_ENDS = 500  # ends of a path that are fetched: enough that the first in
 
 @dataclass(slots=True)
 class Enumeration:
-    """The paths from one entity.
+    """The paths from one linked entity.
 
     :param ends: some ends of each path.
     :param whole: the paths whose ends are all known.
@@ -34,12 +34,17 @@ class Enumeration:
     :param constraints: the condition on the middle node of a path that :func:`restrict_to_shared` restricted.
     """
 
-    start: IRI
+    link: LinkedEntity
     paths: list[PropertyPath] = field(default_factory=list)
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     whole: set[PropertyPath] = field(default_factory=set)
     kinds: dict[PropertyPath, str] = field(default_factory=dict)
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
+
+    @property
+    def start(self) -> IRI:
+        """Where the paths begin."""
+        return self.link.term
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """The kind of the terms at each place of a path, the start first; empty where it is not known."""
@@ -64,17 +69,17 @@ class Enumeration:
 
 
 def enumerate_paths(
-    start: IRI, session: Session, *, max_hops: int | None, first_steps: int, frontier: int, is_class: bool
+    link: LinkedEntity, session: Session, *, max_hops: int | None, first_steps: int, frontier: int
 ) -> Enumeration:
     """The distinct paths from an entity, with the kinds of the terms they pass and, but for the longest, lead to.
 
-    When the budget ends, it returns the paths found until then.
+    From a class, a step leads to its instances. When the budget ends, it returns the paths found until then.
 
     :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near.
     :param first_steps: how many of more than 30 first steps are walked on from: those most like the question.
-    :param is_class: whether the start is a class, from which a step leads to its instances.
     """
-    enumeration = Enumeration(start, ends={PropertyPath(()): (start,)})
+    start = link.term
+    enumeration = Enumeration(link, ends={PropertyPath(()): (start,)})
 
     def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         enumeration.add(level)
@@ -98,7 +103,7 @@ def enumerate_paths(
         found = predicate_paths(
             session.graph, start,
             max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
-            skip=UNWALKED - {RDF_TYPE} if is_class else UNWALKED, keep=keep,
+            skip=UNWALKED - {RDF_TYPE} if link.kind == "class" else UNWALKED, keep=keep,
         )  # fmt: skip
         enumeration.add(found.items)
         if found.cuts:
@@ -121,13 +126,13 @@ def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: S
         _add_kinds(enumeration, session)
 
 
-def restrict_to_shared(enumeration: Enumeration, link: LinkedEntity, session: Session) -> None:
+def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
 
     Then a path leads from the prize that two people shared, not from every prize that one of them received. No query
     is sent where no such node is near, or no other entity is linked.
     """
-    others = others_named(link, session)
+    others = others_named(enumeration.link, session)
     one_step = [path for path in enumeration.paths if len(path) == 1]
     steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
     if not others or not steps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kgsparql.answering.choosing import Choice
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicateCount, neighbours, walk_ways
@@ -183,10 +184,13 @@ def fetch_neighbours(
 
 
 def found_facts(
-    expansions: Sequence[tuple[Expansion, Sequence[IRI]]], known: KnownNeighbours, session: Session
-) -> Iterator[tuple[Expansion, tuple[Unit, ...], tuple[Cut, ...]]]:
-    """For each expansion, the facts from these entities, one path to each term; and the cuts."""
-    for expansion, entities in expansions:
+    choices: Sequence[Choice],
+    expansions: Sequence[tuple[Expansion, Sequence[IRI]]],
+    known: KnownNeighbours,
+    session: Session,
+) -> Iterator[FoundFacts]:
+    """For each expansion that was chosen, the facts from these entities, one path to each term."""
+    for choice, (expansion, entities) in zip(choices, expansions, strict=True):
         plain: dict[Term, Unit] = {}
         mediated: list[Unit] = []
         cuts = [_cut_of(expansion, entities, session)] if len(entities) < len(expansion.counts) else []
@@ -196,8 +200,13 @@ def found_facts(
                 plain.setdefault(unit[0].end, unit)
             mediated += _mediated_units(way, near.mediated)
             cuts += near.cuts
-        units = (*plain.values(), *mediated)
-        yield expansion, units, tuple(cuts)
+        yield FoundFacts(
+            walk=replace(expansion.frontier.walk, path=expansion.path),
+            units=(*plain.values(), *mediated),
+            score=choice.candidate.score or 0.0,
+            oracle_steps=expansion.frontier.oracle_steps + (choice.chosen_by == "oracle"),
+            cuts=tuple(cuts),
+        )
 
 
 def _is_hub(count: PredicateCount) -> bool:

@@ -12,7 +12,7 @@ from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, name_of, path_text
+from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
 from kgsparql.evidence.wikibase_statements import statement_labels
 from kgsparql.graphs.cut import Cut
 from kgsparql.linking.answer_type import word_overlap
@@ -22,6 +22,7 @@ from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.retrievers._struct_gpt_expansions import FoundFacts, ReachedTerms, Unit
+from kgsparql.retrievers._walking import terms_of
 
 _COMPARED = 500  # labels that are compared with the question by meaning; of more labels, those that share words with it
 _CHARACTERS = 1_900  # most characters of one item's text: a model reads no more of it
@@ -48,10 +49,8 @@ def likeliest(texts: Sequence[str], session: Session) -> list[int]:
 
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:
     """The facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
-    named = session.labels(term for one in found for term in _terms(one))
-    labels, _ = statement_labels(
-        [way for one in found for unit in one.units for way in unit], session.labels, named, in_grace=False
-    )
+    ways = [way for one in found for unit in one.units for way in unit]
+    labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
     texts = [[_text(unit, one, labels) for unit in one.units] for one in found]
     sizes = [[_tokens(text) for text in own] for own in texts]
     room = [max(1, _CHARACTERS // 4)] * len(found)
@@ -74,7 +73,8 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
 
 def fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     """The facts of one predicate as an item of evidence, each with the path to it from the topic."""
-    labels, beside = statement_labels(one.ways, session.labels, session.labels(_terms(one), in_grace=True))
+    named = session.labels(terms_of(way for unit in one.units for way in unit), in_grace=True)
+    labels, beside = statement_labels(one.ways, session.labels, named)
     parts = list(_texts(one, labels))
     walks = one.reached_terms()
     alone = walks[0] if len(walks) == 1 and not one.mediated else None
@@ -143,10 +143,6 @@ def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False
 
 def _tokens(text: str) -> int:
     return estimated_tokens([Message("user", text)]) - estimated_tokens([Message("user", "")]) + 1
-
-
-def _terms(one: FoundFacts) -> dict[Term, None]:
-    return line_terms([Line(one.walk.path, tuple(way for unit in one.units for way in unit), 0)])
 
 
 def _left_out(one: FoundFacts, labels: Mapping[Term, str]) -> Cut:

@@ -216,7 +216,10 @@ def _places_by_likeness(
     rooms = sizes if isinstance(session.ranker, BM25Ranker) else _rooms(sizes)
     if sum(rooms) < sum(sizes):
         session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
-    kept = [_places_by_words(own, room, session) for own, room in zip(texts, rooms, strict=True)]
+    kept = [
+        list(range(len(own))) if len(own) <= room else _places_by_score(BM25Ranker().rank(session.question, own))[:room]
+        for own, room in zip(texts, rooms, strict=True)
+    ]
     flat = [own[j] for own, places in zip(texts, kept, strict=True) for j in places]
     alike = iter(session.ranker.rank(session.question, flat))
     ordered = []
@@ -238,12 +241,6 @@ def _rooms(sizes: Sequence[int]) -> list[int]:
         rooms[i] = min(size, max(1, left // (len(sizes) - place)))
         left -= rooms[i]
     return rooms
-
-
-def _places_by_words(texts: Sequence[str], room: int, session: Session) -> list[int]:
-    if len(texts) <= room:
-        return list(range(len(texts)))
-    return _places_by_score(BM25Ranker().rank(session.question, texts))[:room]
 
 
 def _places_by_score(scores: NDArray[np.float64]) -> list[int]:

@@ -53,9 +53,13 @@ _EXAMPLES = 2  # ends of a path that a model reads
 class LikelyPath:
     """A scored path from one of the entities that a mention may mean."""
 
-    link: LinkedEntity
     enumeration: Enumeration
     candidate: Candidate
+
+    @property
+    def link(self) -> LinkedEntity:
+        """The entity that it starts from."""
+        return self.enumeration.link
 
     @property
     def path(self) -> PropertyPath:
@@ -139,47 +143,34 @@ class PathRanking(Weights, Retriever):
     def likely_paths(self, session: Session) -> list[LikelyPath]:
         """The likeliest paths from all that the mentions may mean, scored with their ends, the best first."""
         enumerations = [
-            (link, enumerate_paths(
-                link.term, session,
-                max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier,
-                is_class=link.kind == "class",
-            ))
+            enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
             for link in self._meanings(session)
-        ]  # fmt: skip
-        for link, enumeration in enumerations:
-            restrict_to_shared(enumeration, link, session)
-        kept = {link.term: enumeration.paths for link, enumeration in enumerations}
+        ]
+        for enumeration in enumerations:
+            restrict_to_shared(enumeration, session)
+        kept = {own.start: own.paths for own in enumerations}
         if sum(map(len, kept.values())) > _SHORTLIST:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
-            found = [
-                f
-                for link, own in enumerations
-                for f in self._scored_paths(own, own.paths, link, session, weights=unworded)
-            ]
-            found.sort(key=_descending_score)
-            kept = {term: [f.path for f in found[:_SHORTLIST] if f.link.term == term] for term in kept}
+            found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
+            best = sorted(found, key=lambda f: -f.score)[:_SHORTLIST]
+            kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
-        for link, own in enumerations:
-            add_ends(own, kept[link.term], session)
-            paths = [path for path in kept[link.term] if path not in own.whole or own.ends[path]]
-            found += self._scored_paths(own, paths, link, session, weights=self)
-        return sorted(found, key=_descending_score)
+        for own in enumerations:
+            add_ends(own, kept[own.start], session)
+            paths = [path for path in kept[own.start] if path not in own.whole or own.ends[path]]
+            found += self._scored_paths(own, paths, session, weights=self)
+        return sorted(found, key=lambda f: -f.score)
 
     def _scored_paths(
-        self,
-        known: Enumeration,
-        paths: Sequence[PropertyPath],
-        link: LinkedEntity,
-        session: Session,
-        *,
-        weights: Weights,
+        self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
     ) -> list[LikelyPath]:
+        link = known.link
         paths_with_kinds = [(path, known.kinds_along(path)) for path in paths]
         others = {term: other.score for term, other in others_named(link, session).items()}
         besides = [[v for c in known.walk(path).constraints for v in c.values] for path in paths]
         bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
         return [
-            LikelyPath(link, known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
+            LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(paths_with_kinds, about=link, weights=weights, words=self._words)
         ]
 
@@ -246,10 +237,6 @@ def _note_uncertainty(
     own = [one for one in found if one.link.mention == found[0].link.mention]
     if len(own) > 1 and own[0].score - own[1].score < _UNCERTAIN:
         session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")
-
-
-def _descending_score(found: LikelyPath) -> float:
-    return -found.score
 
 
 def _distinct(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:

@@ -139,17 +139,7 @@ class StructGPT(WalkingRetriever):
         near = fetch_neighbours(asked, known, session, limit=limit)
         topics = list(dict.fromkeys(frontier.walk.start for frontier in frontiers))
         known |= with_mediated(near, session, classes=self._classes, topics=topics)
-        found = [
-            FoundFacts(
-                walk=replace(expansion.frontier.walk, path=expansion.path),
-                units=units,
-                score=choice.candidate.score or 0.0,
-                oracle_steps=expansion.frontier.oracle_steps + (choice.chosen_by == "oracle"),
-                cuts=cuts,
-            )
-            for choice, (expansion, units, cuts) in zip(chosen, found_facts(asked, known, session), strict=True)
-            if units
-        ]
+        found = [one for one in found_facts(chosen, asked, known, session) if one.units]
         session.note_cuts(cut for one in found for cut in one.cuts)
         with session.within_budget():
             return constrained_facts(found, session)
