@@ -94,10 +94,6 @@ class _Lookup:
     failure: EndpointError | QueryError | None = None
     ended: BudgetExceededError | None = None
 
-    def may_hold(self, key: _Key) -> bool:
-        """Whether the triple was found there, or came from there."""
-        return key in self.held or key in self.likely
-
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     plain = [triple for triple in triples if all(isinstance(term, IRI | Literal) for term in triple)]
@@ -138,7 +134,7 @@ def _merged_lookups(parts: Sequence[_Lookup]) -> _Lookup:
 def _queries(item: EvidenceItem, parts: Sequence[tuple[str, _Lookup]]) -> tuple[SourceQuery, ...]:
     """A query for each graph that holds triples of an item, where none holds them all."""
     plain = [c.triple for c in item.triples if all(isinstance(term, IRI | Literal) for term in c.triple)]
-    own = [(name, [triple for triple in plain if part.may_hold(_key(triple))]) for name, part in parts]
+    own = [(name, [t for t in plain if _key(t) in part.held or _key(t) in part.likely]) for name, part in parts]
     if len(parts) == 1 or any(len(held) == len(plain) for _, held in own):
         return ()
     return tuple(SourceQuery(name, lookup(held)) for name, held in own if held)
