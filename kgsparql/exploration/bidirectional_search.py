@@ -250,10 +250,8 @@ def way_of(solution: Solution, near: set[Term]) -> tuple[Hop, ...]:
     """The hops of a solution, from its term in ``near`` on."""
     predicate = solution["predicate"]
     if "onward" not in solution:
-        subject, object_ = solution["subject"], solution["object"]
-        if subject in near:
-            return (hop_of(subject, predicate, object_, "forward"),)
-        return (hop_of(object_, predicate, subject, "inverse"),)
+        hop = hop_of(solution["subject"], predicate, solution["object"], "forward")
+        return (hop if hop.start in near else hop.reversed,)
     onward = solution["onward"]
     if "common_object" in solution:
         middle = solution["common_object"]
@@ -263,7 +261,7 @@ def way_of(solution: Solution, near: set[Term]) -> tuple[Hop, ...]:
         middle = solution["common_subject"]
         there = hop_of(solution["object"], predicate, middle, "inverse")
         return there, hop_of(middle, onward, solution["other"], "forward")
-    subject, middle, object_ = solution["subject"], solution["middle"], solution["object"]
-    if subject in near:
-        return hop_of(subject, predicate, middle, "forward"), hop_of(middle, onward, object_, "forward")
-    return hop_of(object_, onward, middle, "inverse"), hop_of(middle, predicate, subject, "inverse")
+    middle = solution["middle"]
+    there = hop_of(solution["subject"], predicate, middle, "forward")
+    beyond = hop_of(middle, onward, solution["object"], "forward")
+    return (there, beyond) if there.start in near else (beyond.reversed, there.reversed)

@@ -48,13 +48,7 @@ def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, 
     return len(preferred) + 2, 0
 
 
-def labels(
-    graph: KnowledgeGraph,
-    terms: Iterable[Term],
-    *,
-    languages: Sequence[str] = ("en",),
-    naming: Naming | None = None,
-) -> dict[Term, Label]:
+def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:
     """A label for every term; one query per chunk, and one more for terms that have none in these languages.
 
     Those are the languages given, ``mul``, no tag, and English; others are asked for only where there is none of these.
@@ -62,10 +56,8 @@ def labels(
     predicate may be on another node, as in Wikidata. In a graph with predicates of its own, one that is called
     ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label predicate. Without any label, an IRI is called
     by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
-
-    :param naming: label predicates; those of the graph, if ``None``.
     """
-    naming = naming_of(graph) if naming is None else naming
+    naming = naming_of(graph)
     predicates = naming.labels
     named: dict[Term, Label] = {}
     wanted = list(dict.fromkeys(terms))
@@ -127,13 +119,7 @@ def _best_labels(
     return {term: label for term, (_, label) in best.items()}
 
 
-def by_label(
-    graph: KnowledgeGraph,
-    text: str,
-    *,
-    languages: Sequence[str] = ("en",),
-    predicates: Sequence[IRI] | None = None,
-) -> tuple[IRI, ...]:
+def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> tuple[IRI, ...]:
     """The IRIs that have exactly this label, in lexical order.
 
     First those that have it in one of the languages, in English, as ``mul`` or without a language tag, which an index
@@ -141,11 +127,10 @@ def by_label(
     none, those that have it in any language, for which every label is read (0.25 s for 320,000). Of more than 10,000,
     some may be missing.
 
-    :param predicates: those of the graph, if ``None``, and those of alternative labels.
     :raises InputError: for a language tag that is not one.
     :raises EndpointReplyError: if nothing is found, but an endpoint cut its result.
     """
-    predicates = naming_of(graph).names if predicates is None else predicates
+    predicates = naming_of(graph).names
     tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
     literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
     query = Query.load("by_label").bind(predicate=predicates)
@@ -186,13 +171,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     return {entity: tuple(sorted(classes, key=order_key)) for entity, classes in found.items()}
 
 
-def texts(
-    graph: KnowledgeGraph,
-    entities: Iterable[Term],
-    *,
-    languages: Sequence[str] = ("en",),
-    predicates: Sequence[IRI] = DESCRIPTIONS,
-) -> Found[Text]:
+def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> Found[Text]:
     """The descriptions of each entity, in the order of the predicates; of each predicate those in the best language.
 
     Other languages than these, English, ``mul`` and no tag are asked for only where an entity has none of these.
@@ -200,14 +179,14 @@ def texts(
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    query = Query.load("labels").bind(predicate=predicates)
+    query = Query.load("labels").bind(predicate=DESCRIPTIONS)
     groups, cuts = _literals(graph, query.bind(range=language_ranges(languages)), starts)
     found = {entity for entity, _ in groups}
     others, more = _literals(graph, query, [entity for entity in starts if entity not in found])
     groups, cuts = groups | others, cuts + more
     items: list[Text] = []
     for entity in starts:
-        for predicate in predicates:
+        for predicate in DESCRIPTIONS:
             literals = groups.get((entity, predicate), [])
             best = min((language_rank(literal.language, languages) for literal in literals), default=None)
             kept = [literal for literal in literals if language_rank(literal.language, languages) == best]

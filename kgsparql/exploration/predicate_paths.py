@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kgsparql.exploration.batched_select import entities_of, order_key
 from kgsparql.exploration.counting import predicates, step_key
@@ -23,6 +23,8 @@ Level: TypeAlias = dict[PropertyPath, Ends]
 
 FarEnds: TypeAlias = Mapping[tuple[IRI, Step], set[Term]]
 """The neighbours of a term by one step."""
+
+_Onward = TypeVar("_Onward", PredicateCount, NeighbourGroup)
 
 Keep: TypeAlias = Callable[[Sequence["PredicatePath"]], Collection[PropertyPath]]
 
@@ -102,21 +104,21 @@ def _last_steps(level: Level, counts: Iterable[PredicateCount], far_ends: FarEnd
     """The paths one step longer. A step back is taken only where it leads to more than the term just left."""
     return {
         PropertyPath((*path, count.step))
-        for path, before, count in _longer(level, counts)
+        for path, _, before, count in _longer(level, counts)
         if not _goes_back(path, count.step)
         or (count.count > 1 and (len(before) > 1 or far_ends.get((count.entity, count.step)) != before))
     }
 
 
-def _longer(level: Level, counts: Iterable[PredicateCount]) -> Iterator[tuple[PropertyPath, set[Term], PredicateCount]]:
-    """Each path with the terms just before one of its ends, and a step from that end with its count."""
-    at: dict[Term, list[PredicateCount]] = {}
-    for count in counts:
-        at.setdefault(count.entity, []).append(count)
+def _longer(level: Level, onward: Iterable[_Onward]) -> Iterator[tuple[PropertyPath, Term, set[Term], _Onward]]:
+    """Each path, one of its ends, the terms just before that end, and what one step from it leads to."""
+    at: dict[Term, list[_Onward]] = {}
+    for one in onward:
+        at.setdefault(one.entity, []).append(one)
     for path, ends in level.items():
         for end, before in ends.items():
-            for count in at.get(end, ()):
-                yield path, before, count
+            for one in at.get(end, ()):
+                yield path, end, before, one
 
 
 def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCount]) -> FarEnds:
@@ -126,7 +128,7 @@ def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCou
     """
     most = len(members_of(graph))
     doubtful: dict[IRI, list[Step]] = {}
-    for path, before, count in _longer(level, counts):
+    for path, _, before, count in _longer(level, counts):
         if 1 < count.count <= most and len(before) == 1 and _goes_back(path, count.step):
             doubtful.setdefault(count.entity, []).append(count.step)
     if not doubtful:
@@ -137,22 +139,17 @@ def _far_ends(graph: KnowledgeGraph, level: Level, counts: Iterable[PredicateCou
 
 def _grown(level: Level, groups: Iterable[NeighbourGroup]) -> tuple[Level, Level]:
     """The paths one step longer, with their ends; and those two steps longer, through a blank node."""
-    at: dict[Term, list[NeighbourGroup]] = {}
-    for group in groups:
-        at.setdefault(group.entity, []).append(group)
     grown: Level = {}
     behind: Level = {}
-    for path, ends in level.items():
-        for end, before in ends.items():
-            for group in at.get(end, ()):
-                back = before if _goes_back(path, group.step) else set[Term]()
-                for far in group.neighbours:
-                    if back != {far}:
-                        _add(grown, PropertyPath((*path, group.step)), far, end)
-                for mediated in group.mediated:
-                    there, onward = mediated.hops
-                    if back != {there.end}:
-                        _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
+    for path, end, before, group in _longer(level, groups):
+        back = before if _goes_back(path, group.step) else set[Term]()
+        for far in group.neighbours:
+            if back != {far}:
+                _add(grown, PropertyPath((*path, group.step)), far, end)
+        for mediated in group.mediated:
+            there, onward = mediated.hops
+            if back != {there.end}:
+                _add(behind, PropertyPath((*path, there.step, onward.step)), onward.end, there.end)
     return grown, behind
 
 

@@ -155,8 +155,6 @@ class CachedEmbedder:
     def _kept_vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         try:
             return {} if self._store is None else self._store.get(keys)
-        except StoreLockedError:
-            return {}
         except StoreError as error:
             self._stop_keeping(error)
             return {}
@@ -165,12 +163,12 @@ class CachedEmbedder:
         try:
             if self._store is not None:
                 self._store.put(vectors)
-        except StoreLockedError:
-            return  # another process is writing: these texts will be embedded again some day
         except StoreError as error:
             self._stop_keeping(error)
 
     def _stop_keeping(self, error: StoreError) -> None:
+        if isinstance(error, StoreLockedError):
+            return  # another process is writing: only these texts will be embedded again
         self.close()
         self._store = None
         if self._note is not None:

@@ -26,6 +26,7 @@ from kgsparql.linking.labels.partial import read_slice
 from kgsparql.linking.labels.reading import read_labels
 from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linker import Linker
+from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
@@ -59,8 +60,11 @@ class Counting:
         return self.graph.select(query)
 
 
-def lookup(graph: KnowledgeGraph, kind: TextSearch = "none", **options: Any) -> Linker:
-    return Linker(LabelIndex(EndpointLabels(graph, text_search=kind, **options)), options.get("embedder"))
+def lookup(
+    graph: KnowledgeGraph, kind: TextSearch = "none", embedder: Embedder | None = None, **options: Any
+) -> Linker:
+    profile = EndpointProfile(text_search=kind, **options)
+    return Linker(LabelIndex(EndpointLabels(graph, profile=profile, embedder=embedder)), embedder)
 
 
 def whole(graph: KnowledgeGraph) -> Linker:

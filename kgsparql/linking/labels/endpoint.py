@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED
-from kgsparql.graphs.profiles.profile import TextSearch
+from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
 from kgsparql.linking.labels.kept import SeenLabels
@@ -42,9 +42,7 @@ class EndpointLabels(FoundLabels):
     Every spelling that a name may have is looked up as an exact label, which any engine answers from its index. Where
     the engine has a text search, names are also searched for. Nothing is asked twice.
 
-    :param text_search: the engine's own; ``none`` for exact labels only.
-    :param search_host: the Wikibase whose own search is asked.
-    :param degree_predicate: gives a number that tells how well known an entity is; else its triples are counted.
+    :param profile: says which text search there is, and which predicate tells how well known an entity is.
     :param embedder: compares what was found with the question by meaning.
     """
 
@@ -52,9 +50,7 @@ class EndpointLabels(FoundLabels):
         self,
         graph: KnowledgeGraph,
         *,
-        text_search: TextSearch = "none",
-        search_host: str = "",
-        degree_predicate: IRI | None = None,
+        profile: EndpointProfile = UNKNOWN,
         embedder: Embedder | None = None,
         seen: SeenLabels | None = None,
     ) -> None:
@@ -62,16 +58,12 @@ class EndpointLabels(FoundLabels):
         super().__init__((), self._memory.vectors, embedder)
         self._graph = graph
         self._seen = seen
-        self._text_search, self._search_host = text_search, search_host
-        self._degree_predicate = degree_predicate
+        self._profile = profile
         self._naming = naming_of(graph)
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
         """As :meth:`LabelSearch.with_graph`; remembers nothing, so that earlier questions change no query."""
-        return EndpointLabels(
-            graph, text_search=self._text_search, search_host=self._search_host,
-            degree_predicate=self._degree_predicate, embedder=self._embedder, seen=self._seen,
-        )  # fmt: skip
+        return EndpointLabels(graph, profile=self._profile, embedder=self._embedder, seen=self._seen)
 
     def offline(self) -> FoundLabels:
         """As :meth:`LabelSearch.offline`: no labels."""
@@ -133,10 +125,10 @@ class EndpointLabels(FoundLabels):
 
         :param common: gets the words that too many labels have.
         """
-        if self._text_search == "none" or self._memory.search_failure:
+        if self._profile.text_search == "none" or self._memory.search_failure:
             return []
         try:
-            if self._text_search == "wikibase:mwapi":
+            if self._profile.text_search == "wikibase:mwapi":
                 return self._names_by_wikibase_search(spellings.names[:MAX_NAMES], tags)
             return self._names_by_words(spellings.searches[:MAX_SEARCHES], tags, common)
         except GRAPH_FAILED as error:
@@ -150,7 +142,8 @@ written as in the question: {error.message}"
         missing = [search for search in searches if search not in self._memory.searched]
         if missing:
             predicates = self._naming.names
-            query = label_search(self._text_search, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
+            kind = self._profile.text_search
+            query = label_search(kind, missing, predicates=predicates, languages=tags, limit=FOUND_EACH)
             names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
                 wanted = {word for text in search for word in words(normalised(text))}
@@ -163,7 +156,7 @@ written as in the question: {error.message}"
     def _names_by_wikibase_search(self, names: Sequence[str], tags: Sequence[str]) -> list[Name]:
         missing = [name for name in names if (name,) not in self._memory.searched]
         languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
-        search = wikibase_search(missing, host=self._search_host, languages=languages)
+        search = wikibase_search(missing, host=self._profile.search_host, languages=languages)
         found = self._graph.select(search) if missing else ()
         entities: dict[str, list[IRI]] = defaultdict(list)
         for solution in found:
@@ -200,7 +193,7 @@ written as in the question: {error.message}"
             self._memory.kinds.update((iri, found.get(iri, "entity")) for iri in chunk)
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
-        given_by = self._degree_predicate
+        given_by = self._profile.degree_predicate
         missing = [iri for iri in entities if iri not in self._memory.degrees][: None if given_by else MAX_ARMS]
         if not missing:
             return

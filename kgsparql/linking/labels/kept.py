@@ -15,7 +15,6 @@ KEPT = "labels.sqlite"
 """The file in the directory of an endpoint."""
 _MOST_SEEN = 200_000
 """Labels of answers that are kept; of more, the oldest are dropped."""
-_AT_ONCE = 500
 _SEEN = ""
 """Stands for the class in rows of labels that answers showed."""
 
@@ -89,13 +88,10 @@ class KeptLabels:
 
     def seen_rows(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
         """The labels that answers showed with one of these keys, up to a row number."""
-        found: list[LabelRow] = []
-        wanted = sorted(set(keys))
-        for at in range(0, len(wanted), _AT_ONCE):
-            some = wanted[at : at + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
-            found += [LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *some))]
+        wanted = set(keys)  # those of one question: SQLite takes them all at once
+        marks = ", ".join("?" * len(wanted))
+        query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
+        found = (LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *wanted)))
         return sorted(found, key=lambda row: (row.key, row))
 
     def slices(self) -> dict[str, SliceProgress]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgsparql.errors import StoreError
 from kgsparql.linking.labels.memory import nearest_places
 from kgsparql.linking.labels.rows import DescriptionRow, LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.labels.vectors import EXACT_VECTORS
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
@@ -22,7 +22,7 @@ _KEYS_AT_ONCE = 5_000
 _COLUMNS = list(LabelRow._fields)
 
 
-class LanceLabels(LocalLabels):
+class LanceLabels(LabelSearch):
     """Labels in the tables of a directory.
 
     :param manifest: as :func:`write_labels` makes it.
@@ -58,19 +58,14 @@ class LanceLabels(LocalLabels):
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """As :meth:`LabelSearch.vocabulary`."""
-        counts: dict[str, int] = {}
-        for some in _chunks(sorted(set(wanted))):
-            found = self._rows(self._words.search().where(one_of("word", some)), ["word", "labels"])
-            counts.update((row["word"], row["labels"]) for row in found)
+        found = self._rows_with(self._words, "word", wanted, ["word", "labels"])
+        counts = {row["word"]: row["labels"] for row in found}
         known = self._manifest
         return Vocabulary(counts, known["keys"], frozenset(known["type_stems"]), known["capitals_tell"])
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """As :meth:`LabelSearch.exact`."""
-        found: list[LabelRow] = []
-        for some in _chunks(sorted(set(keys))):
-            rows = self._rows(self._labels.search().where(one_of("key", some)), _COLUMNS)
-            found += [LabelRow(**row) for row in rows]
+        found = (LabelRow(**row) for row in self._rows_with(self._labels, "key", keys, _COLUMNS))
         return sorted(found, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
@@ -125,11 +120,17 @@ class LanceLabels(LocalLabels):
     def descriptions(self, iris: Collection[str]) -> list[DescriptionRow]:
         """The descriptions that the graph has of some IRIs."""
         table = self._table(self._manifest["descriptions"])
-        found: list[DescriptionRow] = []
-        for some in _chunks(sorted(set(iris))):
-            rows = self._rows(table.search().where(one_of("iri", some)), list(DescriptionRow._fields))
-            found += [DescriptionRow(**row) for row in rows]
-        return sorted(found)
+        return sorted(
+            DescriptionRow(**row) for row in self._rows_with(table, "iri", iris, list(DescriptionRow._fields))
+        )
+
+    def _rows_with(
+        self, table: Any, column: str, values: Collection[str], columns: list[str]
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of a table that have one of some values in a column."""
+        wanted = sorted(set(values))
+        for at in range(0, len(wanted), _KEYS_AT_ONCE):
+            yield from self._rows(table.search().where(one_of(column, wanted[at : at + _KEYS_AT_ONCE])), columns)
 
     def _rows(self, query: Any, columns: list[str], limit: int = 1_000_000) -> list[dict[str, Any]]:
         with errors_translated(self._tables.directory):
@@ -193,7 +194,3 @@ def write_descriptions(tables: Tables, rows: Sequence[DescriptionRow], tag: str)
         with errors_translated(tables.directory):
             table.create_index("iri", config=lancedb("index").BTree())
     return {"descriptions": f"descriptions_{tag}"}
-
-
-def _chunks(values: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (values[at : at + _KEYS_AT_ONCE] for at in range(0, len(values), _KEYS_AT_ONCE))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
 from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LocalLabels, Vocabulary
+from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.words import stem, trigrams, words
 from kgsparql.models.embedding import Embedder
 
@@ -21,7 +21,7 @@ COMMON = 0.02
 """Share of them that is taken to have a common word: one of which more labels were found than are read."""
 
 
-class MemoryLabels(LocalLabels):
+class MemoryLabels(LabelSearch):
     """Labels held in this process: of graphs so small that reading them again is faster than opening a database.
 
     >>> found = MemoryLabels([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])

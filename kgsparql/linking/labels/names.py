@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
 from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
-from kgsparql.linking.words import TextToken, consecutive, stop_words, tokens
+from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -178,7 +178,8 @@ class Spellings:
     @property
     def names(self) -> tuple[str, ...]:
         """What is written like a name; where nothing is, runs of content words."""
-        return tuple(dict.fromkeys(self.text[run[0].start : run[-1].end] for run in self._name_runs()))
+        runs = self._name_runs()
+        return tuple(dict.fromkeys(self.text[self.tokens[run[0]].start : self.tokens[run[-1]].end] for run in runs))
 
     @property
     def small_words(self) -> frozenset[str]:
@@ -194,11 +195,10 @@ class Spellings:
         alone = [(word,) for run in self._name_runs() for word in self._content_words(run)]
         return tuple(dict.fromkeys(words for words in (*together, *alone) if words))
 
-    def _content_words(self, run: Sequence[TextToken]) -> tuple[str, ...]:
-        places = {token.start: i for i, token in enumerate(self.tokens)}
-        return tuple(self.text[t.start : t.end] for t in run if self._is_content(places[t.start]))
+    def _content_words(self, run: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._written(i) for i in run if self._is_content(i))
 
-    def _name_runs(self) -> list[list[TextToken]]:
+    def _name_runs(self) -> list[list[int]]:
         """Runs of capitalised words: joined by small words that a name may contain, then by fewer, then by none."""
         if not self.is_cased:
             return self._content_runs()
@@ -211,7 +211,7 @@ class Spellings:
                 else:
                     runs.append([i])
             found += [run for run in runs if run not in found]
-        return [[self.tokens[i] for i in run] for run in found]
+        return found
 
     def _is_one(self, last: int, i: int, small: Collection[str]) -> bool:
         """Whether two words may be of one name: only small words such as `of the`, and no comma, are between them."""
@@ -219,6 +219,5 @@ class Spellings:
         words = (self.tokens[j].text for j in range(last + 1, i))
         return all(word in small for word in words) and not any(char in between for char in ",.;:?!()\"'’")
 
-    def _content_runs(self) -> list[list[TextToken]]:
-        content = filter(self._is_content, range(len(self.tokens)))
-        return [[self.tokens[i] for i in run] for run in consecutive(content)]
+    def _content_runs(self) -> list[list[int]]:
+        return consecutive(filter(self._is_content, range(len(self.tokens))))

@@ -47,16 +47,9 @@ def kept_labels(graph: KnowledgeGraph, parent: Path) -> KeptLabels:
 
 def index_with_lookup(graph: KnowledgeGraph, kept: KeptLabels | None, embedder: Embedder | None) -> LabelIndex:
     """An index that looks labels up for each question, beside those that are kept: a slice, and earlier answers."""
-    profile = profile_of(graph)
     notes: list[str] = []
-    lookup = EndpointLabels(
-        graph,
-        text_search=profile.text_search,
-        search_host=profile.search_host,
-        degree_predicate=profile.degree_predicate,
-        embedder=embedder,
-        seen=None if kept is None else SeenLabels(kept, notes.append),
-    )
+    seen = None if kept is None else SeenLabels(kept, notes.append)
+    lookup = EndpointLabels(graph, profile=profile_of(graph), embedder=embedder, seen=seen)
     found = None if kept is None else _slice_index(graph, kept, embedder)
     part = memory_index(()) if found is None else found
     parts: tuple[LabelSearch, ...] = (lookup,) if found is None else (lookup, found.search)

@@ -25,7 +25,7 @@ from kgsparql.linking.labels.rows import (
 )
 from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
+from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, UNWALKED, is_mediator
 
 REMOTE_ROWS = 300_000
@@ -106,7 +106,7 @@ class _Reader:
 
     def labels(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
         counts = self._select(self._counting_query("index_predicates"))
-        triples = {_value(s["predicate"]): _number(s["triples"]) for s in counts}
+        triples = {_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
         about = sum(triples.get(p.value, 0) for p in naming_of(self.graph).names)
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
@@ -117,7 +117,7 @@ class _Reader:
         counting = self._started(query)
         self._read_kinds(triples)
         self._read_texts(triples.keys())
-        degrees = {_value(s["entity"]): min(MAX_DEGREE, _number(s["triples"])) for s in self._result(counting)}
+        degrees = {_value(s["entity"]): min(MAX_DEGREE, whole_number(s["triples"])) for s in self._result(counting)}
         self._add_derived(degrees.keys())
         rows = (
             LabelRow(iri, text, key, role, language, kind, degrees.get(iri, 0))
@@ -257,7 +257,3 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def _value(term: object) -> str:
     return str(getattr(term, "value", term))
-
-
-def _number(term: object) -> int:
-    return int(_value(term))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,28 +72,32 @@ def _type_stems(row: LabelRow) -> list[str]:
 
 
 class LabelSearch(Protocol):
-    """Labels that can be searched. Results come in a fixed order: the best first, then by IRI and text."""
+    """Labels that can be searched. Results come in a fixed order: the best first, then by IRI and text.
+
+    A search that has all labels at hand inherits :meth:`with_graph`, :meth:`offline`, :meth:`for_text` and
+    :meth:`notes`.
+    """
 
     @property
     def has_vectors(self) -> bool:
         """Whether every label has a vector, so that :meth:`nearest` may be used."""
         ...
 
-    def with_graph(self, graph: KnowledgeGraph) -> LabelSearch:
+    def with_graph(self, graph: KnowledgeGraph) -> LabelSearch:  # noqa: ARG002 - none is asked
         """The same search for one question; labels that are not at hand are looked up in this view of the graph."""
-        ...
+        return self
 
     def offline(self) -> LabelSearch:
         """The part that needs no graph: all that can be searched while the graph does not answer."""
-        ...
+        return self
 
-    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:
+    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:  # noqa: ARG002 - all labels are here
         """The search to use for one text; an endpoint is asked here for all labels that the text may name."""
-        ...
+        return self
 
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
         """What the reader of an answer should know about the search."""
-        ...
+        return ()
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """The vocabulary; its counts hold for at least the wanted words."""
@@ -114,26 +118,6 @@ class LabelSearch(Protocol):
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """For each vector, of shape ``(n, dimension)``, the rows of the nearest texts with their cosines."""
         ...
-
-
-class LocalLabels(LabelSearch):
-    """A search that has all labels, so that it needs no graph; a base class."""
-
-    def with_graph(self, graph: KnowledgeGraph) -> Self:  # noqa: ARG002 - none is asked
-        """As :meth:`LabelSearch.with_graph`."""
-        return self
-
-    def offline(self) -> LabelSearch:
-        """As :meth:`LabelSearch.offline`."""
-        return self
-
-    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelSearch:  # noqa: ARG002 - all labels are here
-        """As :meth:`LabelSearch.for_text`."""
-        return self
-
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
-        """As :meth:`LabelSearch.notes`."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
