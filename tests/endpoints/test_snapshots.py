@@ -44,6 +44,7 @@ from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES, ROOT
+from tests.deep import deep
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, reply, results
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -124,7 +125,7 @@ def test_the_guard_of_these_tests_sees_a_socket(tmp_path: Path, cache: Path) -> 
     assert b"socket." in done.stderr
 
 
-@pytest.mark.parametrize("method", ["mindmap", "think_on_graph"])
+@pytest.mark.parametrize("method", ["mindmap", deep("think_on_graph")])
 def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
     run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

@@ -236,6 +236,7 @@ def test_auto_finds_the_installed_model_without_importing_anything_heavy() -> No
 
 
 @needs_model
+@pytest.mark.deep
 def test_the_local_model_embeds_and_prints_nothing() -> None:
     script = (
         "from kgsparql.models.embedding import open_embedder\n"

@@ -31,6 +31,7 @@ from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from kgsparql.retrievers.think_on_graph import ThinkOnGraph
 from tests.conftest import FIXTURES
+from tests.deep import crossed
 from tests.model_server import Length, ModelServer, NullContent, Refusal, Reply, Status, Text
 from tests.scripted import facts_of
 from tests.sessions import labels_of, linked
@@ -483,20 +484,20 @@ def test_with_few_calls_left_the_evidence_is_judged_first_and_stops_the_rest(ask
     assert purposes(server) == ["predicates", "entities", "enough"], "no second choice of predicates"
 
 
-@pytest.mark.parametrize("kind", ["predicates", "entities", "enough"])
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Text(""), NullContent(), Refusal(), Length('{"choices": [{"n": 1'), Text("I cannot help with that."),
-        Text('{"choices": [{"n": 99, "score": 1}, {"n": 0, "score": 1}, {"n": -1, "score": 1}]}'),
-        Text("SELECT * WHERE { ?s ?p ?o }"), Text('{"choices": ['), Text("all"), Text({"choices": []}),
-    ],
-    ids=["empty", "null", "refusal", "cut", "prose", "off the list", "SPARQL", "half JSON", "all", "none"],
-)  # fmt: skip
+BAD_REPLIES: dict[str, Reply] = {
+    "empty": Text(""), "null": NullContent(), "refusal": Refusal(), "cut": Length('{"choices": [{"n": 1'),
+    "prose": Text("I cannot help with that."),
+    "off the list": Text('{"choices": [{"n": 99, "score": 1}, {"n": 0, "score": 1}, {"n": -1, "score": 1}]}'),
+    "SPARQL": Text("SELECT * WHERE { ?s ?p ?o }"), "half JSON": Text('{"choices": ['), "all": Text("all"),
+    "none": Text({"choices": []}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "kind"), crossed(BAD_REPLIES, ["predicates", "entities", "enough"]))
 def test_M01_M02_M03_M05_M11_a_bad_reply_is_counted_and_the_second_best_is_done(
-    ask: Ask, kind: str, reply: Reply
+    ask: Ask, kind: str, reply: str
 ) -> None:
-    answer, server, events = ask(script(**{kind: reply}))
+    answer, server, events = ask(script(**{kind: BAD_REPLIES[reply]}))
     assert answer.status == "answered"
     assert len(answer.evidence) > 0
     assert len(server.requests) <= 9 + 3, "an empty reply is asked for once more, at each depth"
