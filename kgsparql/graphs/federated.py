@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import CancelledError, InputError, KgsparqlError
@@ -213,26 +213,17 @@ class FederatedGraph:
                 if member.is_remote:
                     thread = ThreadedCall(calls[at], name="kgsparql member")
                     calls[at] = partial(thread.result, raise_if_cancelled)
-        local = {at: _outcome(call) for at, call in calls.items() if not self.members[at].is_remote}
         replies: dict[int, _T] = {}
-        for at, call in calls.items():
-            reply, error = local[at] if at in local else _outcome(call)
-            if error is None:
-                replies[at] = cast("_T", reply)
-            elif not is_survivable(error, deadline):
-                raise error
-            else:
+        for at in sorted(calls, key=lambda at: self.members[at].is_remote):  # local ones while the others run
+            try:
+                replies[at] = calls[at]()
+            except KgsparqlError as error:
+                if not is_survivable(error, deadline):
+                    raise
                 self._failed[at] = MemberFailure(error, self._failed[at].number + 1 if at in self._failed else 1)
         if not replies:
             raise next(failure.error for at, failure in sorted(self._failed.items()) if only in {None, at})
-        return replies
-
-
-def _outcome(call: Callable[[], _T]) -> tuple[_T | None, KgsparqlError | None]:
-    try:
-        return call(), None
-    except KgsparqlError as error:
-        return None, error
+        return dict(sorted(replies.items()))
 
 
 def _with_own_names(members: Sequence[OpenedGraph]) -> tuple[OpenedGraph, ...]:

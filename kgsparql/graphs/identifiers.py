@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote
 
 from kgsparql.errors import IriError
 from kgsparql.graphs.protocols import Solution
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
-from kgsparql.rdf.vocabulary import claim_part
+from kgsparql.rdf.terms import IRI, Literal, Triple, iri
+from kgsparql.rdf.vocabulary import claim_kind
 
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")
 """Wikidata's "formatter URI for RDF resource"."""
@@ -94,7 +94,7 @@ class Identifiers:
         formatters: dict[Formatter, None] = {}
         for solution in solutions:
             predicate = solution.get("key", solution.get("predicate"))
-            if not isinstance(predicate, IRI) or ("key" not in solution and not _is_direct(predicate)):
+            if not isinstance(predicate, IRI) or ("key" not in solution and claim_kind(predicate) != "direct"):
                 continue
             predicates.add(predicate)
             property_, pattern = solution.get("property"), solution.get("formatter")
@@ -135,8 +135,3 @@ class Identifiers:
             for formatter in some
             for value in formatter.identifiers(term)
         ]
-
-
-def _is_direct(predicate: Term) -> bool:
-    part = claim_part(predicate) if isinstance(predicate, IRI) else None
-    return part is not None and part[0] == "direct"

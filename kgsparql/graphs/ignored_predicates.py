@@ -12,7 +12,7 @@ from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.protocols import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.vocabulary import claim_part
+from kgsparql.rdf.vocabulary import claim_kind, claim_part
 
 _PREDICATES = ("predicate", "onward")
 """The variables of walked predicates, in every query that does not name its predicates."""
@@ -98,10 +98,8 @@ class IgnoredPredicates:
             return False
         if predicate in self.terms or predicate.value.startswith(_WIKIBASE):
             return True
-        part = claim_part(predicate)
-        if part is None or part[0] == "direct":
-            return False
-        return part[0] == "other" or not self.qualifiers
+        kind = claim_kind(predicate)
+        return kind == "other" or (not self.qualifiers and kind not in {"", "direct"})
 
     def without(self, solutions: Solutions) -> Solutions:
         """The solutions that walk no ignored predicate; ``left_out`` counts the others."""
@@ -111,7 +109,7 @@ class IgnoredPredicates:
         dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
         if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
             return solutions
-        claims = {p for p in dropped if isinstance(p, IRI) and _is_claim(p)} if not self.qualifiers else set()
+        claims = {p for p in dropped if claim_kind(p) == "claim"} if not self.qualifiers else set()
         self.hidden.update(s["entity"] for s in solutions if "entity" in s and s.get("predicate") in claims)
         kept = tuple(
             s for s in solutions if not any(dropped[s[name]] for name in walked if name in s) and not _repeats(s)
@@ -163,19 +161,8 @@ def _parts_of(direct: IRI) -> Iterable[IRI]:
     return (direct, *(IRI(f"{before}{kind}{name}") for kind in ("", "statement/", "qualifier/")))
 
 
-def _is_claim(predicate: IRI) -> bool:
-    """Whether a predicate leads from an entity to a statement of a Wikibase."""
-    part = claim_part(predicate)
-    return part is not None and part[0] == "claim"
-
-
 def _repeats(solution: Solution) -> bool:
     """Whether two hops lead through a statement to its value, as the direct claim does in one."""
-    first, second = (solution.get(name) for name in _PREDICATES)
-    if not isinstance(first, IRI) or not isinstance(second, IRI):
-        return False
-    parts = (claim_part(first), claim_part(second))
-    if None in parts:
-        return False
-    kinds, properties = zip(*(part for part in parts if part is not None), strict=True)
-    return set(kinds) == {"claim", "statement"} and len(set(properties)) == 1
+    predicates = [p for name in _PREDICATES if isinstance(p := solution.get(name), IRI)]
+    parts = {part for predicate in predicates if (part := claim_part(predicate))}
+    return {kind for kind, _ in parts} == {"claim", "statement"} and len({name for _, name in parts}) == 1

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import pyoxigraph as ox
 
@@ -15,7 +15,7 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, reader_of
 from kgsparql.graphs.parse_errors import load_error
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple, renamed
 
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
@@ -90,8 +90,8 @@ def quads(
             if plain and not isinstance(name, BlankNode) and (graph is None or not in_default):
                 yield quad  # unchanged: a new quad costs more than parsing it
                 continue
-            target = graph if in_default and graph is not None else _renamed(name, rename)
-            yield ox.Quad(_renamed(subject, rename), quad.predicate, _renamed(object_, rename), target)
+            target = graph if in_default and graph is not None else renamed(name, rename)
+            yield ox.Quad(renamed(subject, rename), quad.predicate, renamed(object_, rename), target)
 
 
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
@@ -109,15 +109,6 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
         with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
             deque(parser, maxlen=0)
         return dict(parser.prefixes)
-
-
-def _renamed(term: Any, rename: Callable[[BlankNode], BlankNode]) -> Any:
-    """A term with its blank nodes renamed, also those inside triple terms."""
-    if isinstance(term, BlankNode):
-        return rename(term)
-    if isinstance(term, Triple):
-        return Triple(_renamed(term.subject, rename), term.predicate, _renamed(term.object, rename))
-    return term
 
 
 def _statements(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:

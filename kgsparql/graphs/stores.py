@@ -20,7 +20,7 @@ from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.protocols import Source
 from kgsparql.resources import cache_directory
-from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers
+from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, restore_store
 from kgsparql.storage.file_lock import writer_lock
 
 _CACHE_WAIT_S = 600.0
@@ -58,7 +58,7 @@ def has_store(path: Path) -> bool:
     except OSError:
         return False  # an impossible name: reading it will raise the error
     with writer_lock(path.absolute()):
-        remove_leftovers(path.absolute(), only_recover=True)
+        restore_store(path.absolute())
     return is_store(path)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from pyoxigraph import BlankNode, Literal, RdfFormat, Triple, parse
@@ -32,6 +32,7 @@ __all__ = [
     "normalised",
     "parse_term",
     "printable",
+    "renamed",
     "spellings",
     "text_literal",
     "validated",
@@ -124,6 +125,15 @@ def validated(term: Term) -> Term:
             except ValueError as error:
                 raise InputError(f"not a language tag: {printable(term.language, 40)}") from error
         return Literal(term.value, datatype=iri(term.datatype.value))
+    return term
+
+
+def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:
+    """A term of any class with its blank nodes renamed, also those inside triple terms."""
+    if isinstance(term, BlankNode):
+        return name(term)
+    if isinstance(term, Triple):
+        return Triple(renamed(term.subject, name), term.predicate, renamed(term.object, name))
     return term
 
 

@@ -141,6 +141,12 @@ def claim_part(predicate: IRI) -> tuple[str, str] | None:
     return (kind if is_plain else "other", found["property"])
 
 
+def claim_kind(predicate: Term) -> str:
+    """The part of a Wikibase statement that a predicate leads to, as :func:`claim_part`; empty for other terms."""
+    part = claim_part(predicate) if isinstance(predicate, IRI) else None
+    return part[0] if part else ""
+
+
 def statement_value(claim: IRI) -> IRI:
     """The predicate from a Wikibase statement to its value, for the predicate that leads to the statement.
 

@@ -35,24 +35,20 @@ def replace_text(file: Path, text: str) -> None:
         partial.unlink(missing_ok=True)
 
 
-def remove_leftovers(target: Path, *, only_recover: bool = False) -> None:
-    """Remove what a killed load left beside a store; restore a store whose load was killed between two renames.
+def restore_store(target: Path) -> None:
+    """Restore a store whose load was killed between two renames. The caller holds the writer's lock."""
+    previous = previous_stores(target)
+    if previous and not target.exists():
+        previous[0].rename(target)
 
-    The caller holds the writer's lock.
 
-    :param only_recover: only restore.
-    """
-    for previous in previous_stores(target):
-        if target.exists():
-            if not only_recover:
-                shutil.rmtree(previous, ignore_errors=True)
-        else:
-            previous.rename(target)
-    if not only_recover:
-        for partial in _beside(target, "partial"):
-            shutil.rmtree(partial, ignore_errors=True)
-        for spool in _beside(target, "stdin"):
-            spool.unlink(missing_ok=True)
+def remove_leftovers(target: Path) -> None:
+    """As :func:`restore_store`; then remove what else a killed load left beside a store."""
+    restore_store(target)
+    for leftover in [*previous_stores(target), *_beside(target, "partial")]:
+        shutil.rmtree(leftover, ignore_errors=True)
+    for spool in _beside(target, "stdin"):
+        spool.unlink(missing_ok=True)
 
 
 def previous_stores(target: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, KgsparqlError, Q
 from kgsparql.graphs.federation.joining import joined
 from kgsparql.graphs.protocols import Interruptible, OpenedGraph, Solution, Solutions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.triple_patterns import Join
 
 if TYPE_CHECKING:
@@ -181,17 +181,12 @@ def _of_member(found: Solutions, at: int, name: str) -> Solutions:
     """The solutions of a member, its blank nodes by names that no other member has, itself named where they are cut."""
     solutions = found.solutions
     if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
-        solutions = tuple({n: _term_of_member(term, at) for n, term in solution.items()} for solution in solutions)
+
+        def name_in_federation(node: BlankNode) -> BlankNode:
+            return BlankNode(f"m{at}.{node.value}")
+
+        solutions = tuple({n: renamed(term, name_in_federation) for n, term in s.items()} for s in solutions)
     return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
-
-
-def _term_of_member(term: Term, at: int) -> Term:
-    if isinstance(term, BlankNode):
-        return BlankNode(f"m{at}.{term.value}")
-    if isinstance(term, Triple):
-        subject, object_ = _term_of_member(term.subject, at), _term_of_member(term.object, at)
-        return Triple(subject, term.predicate, object_)  # type: ignore[arg-type]
-    return term
 
 
 def local_triple(triple: Triple) -> tuple[int | None, Triple]:
@@ -204,13 +199,12 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     """
     places: set[int] = set()
 
-    def local(term: Term) -> Term:
-        if isinstance(term, BlankNode) and (found := _OF_MEMBER.fullmatch(term.value)):
-            places.add(int(found[1]))
-            return BlankNode(found[2])
-        if isinstance(term, Triple):
-            return Triple(local(term.subject), term.predicate, local(term.object))  # type: ignore[arg-type]
-        return term
+    def local(node: BlankNode) -> BlankNode:
+        found = _OF_MEMBER.fullmatch(node.value)
+        if found is None:
+            return node
+        places.add(int(found[1]))
+        return BlankNode(found[2])
 
-    own = Triple(local(triple.subject), triple.predicate, local(triple.object))  # type: ignore[arg-type]
+    own = renamed(triple, local)
     return (min(places) if len(places) == 1 else None), own
