@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kgsparql.errors import KgsparqlError, StoreError, error_from
+from kgsparql.errors import StoreError, error_from
 from kgsparql.graphs.child_process import read_frame, start_child, stop_child, write_frame
 from kgsparql.graphs.files import Progress, ReadOptions
 from kgsparql.graphs.manifest import Manifest, StoredSource, stored_source
@@ -63,8 +63,6 @@ def fill(
         Manifest((*kept, *loaded)).write(partial)
         replace_store(partial, target)
     except OSError as error:
-        if isinstance(error, KgsparqlError):
-            raise
         if is_disk_full(error):
             raise disk_full(target) from error
         raise StoreError(f"{target}: cannot be written: {error.strerror or error}", hint="check the disk") from error

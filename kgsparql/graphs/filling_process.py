@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyoxigraph as ox
 
-from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
+from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
 from kgsparql.graphs.child_process import headers_from_parent, pipe_to_parent, read_frame, throttled, write_frame
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
@@ -43,15 +43,10 @@ def _filled(request: dict[str, Any], replies: BinaryIO) -> Iterator[StoredSource
             yield _load(store, RdfFile(job["name"], Path(job["path"])), job, options, replies)
         store.flush()
     except (OSError, RuntimeError) as error:
-        if isinstance(error, KgsparqlError) and not isinstance(error, DiskFullError):
-            raise
-        raise _store_error(error, Path(request["target"])) from error
-
-
-def _store_error(error: Exception, directory: Path) -> KgsparqlError:
-    if isinstance(error, DiskFullError) or is_disk_full(error):
-        return disk_full(directory)
-    return StoreError(f"{directory}: {printable(str(error))}", hint="check the disk", path=str(directory))
+        target = request["target"]
+        if is_disk_full(error):
+            raise disk_full(target) from error
+        raise StoreError(f"{target}: {printable(str(error))}", hint="check the disk", path=target) from error
 
 
 def _store_to_fill(directory: Path, old: str | None, drop: set[str]) -> ox.Store:
@@ -64,9 +59,7 @@ def _store_to_fill(directory: Path, old: str | None, drop: set[str]) -> ox.Store
         return ox.Store(str(directory))
     kept = ox.Store.read_only(old)
     store = ox.Store(str(directory))
-    graph_names = (name for name in [*kept.named_graphs()] if name.value not in drop)
-    store.bulk_extend(kept.quads_for_pattern(None, None, None, ox.DefaultGraph()))
-    for name in graph_names:
+    for name in [ox.DefaultGraph(), *(name for name in kept.named_graphs() if name.value not in drop)]:
         store.bulk_extend(kept.quads_for_pattern(None, None, None, name))
     return store
 

@@ -211,9 +211,8 @@ def _endpoint_graph(
 ) -> EndpointGraph:
     known = endpoint_named(source)
     url = known.urls[0] if known else str(source).strip()
-    profile = known or known_endpoints().at(url)
     name = name or (known.aliases[0] if known else None)
-    return EndpointGraph(url, name=name, profile=profile, note=notes, response_cache=response_cache)
+    return EndpointGraph(url, name=name, profile=known, note=notes, response_cache=response_cache)
 
 
 def _is_store(source: GraphSource) -> bool:
