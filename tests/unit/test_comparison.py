@@ -64,7 +64,7 @@ def test_means_by_hand(run: Path) -> None:
     assert poor.mean("failed") == 0.25
     assert poor.mean("queries") == 1.5  # the failed question counts with the three it sent
     assert poor.mean("triple_recall") is None
-    assert dict(poor.errors) == {"E_TIMEOUT": 1}
+    assert dict(poor.scores.errors) == {"E_TIMEOUT": 1}
     found = good.means["hits@1"]
     assert found is not None
     # Wilson: with z² = 3.8415, middle (3 + 1.9207) / 7.8415 = .6275, half 1.96 · √(3/4 + .9604) / 7.8415 = .3269
@@ -265,7 +265,7 @@ def test_questions_without_known_answers_are_left_out_and_said(tmp_path: Path) -
 def test_of_a_question_that_was_asked_again_the_last_record_counts(tmp_path: Path) -> None:
     run = made_run(tmp_path / "R", FOUR[:1], {"x": [*four("x", "e"), *four("x", "r")]})
     found = compared(run).rows[0]
-    assert (found.n, found.mean("hits@1"), dict(found.errors)) == (1, 1.0, {})
+    assert (found.n, found.mean("hits@1"), dict(found.scores.errors)) == (1, 1.0, {})
 
 
 def test_a_run_without_an_answer_is_said(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_a_model_that_failed_counts_as_failed_whatever_templates_listed(tmp_path
     (x,) = found.rows
     assert (x.mean("hits@1"), x.mean("f1"), x.mean("failed"), x.mean("partial")) == (0.25, 0.25, 0.75, 0)
     assert x.mean("linking_recall@1") == 1
-    assert dict(x.errors) == {"E_MODEL": 3}
+    assert dict(x.scores.errors) == {"E_MODEL": 3}
     assert "questions that failed count as wrong: x 3 of 4 (E_MODEL 3)" in found.notes
 
 

@@ -62,7 +62,6 @@ def test_paths_and_topics_are_on_one_side_where_that_can_be_had() -> None:
     questions = [question(n, path=f"p{n % 10}", topic=f"t{n % 20}") for n in range(40)]
     parts = split(questions, 0.5, seed=0)
     assert (parts.shared_topics, parts.shared_paths) == (0, 0)
-    assert parts.apart == ("topics", "paths")
     assert len(parts.development) == 20
     assert str(parts) == "20 development and 20 held-out questions; no topic entities in both, no paths in both"
 
@@ -78,13 +77,12 @@ def test_paths_go_before_topics_where_both_cannot_be_had() -> None:
 def test_topics_are_apart_where_there_is_one_path() -> None:
     questions = [question(n, path="p", topic=f"t{n % 8}") for n in range(40)]
     parts = split(questions, 0.5, seed=0)
-    assert parts.apart == ("topics",)
     assert "no topic entities in both, 1 of 1 paths is in both" in str(parts)
 
 
 def test_nothing_is_apart_where_all_is_one() -> None:
     parts = split([question(n, path="p", topic="t") for n in range(10)], 0.5, seed=0)
-    assert parts.apart == ()
+    assert parts.overlap == "1 of 1 topic entities is in both, 1 of 1 paths is in both"
     assert len(parts.development) == 5
 
 

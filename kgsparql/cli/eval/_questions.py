@@ -128,22 +128,25 @@ class QuestionOptions:
         )  # fmt: skip
 
 
-def opened_dataset(dataset: str, columns: str | None, *, language: str, quiet: bool) -> Dataset:
-    """The dataset; its licence, and what could not be read of it, are shown on stderr."""
+def opened_dataset(
+    dataset: str, columns: str | None, graph: GraphOptions, *, language: str
+) -> tuple[Dataset, GraphOptions]:
+    """The dataset, and its graph: that of ``-k``, else the one beside the questions, else the one of the environment.
+
+    The licence, and what could not be read of the dataset, are shown on stderr.
+    """
     from kgsparql.evaluation.datasets import load
 
     loaded = load(dataset, columns=_columns(columns), language=language)
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
-    c.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}", quiet=quiet)
+    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
     for problem in loaded.problems[:_PROBLEMS]:
-        c.say(f"  {printable(str(problem), 300)}", quiet=quiet)
+        graph.say(f"  {printable(str(problem), 300)}")
     if len(loaded.problems) > _PROBLEMS:
-        c.say(
-            f"  … and {len(loaded.problems) - _PROBLEMS:,} more like these: kgsparql eval validate lists them",
-            quiet=quiet,
-        )
-    return loaded
+        graph.say(f"  … and {len(loaded.problems) - _PROBLEMS:,} more like these: kgsparql eval validate lists them")
+    is_beside = loaded.graph and not graph.kg
+    return loaded, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
 
 
 def _columns(text: str | None) -> dict[str, str] | None:
@@ -153,13 +156,6 @@ def _columns(text: str | None) -> dict[str, str] | None:
     if not all(field.strip() and equals and name.strip() for field, equals, name in pairs):
         raise OptionError(f"--columns {printable(text, 80)}", hint="for example --columns question=q,answers=a")
     return {field.strip(): name.strip() for field, _, name in pairs}
-
-
-def graph_of(graph: GraphOptions, dataset: Dataset) -> GraphOptions:
-    """The graph of ``-k``, else the one beside the questions, else the one of the environment."""
-    if graph.kg or not dataset.graph:
-        return graph
-    return replace(graph, kg=[str(file) for file in dataset.graph])
 
 
 def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> None:
@@ -182,11 +178,14 @@ def check_directory(output: Path, *, resume: bool, file: str = "run.json") -> No
     check_room(output)
 
 
-def checked_missing_share(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> float:
-    """The share of gold terms and topics that the graph does not mention."""
-    from kgsparql.evaluation import validation
+def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> tuple[Dataset, float]:
+    """The dataset, and the share of its gold terms and topics that the graph does not mention.
 
-    share = validation.missing_share(dataset, knowledge)
+    Where it has only SPARQL, the dataset gets the answers of that. Questions without answers are left out.
+    """
+    from kgsparql.evaluation.validation import answered, missing_share
+
+    share = missing_share(dataset, knowledge)
     if share > _MISSING:
         raise DataError(
             f"{100 * share:.0f} % of the terms in the gold answers and topics are not in {knowledge.graph.name}",
@@ -197,14 +196,7 @@ def checked_missing_share(dataset: Dataset, knowledge: KnowledgeBase, graph: Gra
             f"{100 * share:.1f} % of the terms in the gold answers and topics are not in the graph: its figures are "
             "not those of the whole dataset (kgsparql eval validate says which questions)"
         )
-    return share
-
-
-def with_answers(dataset: Dataset, knowledge: KnowledgeBase, graph: GraphOptions) -> Dataset:
-    """The dataset; where it has only SPARQL, with the answers of that. Questions without answers are left out."""
-    from kgsparql.evaluation.validation import answered
-
     known = answered(dataset, knowledge)
     for problem in known.problems[len(dataset.problems) :]:
         graph.say(f"  left out: {printable(str(problem), 300)}")
-    return known
+    return known, share

@@ -20,8 +20,6 @@ from kgsparql.cli.eval._questions import (
     DatasetArgument,
     QuestionOptions,
     check_directory,
-    checked_missing_share,
-    graph_of,
     opened_dataset,
     with_answers,
 )
@@ -81,8 +79,7 @@ def run(
     check_options(options)
     check_directory(how.output, resume=how.resume)
     languages = c.languages(asked.lang)
-    loaded = opened_dataset(dataset, how.columns, language=languages[0], quiet=graph.quiet)
-    graph = graph_of(graph, loaded)
+    loaded, graph = opened_dataset(dataset, how.columns, graph, language=languages[0])
     with snapshots.opened(
         graph.say, "eval", dataset=loaded.name, kg=graph.sources, methods=names, limit=asked.limit,
         embedder=asked.embedder,
@@ -111,8 +108,7 @@ def _questions_of(
     """The questions with their answers, and what a reader of their figures must know."""
     from kgsparql.evaluation.datasets import LEFT_OUT
 
-    share = checked_missing_share(drawn, knowledge, graph)
-    known = with_answers(drawn, knowledge, graph)
+    known, share = with_answers(drawn, knowledge, graph)
     without = sum(question.answers == () for question in known.questions)
     if without:
         graph.say(f"{without:,} questions have no right answer: who finds nothing is right")

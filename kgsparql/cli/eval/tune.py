@@ -20,8 +20,6 @@ from kgsparql.cli.eval._questions import (
     DatasetArgument,
     QuestionOptions,
     check_directory,
-    checked_missing_share,
-    graph_of,
     opened_dataset,
     with_answers,
 )
@@ -111,8 +109,7 @@ def tune(
     check_directory(how.output, resume=how.resume, file="tuning.json")
     preset_file = how.preset_file()
     languages = c.languages(asked.lang)
-    loaded = opened_dataset(dataset, how.columns, language=languages[0], quiet=graph.quiet)
-    graph = graph_of(graph, loaded)
+    loaded, graph = opened_dataset(dataset, how.columns, graph, language=languages[0])
     asking = asked.asking(model, limits)
     n = min(asked.limit or len(loaded.questions), len(loaded.questions))
     graph.say(_what_it_takes(space, search, n, how.share, with_model=asking.model is not None, more=asked.more_calls))
@@ -120,8 +117,7 @@ def tune(
     with asking.model or nullcontext(), opened as knowledge:
         graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
         drawn = asked.sample(loaded)
-        checked_missing_share(drawn, knowledge, graph)
-        questions = with_answers(drawn, knowledge, graph).questions
+        questions = with_answers(drawn, knowledge, graph)[0].questions
         parts = split(questions, how.share, seed=asked.sample_seed)
         graph.say(str(parts))
         graph.say(few_held_out(len(parts.held_out)) if len(parts.held_out) < FEWEST else "")

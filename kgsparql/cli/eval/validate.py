@@ -12,7 +12,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._graph_options import GraphOptions
-from kgsparql.cli.eval._questions import ColumnsOption, DatasetArgument, graph_of, opened_dataset
+from kgsparql.cli.eval._questions import ColumnsOption, DatasetArgument, opened_dataset
 from kgsparql.errors import DataError
 from kgsparql.rdf.terms import printable
 
@@ -49,8 +49,7 @@ def validate(
 
     form = c.chosen_format(form, output)
     tags = c.languages(lang)
-    loaded = opened_dataset(dataset, columns, language=tags[0] if tags else "en", quiet=graph.quiet)
-    graph = graph_of(graph, loaded)
+    loaded, graph = opened_dataset(dataset, columns, graph, language=tags[0])
     with c.Progress(quiet=graph.quiet) as shown, graph.opened(languages=tags, embedder="none") as knowledge:
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)

@@ -149,8 +149,8 @@ def _rows(
         rows.append(Row(
             dataset=one.run.dataset, method=one.method, model=one.model, run=run_names[one.run.path], name=title,
             n=len(one.questions), questions=len(one.run.questions), means=slices.pop("")[""].means, slices=slices,
-            errors=one.errors, chosen_by=one.chosen_by, is_no_ceiling=one.is_no_ceiling,
-            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods, scores=one,
+            is_no_ceiling=one.is_no_ceiling, scores=one,
+            is_ceiling=one.model == ORACLE and not one.is_no_ceiling and has_methods,
         ))  # fmt: skip
     return rows
 

@@ -150,8 +150,8 @@ def _json_row(comparison: Comparison, board: Leaderboard, place: int) -> dict[st
             }
             for kind in comparison.by
         },
-        "errors": dict(row.errors),
-        "chosen_by": None if row.chosen_by is None else sorted(row.chosen_by),
+        "errors": dict(row.scores.errors),
+        "chosen_by": None if row.scores.chosen_by is None else sorted(row.scores.chosen_by),
         "best": place == board.best,
         "ceiling": row.is_ceiling,
         "versus": _json_tests(board, place),

@@ -40,7 +40,6 @@ class Row:
     :param run: the last parts of the run's path, as many as tell the runs apart.
     :param n: questions that were asked, of ``questions`` in the run.
     :param slices: by property of the questions, then by its values in order.
-    :param chosen_by: who chose among candidates; ``None`` where no record says.
     :param is_no_ceiling: the run had an oracle, which did not choose: the figures are those without a model.
     :param is_ceiling: an oracle chose, and other rows of the dataset have none: what a method could reach at most, and
         never the best. Where every row has an oracle, no row is a ceiling.
@@ -55,9 +54,7 @@ class Row:
     questions: int
     means: Mapping[str, Interval | None]
     slices: Mapping[str, Mapping[str, Slice]]
-    errors: Mapping[str, int]
     scores: MethodScores = field(repr=False, compare=False)
-    chosen_by: frozenset[str] | None = None
     is_no_ceiling: bool = False
     is_ceiling: bool = False
 
@@ -234,9 +231,9 @@ def _notes(rows: Sequence[Row], tested: Sequence[str], baseline: str) -> Iterato
     if partly := [f"{row.name} {row.n or 'none'} of {row.questions}" for row in rows if row.n < row.questions]:
         yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
     if failed := [
-        f"{row.name} {sum(row.errors.values())} of {row.n} ({', '.join(f'{c} {n}' for c, n in row.errors.items())})"
+        f"{row.name} {sum(errors.values())} of {row.n} ({', '.join(f'{c} {n}' for c, n in errors.items())})"
         for row in rows
-        if row.errors
+        if (errors := row.scores.errors)
     ]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
     if unchosen := [row.name for row in rows if row.is_no_ceiling]:

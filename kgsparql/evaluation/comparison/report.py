@@ -182,7 +182,6 @@ def _value_text(value: object) -> str:
 
 
 def _definitions(comparison: Comparison) -> Iterator[_Html]:
-
     yield _element("h2", "What the metrics mean")
     parts = []
     for name in comparison.metrics:

@@ -82,11 +82,9 @@ class Run:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The questions, in their order."""
-        lines = whole_lines(self.path / "questions.jsonl")
+        lines = list(whole_lines(self.path / "questions.jsonl"))
         try:
-            return tuple(Question.from_json(line) for line in lines)
-        except DataError:
-            raise
+            return tuple(map(Question.from_json, lines))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.path / 'questions.jsonl'}: {printable(str(error), 200)}") from error
 

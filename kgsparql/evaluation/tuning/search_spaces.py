@@ -138,6 +138,14 @@ def sampled(space: Space, n: int, *, seed: int) -> list[Setting]:
     return list(found.values())
 
 
+def settings_of(space: Space, search: str, n: int, *, seed: int) -> tuple[list[Setting], int]:
+    """The settings, beside the default one, that are known before anything is tried; how many of a grid cannot be."""
+    settings, left_out = grid(space) if search == "grid" else ([], 0)
+    if search == "random":
+        settings = sampled(space, n, seed=seed)
+    return [setting for setting in settings if setting != space.default], left_out
+
+
 def one_at_a_time(space: Space, best_of: Callable[[Sequence[Setting]], Setting]) -> Setting:
     """Starting from the defaults, change one option at a time, keep its best value, and return the last setting.
 
@@ -193,8 +201,7 @@ def search_cost(space: Space, search: str, n: int, *, seed: int) -> SearchCost:
         some = (space.at(place) for place in range(min(space.size, _LOOKED_AT)))
         dearest = max(own, *(_calls(space, setting) for setting in some))
         return SearchCost(trials, own + (trials - 1) * dearest, own + dearest)
-    settings = grid(space)[0] if search == "grid" else sampled(space, n, seed=seed)
-    calls = [own, *(_calls(space, setting) for setting in settings if setting != space.default)]
+    calls = [own, *(_calls(space, setting) for setting in settings_of(space, search, n, seed=seed)[0])]
     return SearchCost(len(calls), sum(calls), own + max(calls))
 
 

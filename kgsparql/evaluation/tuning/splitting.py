@@ -30,14 +30,12 @@ _Counts: TypeAlias = "Counter[tuple[Hashable, ...]]"
 class Split:
     """Two parts of the questions, each in their order.
 
-    :param apart: what the parts do not share: ``topics``, ``paths``, both or nothing.
     :param shared_topics: topic entities that both parts have, of ``topics`` that there are.
     :param shared_paths: path templates that both parts have, of ``paths`` that there are.
     """
 
     development: tuple[Question, ...]
     held_out: tuple[Question, ...]
-    apart: tuple[str, ...]
     shared_topics: int
     shared_paths: int
     topics: int
@@ -92,8 +90,8 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
 
     >>> questions = [Question(id=str(n), text="?", hops=n % 2 + 1, path=(f"p{n % 8}",)) for n in range(40)]
     >>> parts = split(questions, 0.5, seed=0)
-    >>> len(parts.development), parts.apart, sum(question.hops == 1 for question in parts.development)
-    (20, ('paths',), 10)
+    >>> len(parts.development), parts.shared_paths, sum(question.hops == 1 for question in parts.development)
+    (20, 0, 10)
     """
     checked_share(share)
     if len(questions) < _FEWEST:
@@ -114,9 +112,8 @@ def split(questions: Sequence[Question], share: float, *, seed: int) -> Split:
     held_out = tuple(question for i, question in enumerate(questions) if i not in places)
     topics, paths = (_shared(development, held_out, of) for of in (_topics, _paths))
     return Split(
-        development=development, held_out=held_out,
-        apart=tuple(name for name, own in (("topics", topics), ("paths", paths)) if own[1] and not own[0]),
-        shared_topics=topics[0], shared_paths=paths[0], topics=topics[1], paths=paths[1],
+        development=development, held_out=held_out, shared_topics=topics[0], shared_paths=paths[0], topics=topics[1],
+        paths=paths[1],
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from kgsparql.evaluation.runs.running import resume_or_begin
 from kgsparql.evaluation.scoring import method_scores
 from kgsparql.evaluation.statistics import Difference, differences
 from kgsparql.evaluation.tuning.results import Tuning
-from kgsparql.evaluation.tuning.search_spaces import Setting, Space, grid, one_at_a_time, sampled, setting_key
+from kgsparql.evaluation.tuning.search_spaces import Setting, Space, one_at_a_time, setting_key, settings_of
 from kgsparql.evaluation.tuning.splitting import Split
 from kgsparql.evaluation.tuning.trials import COSTS, Search, Trial, best, setting_text, unseen
 from kgsparql.knowledge_base import KnowledgeBase
@@ -103,7 +103,7 @@ def tune(bench: Bench, split: Split, search: Search, *, seed: int = 0) -> Tuning
 
 def _tuned(bench: Bench, split: Split, search: Search, seed: int) -> Tuning:
     space = bench.space
-    settings, left_out = _settings(space, search)
+    settings, left_out = settings_of(space, search.kind, search.trials, seed=search.seed)
     begun = _begun(bench, split, search)
     of = "" if search.kind == "one-at-a-time" else f" of {1 + len(settings)}"
     trials: dict[str, Trial] = {}
@@ -140,14 +140,6 @@ def _tuned(bench: Bench, split: Split, search: Search, seed: int) -> Tuning:
     )  # fmt: skip
     _write(bench.path, {**begun, "ended": now()})
     return found
-
-
-def _settings(space: Space, search: Search) -> tuple[list[Setting], int]:
-    """The settings, beside the default one, that are known before anything is tried; how many of a grid cannot be."""
-    settings, left_out = grid(space) if search.kind == "grid" else ([], 0)
-    if search.kind == "random":
-        settings = sampled(space, search.trials, seed=search.seed)
-    return [setting for setting in settings if setting != space.default], left_out
 
 
 def _begun(bench: Bench, split: Split, search: Search) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Question
@@ -28,6 +28,8 @@ from kgsparql.rdf.terms import IRI, Literal, Term, iri, printable
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
+
+Progress = Callable[[str, int, int | None], None]
 
 MAX_ROWS = 100_000
 """Solutions of one gold query: nobody asks a question with more answers."""
@@ -90,55 +92,53 @@ class Result:
     named: tuple[IRI, ...] = ()
 
 
-@dataclass
-class GoldQueries:
-    """Runs the SPARQL and the paths of questions on a graph; a context manager."""
+def gold_results(
+    knowledge: KnowledgeBase, questions: Sequence[Question], *, timeout_s: float, progress: Progress | None = None
+) -> dict[str, Result]:
+    """By the id of each question, the result of its SPARQL or, without SPARQL, of its path.
 
-    knowledge: KnowledgeBase
-    timeout_s: float = 30.0
-    _run: Callable[..., QueryResult] | None = None
-    _names: dict[str, tuple[IRI, ...]] | None = None
-    _stack: ExitStack = field(default_factory=ExitStack)
+    :raises KgsparqlError: if the graph cannot be asked at all.
+    """
+    found: dict[str, Result] = {}
+    walked: list[Question] = []
 
-    def __enter__(self) -> Self:
-        return self
+    def tell() -> None:
+        if progress is not None:
+            progress("checking answers", len(found), len(questions))
 
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
-
-    def results(
-        self, questions: Sequence[Question], *, progress: Callable[[str, int, int | None], None] | None = None
-    ) -> dict[str, Result]:
-        """By the id of each question, the result of its SPARQL or, without SPARQL, of its path.
-
-        :raises KgsparqlError: if the graph cannot be asked at all.
-        """
-        found: dict[str, Result] = {}
-        walked: list[Question] = []
-
-        def tell() -> None:
-            if progress is not None:
-                progress("checking answers", len(found), len(questions))
-
+    with ExitStack() as stack:
+        queries = _GoldQueries(knowledge, timeout_s, stack)
         for question in questions:
             if question.sparql:
-                found[question.id] = self._query_result(question.sparql)
+                found[question.id] = queries.query_result(question.sparql)
             elif question.path and question.topics:
                 walked.append(question)
             else:
                 found[question.id] = Result()
             tell()
         for at in range(0, len(walked), _CHUNK):
-            found.update(self._walk_results(walked[at : at + _CHUNK]))
+            found.update(queries.walk_results(walked[at : at + _CHUNK]))
             tell()
-        return found
+    return found
 
-    def _query_result(self, sparql: str) -> Result:
+
+@dataclass
+class _GoldQueries:
+    """Runs the SPARQL and the paths of questions on a graph.
+
+    :param stack: ends the worker process.
+    """
+
+    knowledge: KnowledgeBase
+    timeout_s: float
+    stack: ExitStack
+
+    def query_result(self, sparql: str) -> Result:
         try:
             checked = check(sparql, prefixes=self.knowledge.prefixes)
             if checked.form not in {"SELECT", "ASK"}:
                 return Result("sparql", refused=f"{checked.form} has no answers, only triples", hint="write a SELECT")
-            result = self._runner()(checked, timeout_s=self.timeout_s, max_rows=MAX_ROWS)
+            result = self._run(checked, timeout_s=self.timeout_s, max_rows=MAX_ROWS)
             if not result.complete:
                 return Result("sparql", refused=f"more than {result.rows:,} solutions", hint="ask for less")
             named = named_iris(checked.text)
@@ -153,23 +153,23 @@ class GoldQueries:
         is_value = len(terms) == 1 and isinstance(terms[0], Literal)
         return Result("sparql", terms, notes=notes, named=named if is_value else ())
 
-    def _runner(self) -> Callable[..., QueryResult]:
-        """The function that runs a query; the first call starts a worker process, unless the graph is an endpoint."""
-        if self._run is None:
-            graph = self.knowledge.graph
-            if isinstance(graph, EndpointGraph):
-                self._run = partial(run_on_endpoint, graph)
-            elif isinstance(graph, OxigraphGraph):
-                # The worker opens a store on disk again; a graph in memory is sent to it.
-                target = graph.name if _is_store(graph.name) else graph.store
-                self._run = self._stack.enter_context(QueryWorker(target)).run
-            else:
-                raise DataError(f"{graph.name}: gold SPARQL cannot be run on this kind of graph")
-        return self._run
+    @cached_property
+    def _run(self) -> Callable[..., QueryResult]:
+        """The function that runs a query: on the endpoint, or in a worker process."""
+        graph = self.knowledge.graph
+        if isinstance(graph, EndpointGraph):
+            return partial(run_on_endpoint, graph)
+        if isinstance(graph, OxigraphGraph):
+            # The worker opens a store on disk again; a graph in memory is sent to it.
+            target = graph.name if _is_store(graph.name) else graph.store
+            return self.stack.enter_context(QueryWorker(target)).run
+        raise DataError(f"{graph.name}: gold SPARQL cannot be run on this kind of graph")
 
-    def _walk_results(self, questions: Sequence[Question]) -> dict[str, Result]:
-        if self._names is None:
-            self._names = predicates_by_name(self.knowledge.graph)
+    @cached_property
+    def _names(self) -> dict[str, tuple[IRI, ...]]:
+        return predicates_by_name(self.knowledge.graph)
+
+    def walk_results(self, questions: Sequence[Question]) -> dict[str, Result]:
         paths = {question.id: gold_paths(question, self._names) for question in questions}
         walks = [
             (question.id, Walk(topic.iri, path))
@@ -188,8 +188,7 @@ class GoldQueries:
     def _walk_result(self, question: Question, is_known: bool, ends: dict[Term, None], is_cut: bool) -> Result:
         """The ends of a path; a topic that it leads back to is no answer, unless the dataset says so or it is alone."""
         if not is_known:
-            names = self._names or {}
-            lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), names)]
+            lacking = [name for name in question.path if not gold_paths(replace(question, path=(name,)), self._names)]
             return Result("path", refused=f"the graph has no predicate {printable(', '.join(lacking), 120)}")
         if is_cut:
             return Result("path", refused=f"more than {MAX_ROWS // 10:,} ends", hint="ask for less")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question
 from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.validation.gold_queries import GoldQueries, Result, says_nothing
+from kgsparql.evaluation.validation.gold_queries import Progress, Result, gold_results, says_nothing
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
-Progress = Callable[[str, int, int | None], None]
 
 OUTCOMES: Mapping[Outcome, str] = {
     "reproduced": "the graph gives the gold answers",
@@ -75,8 +74,7 @@ def validate(
     :raises KgsparqlError: if the graph cannot be asked at all; a query that cannot be run is a finding.
     """
     questions = dataset.questions
-    with GoldQueries(knowledge, timeout_s) as queries:
-        results = queries.results(questions, progress=progress)
+    results = gold_results(knowledge, questions, timeout_s=timeout_s, progress=progress)
     known = _mentioned(knowledge.graph, [*_terms(questions), *_named_iris(results.values())])
     held = _held_triples(knowledge.graph, (t for q in questions for t in q.golden_triples if not results[q.id].how))
     names = _names(knowledge, questions, results)
@@ -97,8 +95,7 @@ def answered(
     results: dict[str, Result] = {}
     absent: dict[str, tuple[str, ...]] = {}
     if open_:
-        with GoldQueries(knowledge, timeout_s) as queries:
-            results = queries.results(open_, progress=progress)
+        results = gold_results(knowledge, open_, timeout_s=timeout_s, progress=progress)
         known = _mentioned(knowledge.graph, list(_named_iris(results.values())))
         absent = {question: _absent(result, known) for question, result in results.items()}
         results = {i: replace(r, terms=()) if absent[i] else r for i, r in results.items()}
