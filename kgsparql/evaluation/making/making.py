@@ -125,7 +125,7 @@ class _Maker:
 
     def run(self, patterns: Patterns, count: int, progress: Progress | None) -> None:
         """Make questions until there are enough, or nothing is left to try."""
-        paths = {cell: self._usable(own) for cell, own in sorted(patterns.cells.items())}
+        paths = {cell: self._usable(own) for cell, own in sorted(patterns.items())}
         waiting = {cell: self._candidates(own) for cell, own in paths.items()}
         rarity = {cell: sum(map(len, own.values())) for cell, own in paths.items()}
         ready: dict[Cell, deque[_AnsweredWalk]] = {cell: deque() for cell in paths}

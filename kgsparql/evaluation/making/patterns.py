@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from kgsparql.errors import NotFoundError
@@ -19,6 +19,9 @@ from kgsparql.rdf.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
 Cell = tuple[int, str]
 """Hops and direction: what questions are balanced by."""
+
+Patterns = dict[Cell, dict[PropertyPath, list[IRI]]]
+"""Property paths by hops and direction, each with starts that it leads somewhere from."""
 
 _PREDICATES = 150
 """The commonest predicates, of which questions are made."""
@@ -83,17 +86,10 @@ def cell_of(path: PropertyPath) -> Cell:
     return len(path), ways.pop() if len(ways) == 1 else "mixed"
 
 
-@dataclass(slots=True)
-class Patterns:
-    """Property paths by hops and direction, each with starts that it leads somewhere from."""
-
-    cells: dict[Cell, dict[PropertyPath, list[IRI]]] = field(default_factory=lambda: defaultdict(dict))
-
-    def add(self, path: PropertyPath, start: IRI) -> None:
-        """One more start of a path."""
-        starts = self.cells[cell_of(path)].setdefault(path, [])
-        if start not in starts[-1:]:
-            starts.append(start)
+def _add(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
+    starts = patterns[cell_of(path)].setdefault(path, [])
+    if start not in starts[-1:]:
+        starts.append(start)
 
 
 def sampled_starts(graph: KnowledgeGraph, seed: int) -> Starts:
@@ -162,7 +158,7 @@ def patterns_of(
 
     From each start a few ways are walked on, drawn by the seed; none through blank nodes.
     """
-    patterns = Patterns()
+    patterns: Patterns = defaultdict(dict)
     level: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
     for hops in range(1, max_hops + 1):
         if progress is not None:
@@ -184,7 +180,7 @@ def patterns_of(
                 if not onward or (is_back and count < 2):
                     continue
                 longer = PropertyPath((*path.steps, step))
-                patterns.add(longer, start)
+                _add(patterns, longer, start)
                 if count <= _WIDE:
                     ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
             one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}.values()
@@ -204,7 +200,7 @@ def _end(patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends:
         for count in steps.get(end, ()):
             leads_on = count.count > 1 and far_ends.get((end, count.step)) != {before}
             if leads_on or not _is_back(path, count.step):
-                patterns.add(PropertyPath((*path.steps, count.step)), start)
+                _add(patterns, PropertyPath((*path.steps, count.step)), start)
 
 
 def _far_ends(
