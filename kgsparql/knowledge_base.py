@@ -23,7 +23,7 @@ from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.label_indexes import LabelIndexes
+from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.retrievers import load
 
 if TYPE_CHECKING:

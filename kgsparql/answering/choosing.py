@@ -16,7 +16,7 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.numbers import Numbers, numbers
+from kgsparql.models.reply_parsing.numbered_choices import Numbers, numbers
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Triple, printable
 

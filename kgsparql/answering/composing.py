@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
-from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
+from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, written_answer
 from kgsparql.rdf.terms import Term, normalised, printable
 
 _LINE = 2_000  # characters of an item of evidence that a model is shown

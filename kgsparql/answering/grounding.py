@@ -14,8 +14,8 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.evidence.wikibase_statements import labels_from_items
-from kgsparql.models.reply_parsing.markers import CitedText, cited_text, like_markers
-from kgsparql.models.reply_parsing.written import WrittenAnswer, WrittenStep
+from kgsparql.models.reply_parsing.citations import CitedText, cited_text, like_markers
+from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, WrittenStep
 from kgsparql.rdf.terms import Term, normalised, printable
 
 _LONGEST_ANSWER = 4_000

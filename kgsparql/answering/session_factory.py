@@ -25,7 +25,7 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
-from kgsparql.linking.label_indexes import LabelIndexes
+from kgsparql.linking.indexes import LabelIndexes
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap
 

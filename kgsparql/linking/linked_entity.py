@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kgsparql.linking.label_index.rows import Kind
 from kgsparql.linking.label_matching import Matched
-from kgsparql.linking.labels.rows import Kind
 from kgsparql.linking.words import words
 from kgsparql.rdf.terms import IRI, normalised
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kgsparql.graphs.protocols import KnowledgeGraph
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import LinkCandidate
-from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker

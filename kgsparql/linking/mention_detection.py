@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelSearch, Vocabulary
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,
@@ -17,8 +19,6 @@ from kgsparql.linking.label_matching import (
     exact_fit,
     is_only_prefix,
 )
-from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelSearch, Vocabulary
 from kgsparql.linking.words import consecutive, is_unspaced, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised

@@ -24,7 +24,7 @@ from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced
 from kgsparql.models.reply_parsing.cleaning import json_value
 from kgsparql.models.reply_parsing.mentions import mentions
-from kgsparql.models.reply_parsing.written import WrittenAnswer, written_answer
+from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, written_answer
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, Term, printable
 

@@ -191,7 +191,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         return kgsparql.open(url, embedder="none")
 
     with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
-        monkeypatch.setattr("kgsparql.linking.labels.reading.REMOTE_ROWS", 100)
+        monkeypatch.setattr("kgsparql.linking.label_index.reading.REMOTE_ROWS", 100)
         answer = known_as(url, "rows").ask("Where was Marie Curie born?")
         assert [found.label for found in answer.answers][:1] == ["Warsaw"]
         done = run("index", "-k", url, "--embedder", "none")

@@ -19,12 +19,12 @@ from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import EndpointProfile, TextSearch
 from kgsparql.graphs.protocols import KnowledgeGraph, Solutions
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.labels.endpoint import EndpointLabels
-from kgsparql.linking.labels.kept import KeptLabels, SliceProgress
-from kgsparql.linking.labels.memory import MemoryLabels
-from kgsparql.linking.labels.partial import read_slice
-from kgsparql.linking.labels.reading import read_labels
-from kgsparql.linking.labels.search import LabelIndex
+from kgsparql.linking.label_index.endpoint import EndpointLabels
+from kgsparql.linking.label_index.kept_labels import KeptLabels, SliceProgress
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.partial_index import read_slice
+from kgsparql.linking.label_index.reading import read_labels
+from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
@@ -394,7 +394,7 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
 
 
 def test_an_endpoint_that_was_too_large_is_not_tried_again(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.linking.labels.reading.REMOTE_ROWS", 100)
+    monkeypatch.setattr("kgsparql.linking.label_index.reading.REMOTE_ROWS", 100)
     assert KnowledgeBase(EndpointGraph(nobel_url), embedder="none").indexes.index.is_partial
     graph = Counting(EndpointGraph(nobel_url))
     assert KnowledgeBase(graph, embedder="none").indexes.index.is_partial  # type: ignore[arg-type]
@@ -407,7 +407,7 @@ SCIENTIST = IRI(ONTOLOGY + "Scientist")
 def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.label_index.partial_index.PAGE", 10)
     kept = KeptLabels(tmp_path / "a" / "labels.sqlite")
     graph = Counting(EndpointGraph(nobel_url))
 
@@ -426,7 +426,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
     assert not any(f"<{iri}>" in query.text for query in graph.asked for iri in half)
 
     once = KeptLabels(tmp_path / "b" / "labels.sqlite")
-    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 1_000)
+    monkeypatch.setattr("kgsparql.linking.label_index.partial_index.PAGE", 1_000)
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=45) == 45
     assert once.slice_rows() == kept.slice_rows()
     assert read_slice(EndpointGraph(nobel_url), [SCIENTIST], once, limit=10_000) > 45
@@ -439,7 +439,7 @@ def test_a_slice_is_read_by_pages_that_go_on_where_they_stopped(
 def test_a_page_that_fails_leaves_those_before_it(
     nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.labels.partial.PAGE", 10)
+    monkeypatch.setattr("kgsparql.linking.label_index.partial_index.PAGE", 10)
     kept = KeptLabels(tmp_path / "labels.sqlite")
 
     class Failing(Counting):

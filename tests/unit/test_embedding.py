@@ -18,7 +18,7 @@ import pytest
 
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.labels.index import build_label_index
+from kgsparql.linking.label_index.index import build_label_index
 from kgsparql.models.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
 from kgsparql.models.local_models import find_model, has_sentence_transformers
 from kgsparql.models.openai_client import outcomes

@@ -19,10 +19,10 @@ from kgsparql.errors import EndpointError, InputError, LimitError, OptionError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_indexes import LabelIndexes
-from kgsparql.linking.labels.combined import FederatedLabels
-from kgsparql.linking.labels.memory import MemoryLabels
-from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.indexes import LabelIndexes
+from kgsparql.linking.label_index.combined import FederatedLabels
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names

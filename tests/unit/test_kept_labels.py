@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.labels.combined import LayeredLabels
-from kgsparql.linking.labels.kept import KeptLabels, SeenLabels, SliceProgress
-from kgsparql.linking.labels.memory import MemoryLabels
-from kgsparql.linking.labels.rows import LabelRow, label_row
+from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.kept_labels import KeptLabels, SeenLabels, SliceProgress
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.rows import LabelRow, label_row
 from kgsparql.rdf.terms import normalised
 
 

@@ -21,13 +21,13 @@ import pytest
 
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.linking.labels.index import build_label_index, index_directory, label_index, open_label_index
-from kgsparql.linking.labels.lance import LanceLabels
-from kgsparql.linking.labels.memory import MemoryLabels
-from kgsparql.linking.labels.reading import read_descriptions, read_labels
-from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LabelSearch
-from kgsparql.linking.labels.vectors import KEEP_EVERY
+from kgsparql.linking.label_index.index import build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.label_index.lance import LanceLabels
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.reading import read_descriptions, read_labels
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
+from kgsparql.linking.label_index.vectors import KEEP_EVERY
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock
@@ -248,7 +248,7 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     asked = embedder.embed([f"thing {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = build_label_index(graph, tmp_path / "numpy", embedder=embedder).search.nearest(asked, limit=1)
     for module in ("vectors", "lance"):
-        monkeypatch.setattr(f"kgsparql.linking.labels.{module}.EXACT_VECTORS", 1_000)
+        monkeypatch.setattr(f"kgsparql.linking.label_index.{module}.EXACT_VECTORS", 1_000)
     index = build_label_index(graph, tmp_path / "hnsw", embedder=embedder)
     manifest = Tables(tmp_path / "hnsw").manifest()
     assert manifest is not None
@@ -318,7 +318,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from typing import Any
-from kgsparql.linking.labels.index import build_label_index
+from kgsparql.linking.label_index.index import build_label_index
 from kgsparql.rdf.vocabulary import Naming
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_label_index import many
@@ -389,7 +389,7 @@ class Slow(importlib.abc.MetaPathFinder):
             time.sleep(0.02)
 
 sys.meta_path.insert(0, Slow())
-from kgsparql.linking.labels.index import _import_early, build_label_index
+from kgsparql.linking.label_index.index import _import_early, build_label_index
 from kgsparql.storage.lance_tables import lancedb
 from tests.unit.test_label_index import many
 failed = []
@@ -476,7 +476,7 @@ def test_S10_vectors_of_another_model_are_refused(
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
-    monkeypatch.setattr("kgsparql.linking.labels.index.EMBED_AT_ONCE", 3)
+    monkeypatch.setattr("kgsparql.linking.label_index.index.EMBED_AT_ONCE", 3)
     with pytest.raises(ModelMismatchError, match="vectors of hashed, not of other"):
         label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
     both = build_label_index(graph, kept.directory, embedder=HashedEmbedder("other"))

@@ -11,11 +11,11 @@ import pyoxigraph
 import pytest
 
 from kgsparql.graphs import OxigraphGraph
+from kgsparql.linking.label_index.index import build_label_index
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.reading import read_labels
+from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import similarity
-from kgsparql.linking.labels.index import build_label_index
-from kgsparql.linking.labels.memory import MemoryLabels
-from kgsparql.linking.labels.reading import read_labels
-from kgsparql.linking.labels.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from tests.unit.hashed_embedder import HashedEmbedder
 

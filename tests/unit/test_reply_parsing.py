@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
+from kgsparql.models.reply_parsing.citations import cited_text
 from kgsparql.models.reply_parsing.cleaning import MAX_CHARACTERS, json_value, plain_text
-from kgsparql.models.reply_parsing.markers import cited_text
 from kgsparql.models.reply_parsing.mentions import mentions
-from kgsparql.models.reply_parsing.numbers import Numbers, numbers
+from kgsparql.models.reply_parsing.numbered_choices import Numbers, numbers
 from kgsparql.models.reply_parsing.verdicts import quantity, truth_of
-from kgsparql.models.reply_parsing.written import WrittenAnswer, WrittenClaim, WrittenStep, written_answer
+from kgsparql.models.reply_parsing.written_answers import WrittenAnswer, WrittenClaim, WrittenStep, written_answer
 from tests.deep import examples
 
 RELATIONS = ["spouse", "capital of", "capital", "country (state)", "wiki: part of", "http://e.org/p", "child", "child"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import InputError, LimitError, StoreError
-from kgsparql.linking.labels.rows import Progress
+from kgsparql.linking.label_index.rows import Progress
 from kgsparql.linking.passages.documents import Document, Excerpt, Skipped, files_of, passage_spans, read_document
 from kgsparql.linking.passages.gazetteer import Gazetteer
 from kgsparql.linking.passages.passages import FOLDER, PASSAGE_TOKENS, RECIPE

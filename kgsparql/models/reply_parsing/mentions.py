@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kgsparql.models.reply_parsing.choices_in_text import says_none, without_marks
 from kgsparql.models.reply_parsing.cleaning import by_lower_name, filled_body_of, plain_text, scan, unusable
-from kgsparql.models.reply_parsing.lists import says_none, without_marks
 from kgsparql.models.reply_parsing.verdicts import truth_of
 
 _MAX_MENTION = 300

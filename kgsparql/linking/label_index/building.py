@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.labels.lance import opened_index, write_descriptions, write_labels
-from kgsparql.linking.labels.rows import DescriptionRow, LabelRow, Progress
-from kgsparql.linking.labels.search import LabelIndex
-from kgsparql.linking.labels.vectors import embed_texts, vector_table
+from kgsparql.linking.label_index.lance import opened_index, write_descriptions, write_labels
+from kgsparql.linking.label_index.rows import DescriptionRow, LabelRow, Progress
+from kgsparql.linking.label_index.search import LabelIndex
+from kgsparql.linking.label_index.vectors import embed_texts, vector_table
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_parsing.cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
-from kgsparql.models.reply_parsing.lists import (
+from kgsparql.models.reply_parsing.choices_in_text import (
     ListedChoice,
     Names,
     choice_of_text,
@@ -17,6 +16,7 @@ from kgsparql.models.reply_parsing.lists import (
     says_none,
     score_of,
 )
+from kgsparql.models.reply_parsing.cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
 
 _NUMBER_KEYS = ("n", "number", "index", "id")
 _NAME_KEYS = ("name", "label", "relation", "predicate", "entity")

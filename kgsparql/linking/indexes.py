@@ -14,18 +14,18 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.linking.labels.combined import MemberIndexes, federated_index
-from kgsparql.linking.labels.index import (
+from kgsparql.linking.label_index.combined import MemberIndexes, federated_index
+from kgsparql.linking.label_index.index import (
     build_label_index,
     index_directory,
     is_looked_up,
     label_index,
     open_label_index,
 )
-from kgsparql.linking.labels.kept import KeptLabels
-from kgsparql.linking.labels.partial import build_slice, kept_labels, last_directory, last_known, read_slice
-from kgsparql.linking.labels.rows import Progress, label_row
-from kgsparql.linking.labels.search import LabelIndex
+from kgsparql.linking.label_index.kept_labels import KeptLabels
+from kgsparql.linking.label_index.partial_index import build_slice, kept_labels, last_directory, last_known, read_slice
+from kgsparql.linking.label_index.rows import Progress, label_row
+from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages.indexing import IndexedTexts, build_passages
 from kgsparql.linking.passages.passages import PASSAGE_TOKENS, Passages

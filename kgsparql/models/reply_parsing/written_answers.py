@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from kgsparql.models.reply_parsing.citations import listed_markers, without_open_citation
 from kgsparql.models.reply_parsing.cleaning import (
     by_lower_name,
     empty_reply,
@@ -16,8 +17,7 @@ from kgsparql.models.reply_parsing.cleaning import (
     scan,
     unusable,
 )
-from kgsparql.models.reply_parsing.markers import listed_markers, without_open_citation
-from kgsparql.models.reply_parsing.numbers import whole_number
+from kgsparql.models.reply_parsing.numbered_choices import whole_number
 from kgsparql.models.reply_parsing.verdicts import truth_of
 
 _ANSWER_KEYS = ("answer", "final_answer", "final answer", "response")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.protocols import KnowledgeGraph, Solution, naming_of
-from kgsparql.linking.labels.rows import Kind, LabelRow, Role, label_row, with_short
+from kgsparql.linking.label_index.rows import Kind, LabelRow, Role, label_row, with_short
 from kgsparql.linking.words import consecutive, stop_words, tokens
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, text_literal

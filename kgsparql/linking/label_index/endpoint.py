@@ -16,10 +16,10 @@ from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile
 from kgsparql.graphs.protocols import KnowledgeGraph, naming_of
 from kgsparql.graphs.text_search import MAX_SEARCHES, label_search, wikibase_search
-from kgsparql.linking.labels.kept import SeenLabels
-from kgsparql.linking.labels.memory import FoundLabels
-from kgsparql.linking.labels.names import Name, Spellings, entities_named, language_tags, names_in, names_of
-from kgsparql.linking.labels.rows import Kind, LabelRow
+from kgsparql.linking.label_index.kept_labels import SeenLabels
+from kgsparql.linking.label_index.memory import FoundLabels
+from kgsparql.linking.label_index.names import Name, Spellings, entities_named, language_tags, names_in, names_of
+from kgsparql.linking.label_index.rows import Kind, LabelRow
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import StoreError
-from kgsparql.linking.labels.memory import nearest_places
-from kgsparql.linking.labels.rows import DescriptionRow, LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
-from kgsparql.linking.labels.vectors import EXACT_VECTORS
+from kgsparql.linking.label_index.memory import nearest_places
+from kgsparql.linking.label_index.rows import DescriptionRow, LabelRow
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.vectors import EXACT_VECTORS
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb, one_of

@@ -13,14 +13,14 @@ from pathlib import Path
 from kgsparql.errors import IndexStaleError, LimitError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs.profiles.profile import WithProfile
 from kgsparql.graphs.protocols import OpenedGraph, naming_of
-from kgsparql.linking.labels.building import RECIPE, Builder, IndexContent, recipe
-from kgsparql.linking.labels.kept import KeptLabels
-from kgsparql.linking.labels.lance import opened_index
-from kgsparql.linking.labels.memory import memory_index
-from kgsparql.linking.labels.partial import index_with_lookup
-from kgsparql.linking.labels.reading import read_descriptions, read_labels, too_many
-from kgsparql.linking.labels.rows import Progress
-from kgsparql.linking.labels.search import LabelIndex
+from kgsparql.linking.label_index.building import RECIPE, Builder, IndexContent, recipe
+from kgsparql.linking.label_index.kept_labels import KeptLabels
+from kgsparql.linking.label_index.lance import opened_index
+from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.partial_index import index_with_lookup
+from kgsparql.linking.label_index.reading import read_descriptions, read_labels, too_many
+from kgsparql.linking.label_index.rows import Progress
+from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Tables, lancedb

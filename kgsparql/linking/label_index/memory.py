@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
-from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 from kgsparql.linking.words import stem, trigrams, words
 from kgsparql.models.embedding import Embedder
 

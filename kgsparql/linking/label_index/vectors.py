@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import CancelledError
-from kgsparql.linking.labels.rows import Progress
+from kgsparql.linking.label_index.rows import Progress
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.lance_tables import Tables, errors_translated, lancedb
 

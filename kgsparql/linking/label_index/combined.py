@@ -15,8 +15,8 @@ from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointE
 from kgsparql.graphs.federated import FederatedGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
-from kgsparql.linking.labels.rows import LabelRow
-from kgsparql.linking.labels.search import LabelIndex, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.rows import LabelRow
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, Vocabulary
 
 _RowCosine: TypeAlias = tuple[LabelRow, float]
 _ROLES = ("label", "alternative", "derived")

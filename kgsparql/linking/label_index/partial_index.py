@@ -16,15 +16,15 @@ from typing import Any
 from kgsparql.errors import EndpointTimeoutError, LimitError, NotFoundError, StoreError
 from kgsparql.graphs.profiles.profile import WithProfile, profile_of
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, Solutions, naming_of
-from kgsparql.linking.labels.building import Builder, IndexContent, recipe
-from kgsparql.linking.labels.combined import LayeredLabels
-from kgsparql.linking.labels.endpoint import EndpointLabels
-from kgsparql.linking.labels.kept import KEPT, KeptLabels, SeenLabels, SliceProgress
-from kgsparql.linking.labels.lance import opened_index
-from kgsparql.linking.labels.memory import memory_index
-from kgsparql.linking.labels.names import language_tags, names_of
-from kgsparql.linking.labels.rows import Progress
-from kgsparql.linking.labels.search import LabelIndex, LabelSearch
+from kgsparql.linking.label_index.building import Builder, IndexContent, recipe
+from kgsparql.linking.label_index.combined import LayeredLabels
+from kgsparql.linking.label_index.endpoint import EndpointLabels
+from kgsparql.linking.label_index.kept_labels import KEPT, KeptLabels, SeenLabels, SliceProgress
+from kgsparql.linking.label_index.lance import opened_index
+from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.names import language_tags, names_of
+from kgsparql.linking.label_index.rows import Progress
+from kgsparql.linking.label_index.search import LabelIndex, LabelSearch
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, printable

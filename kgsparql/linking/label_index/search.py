@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.graphs.protocols import KnowledgeGraph
-from kgsparql.linking.labels.rows import LabelRow
+from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
 

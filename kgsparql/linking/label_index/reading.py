@@ -13,7 +13,7 @@ from itertools import chain
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, naming_of
 from kgsparql.http.threaded_call import ThreadedCall
-from kgsparql.linking.labels.rows import (
+from kgsparql.linking.label_index.rows import (
     MAX_DEGREE,
     DescriptionRow,
     Kind,
