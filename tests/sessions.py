@@ -4,7 +4,7 @@ from kgsparql.answering.entity_linking import EntityLinking
 from kgsparql.answering.session import Session
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 
 
 def labels_of(graph: MeteredGraph) -> TermLabels:

@@ -22,7 +22,7 @@ from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import entity_named
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import OpenedGraph, Solutions, members_of, within
 from kgsparql.linking.indexes import LabelIndexes

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.exploration import Description, Label, StatementSide, descriptions, labels, types
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, normalised, printable
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"

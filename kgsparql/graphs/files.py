@@ -18,8 +18,8 @@ from typing import BinaryIO, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, OptionError
+from kgsparql.graphs.content_guards import guarded, read_context, with_context
 from kgsparql.graphs.decoding import ChunkReader, ReadLimits, Tally, raw_chunks, unpacked
-from kgsparql.graphs.guards import guarded, read_context, with_context
 from kgsparql.rdf.terms import IRI
 from kgsparql.redaction import unreadable_url
 

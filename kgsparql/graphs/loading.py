@@ -16,8 +16,8 @@ from pathlib import Path
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
-from kgsparql.graphs.filling import Job, fill
 from kgsparql.graphs.manifest import Manifest, StoredSource, read_manifest
+from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.rdf.terms import IRI, iri
 from kgsparql.storage.atomic_replace import is_store, remove_leftovers
 from kgsparql.storage.file_lock import writer_lock

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, rdf_files
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of

@@ -14,11 +14,11 @@ import pyoxigraph as ox
 
 from kgsparql.errors import StoreError
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
-from kgsparql.graphs.filling import Job, fill
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import BlankNodes, prefixes_of, quads
 from kgsparql.graphs.protocols import Source
+from kgsparql.graphs.store_filling import Job, fill
 from kgsparql.resources import cache_directory
 from kgsparql.storage.atomic_replace import is_store, previous_stores, remove_leftovers, restore_store
 from kgsparql.storage.file_lock import writer_lock

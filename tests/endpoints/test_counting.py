@@ -13,7 +13,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.graphs import EndpointGraph, FederatedGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles.profile import UNKNOWN
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query

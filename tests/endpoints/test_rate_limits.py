@@ -23,7 +23,7 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles.catalogue import known_endpoints
 from kgsparql.graphs.profiles.profile import UNKNOWN, EndpointProfile, StatusMeaning
 from kgsparql.graphs.protocol import results as sparql_results

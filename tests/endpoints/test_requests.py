@@ -25,7 +25,7 @@ from kgsparql.errors import (
     KgsparqlError,
 )
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol import named_graphs
 from kgsparql.graphs.protocols import Interruptible
 from kgsparql.rdf.query import Query

@@ -12,7 +12,7 @@ from kgsparql.answering.choosing import Candidate, Chooser, OracleChooser, Ranke
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient

@@ -14,7 +14,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verification import verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocols import Solutions
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.paths import PropertyPath, Step, Walk

@@ -138,7 +138,7 @@ def test_Q17_twenty_thousand_terms_are_asked_in_chunks(graph: CountingGraph) -> 
 
 def test_a_budget_ends_exploration(graph: CountingGraph) -> None:
     from kgsparql.budget import Budget, Usage
-    from kgsparql.graphs.metered import MeteredGraph
+    from kgsparql.graphs.metered_graph import MeteredGraph
 
     metered = MeteredGraph(graph, Usage(Budget(max_queries=2)), lambda _: None)
     with pytest.raises(BudgetExceededError):

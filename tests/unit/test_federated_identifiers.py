@@ -15,7 +15,7 @@ from kgsparql.evidence.same_as import Same, same_as
 from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.identifiers import Formatter
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocols import OpenedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal, Triple

@@ -30,7 +30,7 @@ from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient

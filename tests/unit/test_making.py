@@ -14,13 +14,13 @@ import kgsparql
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, NotFoundError, UnreachableError
 from kgsparql.evaluation.datasets import load
+from kgsparql.evaluation.making.english_forms import Wording, plural, singular, wording
 from kgsparql.evaluation.making.made_dataset import write_dataset
 from kgsparql.evaluation.making.making import MadeQuestions, make
 from kgsparql.evaluation.making.naming import topic_names
 from kgsparql.evaluation.making.patterns import Starts, patterns_of
 from kgsparql.evaluation.making.question_wording import can_be_asked, question_text
 from kgsparql.evaluation.making.rephrasing import rephrased
-from kgsparql.evaluation.making.wording import Wording, plural, singular, wording
 from kgsparql.evaluation.validation.validation import validate
 from kgsparql.graphs import FederatedGraph, OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase

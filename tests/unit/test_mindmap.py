@@ -12,7 +12,7 @@ from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, LimitReached, QueryRun
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Hop, Path

@@ -18,7 +18,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, InputError
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed, ModelCalled
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel

@@ -15,7 +15,7 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query

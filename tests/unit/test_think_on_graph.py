@@ -21,7 +21,7 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import AuthenticationError, IriError, OptionError
 from kgsparql.events import Event, FallbackUsed, ModelCalled, QueryRun
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.metered import MeteredGraph
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient

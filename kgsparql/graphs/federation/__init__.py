@@ -1,4 +1,4 @@
 """Several graphs asked as one: merging solutions, and joins over several graphs.
 
-May use: ``graphs.protocols``, ``rdf``. Open first: ``queries.py``, then ``joining.py``.
+May use: the other files of ``graphs``, ``rdf``. Open first: ``federated_graph.py``, then ``joining.py``.
 """

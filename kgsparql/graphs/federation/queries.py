@@ -17,7 +17,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, w
 from kgsparql.rdf.triple_patterns import Join
 
 if TYPE_CHECKING:
-    from kgsparql.graphs.federated import FederatedGraph
+    from kgsparql.graphs.federation.federated_graph import FederatedGraph
 
 
 _OF_MEMBER = re.compile(r"m(\d+)\.(.+)")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import GRAPH_FAILED, EndpointAuthenticationError, EndpointError, KgsparqlError, LimitError
-from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import KnowledgeGraph, OpenedGraph, members_of
 from kgsparql.linking.label_index.rows import LabelRow

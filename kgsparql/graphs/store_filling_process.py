@@ -1,4 +1,4 @@
-"""The child process that fills a store; it may be killed at any moment. ``filling.py`` is the parent's side."""
+"""The child process that fills a store; it may be killed at any moment. ``store_filling.py`` is the parent's side."""
 
 from __future__ import annotations
 

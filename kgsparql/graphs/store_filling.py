@@ -18,7 +18,7 @@ from kgsparql.graphs.manifest import Manifest, StoredSource, stored_source
 from kgsparql.graphs.parse_errors import disk_full, is_disk_full
 from kgsparql.storage.atomic_replace import is_store, partial_path, replace_store
 
-_CHILD = "kgsparql.graphs.filling_process"
+_CHILD = "kgsparql.graphs.store_filling_process"
 
 
 @dataclass(frozen=True, slots=True)

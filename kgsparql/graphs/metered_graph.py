@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Emit, QueryRun
-from kgsparql.graphs.federated import FederatedGraph
+from kgsparql.graphs.federation.federated_graph import FederatedGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.protocols import BlankNodeLookup, KnowledgeGraph, Solutions, Source, naming_of, within
