@@ -191,7 +191,8 @@ def pytest(checkout: Path, suite: str, *arguments: str, **environment: str) -> s
 def passers_by(checkout: Path, suite: str, tests: Sequence[str], workers: int) -> dict[int, set[str]]:
     """The tests of a suite that pass by each fault, by the fault's number; without those that fail with none on."""
     with tempfile.TemporaryDirectory() as directory:
-        done = pytest(checkout, suite, "-n", str(workers), "-rfE", *tests, **{REACHED: directory})
+        parallel = ("-n", str(workers), "--dist", "loadscope")
+        done = pytest(checkout, suite, *parallel, "-rfE", *tests, **{REACHED: directory})
         print(f"  {suite}: {done.stdout.strip().splitlines()[-1]}", flush=True)
         if done.returncode not in {0, 1, 5}:  # fine, some failed, none chosen
             raise SystemExit(f"the tests cannot run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
