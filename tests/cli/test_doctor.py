@@ -18,7 +18,7 @@ import pyoxigraph
 import pytest
 
 from kgsparql.cli.diagnosis.installation import certificates_check
-from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.models.local_models import has_sentence_transformers
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
@@ -140,16 +140,6 @@ def test_a_cache_that_cannot_be_made_fails(doctor: Doctor, tmp_path: Path, monke
 
 
 # -- The embedder -------------------------------------------------------------------------------------------------
-
-
-def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) -> None:
-    if not has_sentence_transformers() or find_model(DEFAULT_MODEL) is None:
-        pytest.skip("the default embedder is not installed")
-    done = run("doctor", "-f", "json")
-    (found,) = [check for check in json.loads(done.stdout) if check["check"] == "embedder"]
-    assert found["state"] == "ok"
-    assert "384 numbers" in found["found"]
-    assert "trying all-MiniLM-L6-v2@" in done.stderr
 
 
 def test_an_embedder_on_a_server(doctor: Doctor) -> None:

@@ -22,6 +22,7 @@ from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.storage.file_lock import writer_lock
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
+from tests.deep import deep
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
@@ -141,7 +142,7 @@ def test_what_is_in_a_directory_is_left_alone(run: Run, nobel: Path, tmp_path: P
     assert (tmp_path / "run" / "run.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [deep(signal.SIGKILL), signal.SIGINT])
 def test_a_stopped_run_goes_on_and_comes_to_the_same(
     run: Run, nobel: Path, tmp_path: Path, how: signal.Signals
 ) -> None:

@@ -567,6 +567,7 @@ def test_an_endpoint_that_is_indexed_whole_remembers_nothing(nobel_url: str, tmp
     assert not list(tmp_path.rglob("labels.sqlite"))
 
 
+@pytest.mark.deep
 def test_two_runs_of_an_evaluation_remember_nothing_and_are_the_same(
     run: Run, nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,70 @@
+"""What a user gets who chooses no embedder. In one file: each process that embeds loads a model for seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
+from kgsparql.rdf.terms import Literal
+from tests.cli.conftest import Run
+from tests.conftest import FIXTURES
+from tests.deep import deep
+
+NOBEL = FIXTURES / "nobel.ttl"
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+
+
+def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
+    done = run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json")
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert list(answer) == [
+        "question", "status", "grounding", "retriever", "model", "text", "answers", "more_answers", "claims", "cited",
+        "evidence", "linked", "inference", "tree", "usage", "notes", "fallbacks", "removed", "error",
+    ]  # fmt: skip
+    assert [link["label"] for link in answer["linked"]] == ["Richard Feynman"]
+    assert answer["status"] == "answered"
+    assert answer["grounding"] == "graph"
+    labels = [a["label"] for a in answer["answers"]]
+    assert "Richard Feynman" not in labels
+    assert "Murray Gell-Mann" in labels
+    paths = [item for item in answer["evidence"][:5] if item["kind"] == "path"]
+    assert any(
+        {"California Institute of Technology", "Murray Gell-Mann"}
+        <= {t[f"{role}_label"] for t in item["triples"] for role in ("subject", "object")}
+        for item in paths
+    )
+    assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
+
+
+@pytest.mark.parametrize("seeds", [("1",), deep(("0", "1", "77"))], ids="-".join)
+def test_the_same_bytes_in_every_process(run: Run, seeds: tuple[str, ...], default_embedder: None) -> None:
+    """Other methods, and another order of sets: tests/contract."""
+    asked = ["ask", FEYNMAN, "-k", str(NOBEL), "-f", "json", "--reproducible", "-q"]
+    here = run(*asked)
+    for seed in seeds:
+        command, environment = [sys.executable, "-m", "kgsparql", *asked], {**os.environ, "PYTHONHASHSEED": seed}
+        assert subprocess.run(command, env=environment, capture_output=True, check=True).stdout == here.stdout_bytes
+    assert json.loads(here.stdout)["usage"]["seconds"] is None
+
+
+def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) -> None:
+    if not has_sentence_transformers() or find_model(DEFAULT_MODEL) is None:
+        pytest.skip("the default embedder is not installed")
+    done = run("doctor", "-f", "json")
+    (found,) = [check for check in json.loads(done.stdout) if check["check"] == "embedder"]
+    assert found["state"] == "ok"
+    assert "384 numbers" in found["found"]
+    assert "trying all-MiniLM-L6-v2@" in done.stderr
+
+
+def test_literal_answers_are_literals(shared_data: Path, default_embedder: None) -> None:
+    answer = kgsparql.open(shared_data / "ck25" / "graph.nt.gz").ask("What is the telephone of Baldwin Dirksen?")
+    assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
