@@ -119,6 +119,7 @@ class OxigraphGraph:
             results = self.store.query(query.minus_values, use_default_graph_as_union=True)
             if not isinstance(results, form):
                 found = type(results).__name__
+                del results  # to be freed on this thread; an error may live until another thread collects it
                 raise QueryError(f"query {query.name}: the result is {found}, not {form.__name__}", query=query.text)
             yield results
         except SyntaxError as error:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from traceback import walk_tb
 
 import pyoxigraph as ox
 import pytest
@@ -161,6 +162,15 @@ def test_errors_are_those_of_kgsparql(graph: KnowledgeGraph) -> None:
         graph.select(query("ASK { ?s ?p ?o }"))
     with pytest.raises(QueryError):
         graph.ask(query("SELECT * { ?s ?p ?o }"))
+
+
+def test_an_error_holds_no_results_of_oxigraph(graph_of: Callable[..., OxigraphGraph]) -> None:
+    """They may be freed on their own thread only, and whoever keeps an error may be on another."""
+    with pytest.raises(QueryError) as caught:
+        graph_of(f"<{E}a> <{E}p> <{E}b> .").ask(query("SELECT * { ?s ?p ?o }"))
+    held = [value for frame, _ in walk_tb(caught.tb) for value in frame.f_locals.values()]
+    assert held
+    assert [value for value in held if isinstance(value, ox.QuerySolutions)] == []
 
 
 def test_blank_nodes_are_found_again_where_a_backend_says_so(graph: KnowledgeGraph) -> None:
