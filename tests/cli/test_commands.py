@@ -281,15 +281,6 @@ def test_find_leaves_out_what_is_not_like_it_and_says_where_no_label_has_the_wor
     assert run("find", "Feynmann Rychard", "-k", NOBEL, "--embedder", "none", "-q").stderr == ""
 
 
-def test_the_embedder_may_be_named_in_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_EMBEDDER", "no-such-model-anywhere")
-    assert run("find", "Curie", "-k", NOBEL).exit_code != 0
-    assert run("find", "Curie", "-k", NOBEL, "--embedder", "none").exit_code == 0
-    monkeypatch.setenv("KGSPARQL_EMBEDDER", "")  # auto; what that loads is tried in test_doctor
-    monkeypatch.setattr("kgsparql.models.embedding.find_model", lambda name: None)
-    assert run("find", "Curie", "-k", NOBEL).exit_code == 0
-
-
 def test_several_files_are_cited_by_name(run: Run, small: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.ttl"
     other.write_text('<http://ex.org/b> <http://ex.org/likes> <http://ex.org/c> .')  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a user gets who chooses no embedder. In one file: each process that embeds loads a model for seconds."""
+"""What a user gets who chooses no embedder, or one that is not here. In one file: each process loads it for seconds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import kgsparql
+from kgsparql.errors import EmbeddingError
+from kgsparql.models.embedding import SentenceTransformerEmbedder, open_embedder
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
 from kgsparql.rdf.terms import Literal
 from tests.cli.conftest import Run
@@ -68,3 +70,21 @@ def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) ->
 def test_literal_answers_are_literals(shared_data: Path, default_embedder: None) -> None:
     answer = kgsparql.open(shared_data / "ck25" / "graph.nt.gz").ask("What is the telephone of Baldwin Dirksen?")
     assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
+
+
+def test_the_embedder_may_be_named_in_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_EMBEDDER", "no-such-model-anywhere")
+    assert run("find", "Curie", "-k", NOBEL).exit_code != 0
+    assert run("find", "Curie", "-k", NOBEL, "--embedder", "none").exit_code == 0
+    monkeypatch.setenv("KGSPARQL_EMBEDDER", "")  # auto; what that loads is tried in test_doctor
+    monkeypatch.setattr("kgsparql.models.embedding.find_model", lambda name: None)
+    assert run("find", "Curie", "-k", NOBEL).exit_code == 0
+
+
+@pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
+def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
+    embedder = open_embedder("nobody/no-such-model")
+    assert isinstance(embedder, SentenceTransformerEmbedder)
+    with pytest.raises(EmbeddingError) as caught:
+        embedder.embed(["a"])
+    assert "pip install" in caught.value.hint

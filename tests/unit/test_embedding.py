@@ -19,7 +19,7 @@ import pytest
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.label_index.index import build_label_index
-from kgsparql.models.embedding import OpenAIEmbedder, SentenceTransformerEmbedder, open_embedder
+from kgsparql.models.embedding import OpenAIEmbedder, open_embedder
 from kgsparql.models.local_models import find_model, has_sentence_transformers
 from kgsparql.models.openai_client import outcomes
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
@@ -246,15 +246,6 @@ def test_the_local_model_embeds_and_prints_nothing() -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "(3, 384) True True\n"
     assert done.stderr == ""
-
-
-@pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
-def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
-    embedder = open_embedder("nobody/no-such-model")
-    assert isinstance(embedder, SentenceTransformerEmbedder)
-    with pytest.raises(EmbeddingError) as caught:
-        embedder.embed(["a"])
-    assert "pip install" in caught.value.hint
 
 
 @pytest.mark.skipif(not has_sentence_transformers(), reason="needs pip install 'kgsparql[embed]'")
