@@ -279,3 +279,22 @@ def test_corner_case_hub_has_60_and_3_neighbours_in_both_directions(corner_cases
     into = Counter(local_name(quad.predicate.value) for quad in corner_cases if quad.object == hub)
     assert out == {"hasPart": 60, "locatedIn": 3}
     assert into == {"memberOf": 60, "manages": 3}
+
+
+def test_the_gold_answers_of_the_honesty_questions_are_in_their_graphs() -> None:
+    questions = [json.loads(line) for line in (FIXTURES / "honesty.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(questions) >= 120
+    assert len({question["question"] for question in questions}) == len(questions)
+    values = {
+        name: {quad.object.value for quad in quads_of(FIXTURES / name) if isinstance(quad.object, Literal)}
+        for name in {question["graph"] for question in questions}
+    }
+    for question in questions:
+        if question["kind"] in {"answerable", "ambiguous"}:
+            assert set(question["answers"]) <= values[question["graph"]], question["id"]
+            assert question["answers"], question["id"]
+        elif question["kind"] in {"unanswerable", "half_known"}:
+            assert question["answers"] == [], question["id"]
+        else:
+            assert question["kind"] == "computed", question["id"]
+    assert max(Counter(question["kind"] for question in questions).values()) <= len(questions) / 2
