@@ -239,6 +239,31 @@ def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
         assert worker.pid is None
 
 
+class _Interrupted:
+    """A store in the writing of which the user presses Ctrl-C, once."""
+
+    def __init__(self, store: ox.Store) -> None:
+        self._store = store
+        self._is_first = True
+
+    def dump(self, **options: Any) -> bytes | None:
+        if self._is_first:
+            self._is_first = False
+            raise KeyboardInterrupt
+        return self._store.dump(**options)
+
+
+def test_ctrl_c_while_the_graph_is_sent_leaves_no_process_without_a_graph(
+    store: ox.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with QueryWorker(store) as worker:
+        monkeypatch.setattr(worker, "_store", _Interrupted(store))
+        with pytest.raises(KeyboardInterrupt):
+            worker.start()
+        assert worker.pid is None
+        assert worker.run(check("SELECT * { ?s ?p ?o }")).rows == len(store)
+
+
 _LONG = """
 import sys, pyoxigraph as ox
 from kgsparql.graphs.user_query import QueryWorker, check

@@ -146,16 +146,15 @@ class QueryWorker:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
+        content = b"" if self._store is None else self._store.dump(format=ox.RdfFormat.N_QUADS) or b""
         self._complaints = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the process
         self._process = start_child("kgsparql.graphs.user_query.process", self._complaints)
         self._frames = queue.Queue()
         self._reader = threading.Thread(target=_put_frames, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
-        target = {"sources": self._sources, "options": self._options, "memory_bytes": self._memory_bytes}
-        if self._store is None:
-            self._send(target)
-        else:
-            self._send({**target, "sources": None}, self._store.dump(format=ox.RdfFormat.N_QUADS) or b"")
+        sources = self._sources if self._store is None else None
+        self._send({"sources": sources, "options": self._options, "memory_bytes": self._memory_bytes}, content)
+        del content  # as large as the graph
         header, _ = self._reply(None, None, cancel)
         if "error" in header:
             self.close()
