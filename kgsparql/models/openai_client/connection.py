@@ -114,7 +114,8 @@ class Connection:
 
         body: list[bytes] = []
         try:
-            timeout = Timeout(timeout_s, connect=min(timeout_s, CONNECT_S))
+            # A second more than the caller waits, whose deadline says how long that was.
+            timeout = Timeout(timeout_s + 1, connect=min(timeout_s, CONNECT_S))
             with send(self._client, timeout) as response:
                 _append_body(response.http_response.iter_raw(), self.headers, limit, body)
         except Exception as error:  # noqa: BLE001 - of several packages; they are told apart by how far this came
