@@ -129,3 +129,9 @@ def test_a_label_that_says_nothing_makes_no_row() -> None:
     made = label_row("http://e.org/a", " " + "x" * 1_000, degree=10**9)
     assert made is not None
     assert (len(made.text), made.degree) == (300, 10_001)
+
+
+def test_more_keys_than_one_query_of_sqlite_takes(kept: KeptLabels) -> None:
+    kept.remember([row("ann"), row("zoe")])
+    keys = ["ann", *(f"nobody {number}" for number in range(300_000)), "zoe"]
+    assert [r.text for r in kept.seen_rows(keys, up_to=kept.newest_id())] == ["ann", "zoe"]

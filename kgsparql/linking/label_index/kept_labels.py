@@ -32,6 +32,7 @@ CREATE TABLE page (class TEXT PRIMARY KEY, last TEXT NOT NULL, entities INTEGER 
     version=1,
     again="what was in it is asked for again",
 )
+_BATCH = 500  # keys of one query: SQLite takes no more than some thousands
 _COLUMNS = ", ".join(LabelRow._fields)
 _ADD = f"INSERT OR IGNORE INTO label (class, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _DROP_OLDEST = "DELETE FROM label WHERE id IN (SELECT id FROM label WHERE class = ? ORDER BY id LIMIT ?)"
@@ -88,10 +89,11 @@ class KeptLabels:
 
     def seen_rows(self, keys: Collection[str], *, up_to: int) -> list[LabelRow]:
         """The labels that answers showed with one of these keys, up to a row number."""
-        wanted = set(keys)  # those of one question: SQLite takes them all at once
-        marks = ", ".join("?" * len(wanted))
-        query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
-        found = (LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *wanted)))
+        wanted, found = sorted(set(keys)), list[LabelRow]()
+        for batch in (wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)):
+            marks = ", ".join("?" * len(batch))
+            query = f"SELECT {_COLUMNS} FROM label WHERE class = ? AND id <= ? AND key IN ({marks})"  # noqa: S608
+            found += (LabelRow(*row) for row in self._file.rows(query, (_SEEN, up_to, *batch)))
         return sorted(found, key=lambda row: (row.key, row))
 
     def slices(self) -> dict[str, SliceProgress]:
