@@ -122,7 +122,7 @@ def _key(name: str) -> str:
 
 _MAX_LINE = 1000  # longer lines are prose, unless they are lists with commas
 _BULLET = re.compile(r"^\s*(?:>|[-*•+–‣]\s|#{1,6}\s)?\s*(?:\[[ xX]\]\s)?")
-# A number and what makes it the number of an choice; "3.5", "10:30" and "1998 FIFA World Cup" are none.
+# A number and what makes it the number of a choice; "3.5", "10:30" and "1998 FIFA World Cup" are none.
 _MARKER = re.compile(
     r"^(?:[(\[#]|no\.?\s|number\s)?\s*(?P<number>-?\d{1,9})(?P<mark>\s*\*{0,2}(?:[)\]]|[.:](?!\d)|:(?=[01]?[.,]\d)"
     r"|\s[-–—](?=\s)|[|=]|(?=\(|\[)|$))[*.:]{0,3}\s*",
