@@ -44,8 +44,10 @@ class Judged:
 
     def __str__(self) -> str:
         first = "; ".join(answer.label for answer in self.answer.answers[:3])
-        asked = f"{self.outcome:11}{self.question['kind']:13}{self.question['question']}"
-        return f"{asked}\n    {self.answer.status}: {first}"
+        why = "; ".join(gap.text for gap in self.answer.gaps)
+        return (
+            f"{self.outcome:11}{self.question['kind']:13}{self.question['question']}\n    {first} ({why or 'no doubt'})"
+        )
 
 
 def judged(file: Path, graphs: Path, *, embedder: str = "auto", method: str = "path_ranking") -> Iterator[Judged]:

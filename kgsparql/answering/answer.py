@@ -92,6 +92,21 @@ class Draft:
     is_ranked: bool = False
 
 
+GapCode = OneOf["name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Words of a question that the answer does not account for.
+
+    :param text: the sentence for the reader.
+    """
+
+    code: GapCode
+    words: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """What a method found.
@@ -134,6 +149,7 @@ class Answer:
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param removed: citations and steps that a model made up; none of them is shown.
+    :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 
@@ -155,6 +171,7 @@ class Answer:
     fallbacks: tuple[Fallback, ...] = ()
     removed: int = 0
     is_ranked: bool = False
+    gaps: tuple[Gap, ...] = ()
     error: KgsparqlError | None = None
 
     @property
@@ -185,6 +202,7 @@ class Answer:
             "inference": [{"marker": step.marker, **_triple(step.cited, self.labels)} for step in self.inference],
             "tree": self.tree.text(),
             "usage": dict(self.usage),
+            "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in self.gaps],
             "notes": list(self.notes),
             "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in self.fallbacks],
             "removed": self.removed,

@@ -103,7 +103,7 @@ class EntityLinking:
         if links:
             for name, near in linker.unlinked_names(question, links, mentions):
                 meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
-                yield Note("missing_name", f"not found in the graph: {printable(name, 80)!r}{meant}")
+                yield Note("missing_name", f"not found in the graph: {printable(name, 80)!r}{meant}", name)
         elif near := linker.suggest(question):
             yield Note("missing_name", f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
         yield from (Note("labels", line) for line in linker.notes(links))

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgsparql.answering import reranking
-from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval, Status
+from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, EntityLinking, link_notes
 from kgsparql.answering.grounding import evidence_labels
 from kgsparql.answering.question_rewriting import rewritten_question
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
+from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished, Verified
 from kgsparql.evidence.evidence import Evidence
@@ -22,6 +23,7 @@ from kgsparql.evidence.evidence_tree import DecisionTree, decision_tree
 from kgsparql.evidence.same_as import resting_on, same_items
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.verification import Verification, verify
+from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
@@ -36,6 +38,8 @@ _NOTHING: dict[Status, str] = {
 }
 
 _DESCRIBED = 10  # candidates that are told apart: as many as are listed
+
+_NOT_SURE = "No sure answer:"
 
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 """What to do where no entity was found."""
@@ -68,7 +72,12 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
+    missing = _gaps(found, session) if draft.is_ranked and error is None else ()
     outcome = _status(session, found.evidence, draft, failed=error is not None)
+    if missing and outcome == "answered":
+        outcome = "partial"
+        draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
+        session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     status = "partial" if session.graph.failures else outcome
     if outcome == "no_entity":
         session.notes.append(_WAY_OUT, code="way_out")
@@ -90,6 +99,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         fallbacks=tuple(session.notes.fallbacks),
         removed=draft.removed,
         is_ranked=draft.is_ranked,
+        gaps=missing,
         error=error or session.notes.lost or next(iter(session.graph.errors), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
@@ -200,6 +210,15 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
         session.notes.append(f"no answer was written: {error.message}", code="model_failed")
         return compose_from_templates(found), error
     return compose_from_templates(found), None
+
+
+def _gaps(found: Retrieval, session: Session) -> tuple[Gap, ...]:
+    """What of the question is not accounted for; nothing, and a note, where an embedder fails over it."""
+    try:
+        return gaps(session, found)
+    except UnreachableError as error:
+        session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
+        return ()
 
 
 def _without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:

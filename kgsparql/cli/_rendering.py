@@ -125,7 +125,7 @@ def _parts(shown: str, item: EvidenceItem, labels: Mapping[Term, str]) -> list[s
 
 def _listed_answers(answer: Answer) -> list[str]:
     """The first answers with their markers; none if the text names all answers."""
-    if answer.text.startswith(_RANKED):
+    if answer.is_ranked:
         return []
     text = answer.text.casefold()
     first = answer.answers[:_LISTED]

@@ -139,7 +139,8 @@ def ask(
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
 
-    Exit status: 0 answered, 2 wrong use, 3 nothing found, 4 bad data, 5 unreachable, 6 a limit reached, 130 stopped.
+    Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
+    reached, 130 stopped.
     """
     from kgsparql.retrievers import load
 
@@ -199,4 +200,6 @@ def _answers(
 
 
 def _exit_code(answer: Answer) -> int:
-    return _EXIT[answer.status] if answer.error is None else answer.error.exit_code
+    if answer.error is not None:
+        return answer.error.exit_code
+    return _EXIT["not_in_graph"] if answer.gaps else _EXIT[answer.status]

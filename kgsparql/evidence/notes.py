@@ -50,6 +50,10 @@ class Notes:
         """The notes so far, in the order they came up."""
         return [note.text for note in self._notes]
 
+    def causes(self, code: str) -> list[str]:
+        """The causes of the notes with a code."""
+        return [note.cause for note in self._notes if note.code == code and note.cause]
+
     def append(self, text: str, *, code: str = "method") -> None:
         """Add a line for the reader; ``code`` is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
         self._notes.append(Note(code, text))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal as OneOf
+from typing import TypeAlias
 
 from kgsparql.linking.words import root, stem, stop_words, tokens
 
@@ -60,6 +64,56 @@ def asks_how_many(question: str) -> bool:
     """
     question_words = [token.text for token in tokens(question)]
     return ("how", "many") in pairwise(question_words)
+
+
+OperationKind: TypeAlias = OneOf["count", "comparison", "extreme", "total", "negation", "yes or no"]
+
+_COMPARED = "older younger bigger larger smaller longer shorter earlier later higher lower cheaper taller".split()
+_SUPERLATIVES = (
+    "most least fewest best worst maximum minimum eldest largest biggest smallest greatest highest lowest longest "
+    "shortest oldest youngest newest earliest latest tallest heaviest lightest richest poorest cheapest fastest "
+    "slowest closest nearest farthest deepest widest"
+).split()
+_TOTALS = ["average", "mean", "median", "sum", "in total", "total", "altogether", "percentage", "proportion", "how old"]
+_OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
+    ("count", r"how many|the number of", "how many there are"),
+    ("comparison", rf"(?:more|less|fewer|[a-z]{{2,}}er) than|{'|'.join(_COMPARED)}", "for a comparison"),
+    ("comparison", r"at (?:least|most) \d+|between \d+ and \d+|(?:in|during) the \d+s", "for a comparison"),
+    ("comparison", r"(?:before|after|since|until) (?:[a-z]+ )?\d{3,}", "for a comparison"),
+    ("extreme", "|".join(_SUPERLATIVES), "for the {words}"),
+    ("total", "|".join(_TOTALS), "for the {words}"),
+    ("negation", r"without|never|neither|nor|except|lacks?|lacking|not|no|\w+n['’]t", "for what is not so"),
+    ("yes or no", r"^(?:is|are|was|were|do|does|did|has|have|had|can|could)", "for yes or no"),
+)
+"""Words that ask for something to be computed: the first that a question has say what it asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something that a question asks to be computed.
+
+    :param words: the words that ask for it.
+    :param text: what it asks, after `this asks`.
+    """
+
+    kind: OperationKind
+    words: str
+    text: str
+
+
+def operation_asked(question: str) -> Operation | None:
+    """What a question asks to be computed, if it does; English only.
+
+    >>> operation_asked("How many prizes did she win?").kind, operation_asked("Who is the oldest laureate?").text
+    ('count', 'for the oldest')
+    >>> operation_asked("Did she win?").kind, operation_asked("Who won?")
+    ('yes or no', None)
+    """
+    for kind, pattern, text in _OPERATIONS:
+        if found := re.search(rf"\b(?:{pattern})\b", question.strip(), re.IGNORECASE):
+            asked = found[0].lower()
+            return Operation(kind, asked, text.format(words=asked))
+    return None
 
 
 def asks_for_others(question: str) -> bool:

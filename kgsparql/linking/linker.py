@@ -9,11 +9,11 @@ from dataclasses import replace
 from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex
-from kgsparql.linking.label_matching import LinkCandidate
+from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.linking.words import place_of, trigrams
+from kgsparql.linking.words import place_of, trigrams, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
@@ -58,7 +58,10 @@ class Linker:
         :param mentions: names in the question that somebody else found, and whether each names a type; linked in their
             order. Without them, or where none can be linked, the words of the question are linked.
         """
-        return self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
+        found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
+        if all(link.kind == "predicate" for link in found):  # a predicate says how, not of what
+            return self._links_by_part_or_plural(question) or found
+        return found
 
     def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
         """For each mention, the best entity that no mention before it took; for types only if no other is linked."""
@@ -95,6 +98,28 @@ class Linker:
         ending = [c for c in possible if c.row.key.endswith(f" {detector.tokens[c.fit.last].text}")]
         ending.sort(key=lambda c: (-c.row.degree, c.order))
         return tuple(_linked_entity(detector, best, ending) for best in ending[:1])
+
+    def _links_by_part_or_plural(self, question: str) -> tuple[LinkedEntity, ...]:
+        """The best connected of the things that a name in the question is the first or last word of; else a class.
+
+        The class may be named in the plural: `offices`.
+        """
+        detector = MentionDetector(question, self.index.search, self.languages)
+        found = self._candidates(detector)
+        classes = [c for c in found if c.row.kind == "class" and c.fit.coverage >= SAME_STEM and c.row.degree]
+        if detector.is_cased:
+            typed = {
+                place for c in found if c.row.kind != "entity" and c.fit.coverage >= SAME_STEM for place in c.fit.places
+            }
+            runs = {run[0] for run in detector.name_runs() if len(run) == 1} - typed
+            whole = [c for c in found if c.row.kind == "entity" and c.matched == "text" and c.fit.places <= runs]
+            parts = [
+                c for c in whole if detector.tokens[c.fit.last].text in (words(c.row.key)[0], words(c.row.key)[-1])
+            ]
+            parts.sort(key=lambda c: (-c.row.degree, c.order))
+            if parts:
+                return (_linked_entity(detector, parts[0], parts),)
+        return self._links_without_overlap(detector, classes)
 
     def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
         """Labels that look like some words of a question in which nothing is linked, the most alike first.
@@ -236,8 +261,7 @@ def _linked_entity(
     first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
     mention = Mention(detector.question[first.start : last.end], first.start, last.end, candidate.is_type)
     row = candidate.row
-    score = round(candidate.score, 4)
-    entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)
+    entity = LinkedEntity(IRI(row.iri), row.text, round(candidate.score, 4), row.kind, candidate.matched, mention)
     others: dict[str, LinkedEntity] = {}
     for rival in rivals:
         if rival.row.iri != row.iri and rival.row.iri not in others:

@@ -28,6 +28,11 @@ class Ranker(Protocol):
         """Where the scores come from, for logs and answers."""
         ...
 
+    @property
+    def by_meaning(self) -> bool:
+        """Whether texts in other words can be alike; else only common words and a few synonyms count."""
+        ...
+
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
         ...
@@ -44,6 +49,8 @@ def ranker_for(embedder: Embedder | None) -> Ranker:
 
 class EmbeddingRanker:
     """Ranks by the cosine of question and text. A text is embedded once, however often it is ranked."""
+
+    by_meaning = True
 
     def __init__(self, embedder: Embedder, *, remembered: int = 50_000) -> None:
         self.embedder = embedder
@@ -93,6 +100,7 @@ class BM25Ranker:
     """
 
     name = "bm25"
+    by_meaning = False
     usual_length = 2.0
 
     def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import kgsparql
+from benchmarks.honesty import QUESTIONS, judged
 from kgsparql.errors import EmbeddingError
 from kgsparql.models.embedding import SentenceTransformerEmbedder, open_embedder
 from kgsparql.models.local_models import DEFAULT_MODEL, find_model, has_sentence_transformers
@@ -29,7 +31,7 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     answer = json.loads(done.stdout)
     assert list(answer) == [
         "question", "status", "grounding", "retriever", "model", "text", "answers", "more_answers", "claims", "cited",
-        "evidence", "linked", "inference", "tree", "usage", "notes", "fallbacks", "removed", "error",
+        "evidence", "linked", "inference", "tree", "usage", "not_understood", "notes", "fallbacks", "removed", "error",
     ]  # fmt: skip
     assert [link["label"] for link in answer["linked"]] == ["Richard Feynman"]
     assert answer["status"] == "answered"
@@ -88,3 +90,18 @@ def test_a_model_that_is_not_here_is_not_downloaded_silently() -> None:
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed(["a"])
     assert "pip install" in caught.value.hint
+
+
+def test_words_that_nothing_is_like(default_embedder: None) -> None:
+    knowledge = kgsparql.open(FIXTURES / "honesty" / "company.ttl")
+    known, unknown = (knowledge.ask(f"What is Ada Novak's {what}?") for what in ("salary", "phone number"))
+    assert (known.status, known.answers[0].label) == ("answered", "118000")
+    assert (unknown.status, {gap.code for gap in unknown.gaps}) == ("partial", {"word"})
+
+
+@pytest.mark.deep
+def test_few_answers_are_misleading(default_embedder: None) -> None:
+    outcomes = Counter(one.outcome for one in judged(QUESTIONS, FIXTURES))
+    assert outcomes.total() >= 120
+    assert outcomes["misleading"] <= 0.08 * outcomes.total()
+    assert outcomes["right"] >= 0.3 * outcomes.total()

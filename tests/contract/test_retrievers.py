@@ -125,9 +125,10 @@ def test_without_a_model_there_are_ranked_candidates(once: Ask, method: str, bac
         asked = once(backend, question, method, "no model")
         check_honest(asked)
         assert asked.requests == []
-        assert asked.answer.status == "answered"
+        assert asked.answer.status == ("partial" if asked.answer.gaps else "answered")
         assert asked.answer.answers, question
-        assert asked.answer.text.startswith("Ranked candidates")
+        first = "No sure answer: " if asked.answer.gaps else "Ranked candidates"
+        assert asked.answer.text.startswith(first)
         assert asked.answer.usage["model_calls"] == 0
 
 
@@ -512,7 +513,8 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     assert asked.batches <= _bounds(method, asked)["queries"]
     assert asked.answer.usage["queries"] <= 500
     assert asked.answer.usage["rows"] <= 50_000
-    assert asked.answer.status == ("not_in_graph" if player == "never enough" else "answered"), "no budget ended it"
+    expected = "not_in_graph" if player == "never enough" else "partial" if asked.answer.gaps else "answered"
+    assert asked.answer.status == expected, "no budget ended it"
     said = ("at most", "more edges", "were walked on from")
     cuts = [note.lower() for note in asked.answer.notes if any(words in note for words in said)]
     assert any("hub" in cut or f"{topic}: is in" in cut or f"{topic} —is in→" in cut for cut in cuts), (

@@ -78,7 +78,7 @@ def ask(knowledge: Knowledge, name: str, question: str = RADIUM, *, own: Any = N
 @pytest.mark.parametrize("name", OF_THE_GRAPH)
 def test_every_citation_holds_and_the_query_of_an_item_finds_it_again(nobel: Knowledge, name: str) -> None:
     answer = ask(nobel, name)
-    assert answer.status == "answered"
+    assert answer.status == ("partial" if answer.gaps else "answered")
     assert answer.answers
     for item in answer.evidence:
         assert item.kind == "neighbours"

@@ -49,6 +49,14 @@ def test_abstention_is_a_share_of_some_questions() -> None:
     assert of(names, asking(None), SILENT) == [1, None, None]
 
 
+def test_misleading_is_what_is_called_an_answer_and_is_none() -> None:
+    wrong, right, doubted = record(*path("b")), record(*path("a")), record(*path("b"), status="partial")
+    made = (wrong, right, doubted, SILENT, FAILED)
+    assert [of("misleading", asking("a"), one) for one in made] == [[1], [0], [0], [0], [0]]
+    assert of("misleading", asking(""), wrong) == [1]
+    assert of("misleading", asking(None), wrong) == [None]
+
+
 def test_who_ranked_nothing_and_who_ran_out_of_budget_said_nothing() -> None:
     assert of("abstained hits@1", asking(""), record(ranked=True)) == [1, 1]
     assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]

@@ -110,7 +110,7 @@ def test_ten_candidates_are_listed_and_every_end_of_the_best_way_is_an_answer() 
     candidates = (*terms(5_000, "P1"), *terms(3, "P2", start=9_000))
     draft = compose_from_templates(Retrieval(evidence, candidates))
     assert draft.answers == candidates[:5_000]
-    made = answer(draft.text, answers=draft.answers, claims=draft.claims, evidence=evidence)
+    made = answer(draft.text, answers=draft.answers, claims=draft.claims, evidence=evidence, is_ranked=True)
     shown = lines(made)
     assert shown[:2] == ["Ranked candidates", "1. Friend 0 [P1]"]
     assert shown[11:13] == ["… 4,990 more: the query of P1 finds them all", ""]

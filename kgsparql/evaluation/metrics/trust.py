@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import is_silent
+from kgsparql.evaluation.metrics.judging import is_silent, judgement
 from kgsparql.evaluation.metrics.metric import Metric, defined
 from kgsparql.evaluation.record import Record
 
@@ -75,6 +75,16 @@ def _abstention_recall(question: Question, record: Record) -> float | None:
     return None if question.answers is None or question.answers else float(is_silent(record))
 
 
+def _misleading(question: Question, record: Record) -> float | None:
+    """Share of questions with something that is called an answer (`answered`), although the first one is wrong.
+
+    Not defined while nobody knows the right answers.
+    """
+    found = judgement(question, record)
+    is_called_answer = record.status == "answered" and not record.has_failed and not is_silent(record)
+    return None if found is None else float(is_called_answer and not found.right(1))
+
+
 def _fallbacks(_question: Question, record: Record) -> float | None:
     """Share of questions where something was done in the second-best way: a reply of a model that could not be used.
 
@@ -90,7 +100,7 @@ def _truncated(_question: Question, record: Record) -> float | None:
 
 
 def _partial(_question: Question, record: Record) -> float | None:
-    """Share of questions with an answer that is marked as not whole: a limit, words without evidence.
+    """Share of questions with an answer that is marked as not whole: a limit, words without evidence, a doubt.
 
     A failed question has no answer.
     """
@@ -112,6 +122,7 @@ METRICS: tuple[Metric, ...] = (
     defined("abstained", "grounding", "abstained", "", _abstained),
     defined("abstention_precision", "grounding", "abst. P", "higher", _abstention_precision),
     defined("abstention_recall", "grounding", "abst. R", "higher", _abstention_recall),
+    defined("misleading", "grounding", "misleading", "lower", _misleading),
     defined("fallbacks", "grounding", "fallbacks", "lower", _fallbacks),
     defined("truncated", "grounding", "truncated", "lower", _truncated),
     defined("partial", "grounding", "partial", "lower", _partial),

@@ -1,0 +1,100 @@
+"""What of a question an answer accounts for: names, predicates, kinds, and what is not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kgsparql.answering.answer import Answer
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.answer_type import operation_asked
+
+FILMS = """
+:directed rdfs:label "directed by" . :starred rdfs:label "starred actors" . :year rdfs:label "release year" .
+:written rdfs:label "written by" . :film rdfs:label "film" .
+:tide rdfs:label "The Tide" ; a :film ; :starred :mira, :jonas ; :year 1994 ; :written :odette .
+:orchard rdfs:label "Glass Orchard" ; a :film ; :starred :mira ; :directed :hanna ; :year 1972 .
+:mira rdfs:label "Mira Castellan" . :jonas rdfs:label "Jonas Weir" . :hanna rdfs:label "Hanna Viklund" .
+:odette rdfs:label "Odette Farrow" . :other rdfs:label "Jonas Weir" .
+:born rdfs:label "birth year" . :jonas :born 1961 . :other :born 1980 .
+"""
+
+Ask = Callable[[str], Answer]
+
+
+@pytest.fixture
+def ask(graph_of: Callable[..., OxigraphGraph]) -> Ask:
+    knowledge = KnowledgeBase(graph_of(FILMS), embedder="none")
+    return knowledge.ask
+
+
+def codes(answer: Answer) -> set[str]:
+    return {gap.code for gap in answer.gaps}
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Who directed Glass Orchard?", "Hanna Viklund"),
+        ("Who starred in The Tide?", "Jonas Weir"),
+        ("When was The Tide released?", "1994"),
+        ("Which films did Mira Castellan star in?", "Glass Orchard"),
+        ("Who wrote The Tide?", "Odette Farrow"),
+    ],
+)
+def test_what_is_understood_is_answered(ask: Ask, question: str, first: str) -> None:
+    answer = ask(question)
+    assert (answer.status, answer.gaps) == ("answered", ())
+    assert answer.answers[0].label == first
+
+
+def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> None:
+    answer = ask("Who directed The Tide?")
+    assert (answer.status, codes(answer)) == ("partial", {"predicate"})
+    assert answer.text.splitlines()[0] == (
+        "No sure answer: this graph knows 'directed by', but nothing of it was found here"
+    )
+    assert answer.to_json()["not_understood"][0]["words"] == "directed"
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("How many films did Mira Castellan star in?", "operation"),
+        ("Which is the oldest film that starred Mira Castellan?", "operation"),
+        ("Did Mira Castellan star in The Tide?", "operation"),
+        ("Which actors starred in The Tide and not in Glass Orchard?", "operation"),
+        ("Which films starred Mira Castellan and Tom Hanks?", "name"),
+        ("Who directed Glass Orchard in 1983?", "word"),
+        ("When was Glass Orchard directed?", "kind"),
+        ("Which films did Vera Castellan star in?", "part_of_name"),
+        ("When was Jonas Weir born?", "ambiguous"),
+    ],
+)
+def test_what_is_not_accounted_for_is_said(ask: Ask, question: str, code: str) -> None:
+    answer = ask(question)
+    assert answer.status == "partial"
+    assert code in codes(answer)
+    assert answer.text.startswith("No sure answer: ")
+
+
+def test_an_entity_that_was_given_is_not_doubted(ask: Ask, graph_of: Callable[..., OxigraphGraph]) -> None:
+    knowledge = KnowledgeBase(graph_of(FILMS), embedder="none")
+    answer = knowledge.ask("When was Jonas Weir born?", entities=["http://example.org/other"])
+    assert "ambiguous" not in codes(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How many films are there?", "count"), ("Who won more than two prizes?", "comparison"),
+        ("Who was hired before 2015?", "comparison"), ("What is the total budget?", "total"),
+        ("Which employees don't have a manager?", "negation"), ("Is Ann a chemist?", "yes or no"),
+        ("Who is the youngest?", "extreme"), ("Who wrote Nothing but the Truth?", None), ("Who is Isa?", None),
+    ],
+)  # fmt: skip
+def test_operations(question: str, kind: str | None) -> None:
+    operation = operation_asked(question)
+    assert (operation and operation.kind) == kind
