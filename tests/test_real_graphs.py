@@ -35,15 +35,15 @@ def test_feynmans_colleagues(shared_data: Path, run: Run, embedder: str) -> None
     done = run("ask", FEYNMAN, "-k", graph, "--no-model", "-f", "json", "--embedder", embedder)
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert [link["label"] for link in answer["linked"]] == ["Richard P. Feynman"]
+    assert [link["term"]["label"] for link in answer["linked"]] == ["Richard P. Feynman"]
     first = [
-        {t[f"{role}_label"] for t in item["triples"] for role in ("subject", "object")}
+        {t[role]["label"] for t in item["triples"] for role in ("subject", "object")}
         for item in answer["evidence"][:5]
         if item["kind"] == "path"
     ]
     caltech = "California Institute of Technology (Caltech)"
     assert any({"Richard P. Feynman", caltech, "Murray Gell-Mann"} <= item for item in first)
-    assert "Richard P. Feynman" not in {a["label"] for a in answer["answers"]}
+    assert "Richard P. Feynman" not in {a["term"]["label"] for a in answer["answers"]}
     assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
 
 

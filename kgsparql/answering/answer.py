@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import DecisionTree
 from kgsparql.evidence.notes import Fallback
-from kgsparql.rdf.terms import Term, printable
+from kgsparql.graphs.notes import Note
+from kgsparql.rdf.terms import Term
 
 if TYPE_CHECKING:
+    from kgsparql.answering.answer_json import AnsweredObject
     from kgsparql.errors import KgsparqlError
-    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.linking.passages.documents import Excerpt
 
 
 LISTED = 60
 """Candidates that a model is shown, and can choose by their number; of more, those that the ranker likes best."""
-
-_IN_JSON = 1_000
-"""Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _NO_TREE = DecisionTree()
 
@@ -121,7 +119,7 @@ class Retrieval:
     sufficient: bool | None = None
     draft: Draft | None = None
     tree: DecisionTree = _NO_TREE
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def choices(self) -> tuple[tuple[str, tuple[AnswerTerm, ...]], ...]:
@@ -166,7 +164,7 @@ class Answer:
     retriever: str = ""
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     labels: Mapping[Term, str] = field(default_factory=dict)
     fallbacks: tuple[Fallback, ...] = ()
     removed: int = 0
@@ -184,78 +182,25 @@ class Answer:
         }
         return tuple(item.marker for item in self.evidence if item.marker in used)
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer as one JSON object; terms in N-Triples syntax with a label beside each."""
-        return {
-            "question": self.question,
-            "status": self.status,
-            "grounding": self.grounding,
-            "retriever": self.retriever,
-            "model": self.model,
-            "text": self.text,
-            "answers": [{**_scored_term(a), "markers": list(a.markers)} for a in self.answers[:_IN_JSON]],
-            "more_answers": max(0, len(self.answers) - _IN_JSON),
-            "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in self.claims],
-            "cited": list(self.cited),
-            "evidence": [_item(item, self.labels) for item in self.evidence],
-            "linked": [_link(link) for link in self.linked],
-            "inference": [{"marker": step.marker, **_triple(step.cited, self.labels)} for step in self.inference],
-            "tree": self.tree.text(),
-            "usage": dict(self.usage),
-            "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in self.gaps],
-            "notes": list(self.notes),
-            "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in self.fallbacks],
-            "removed": self.removed,
-            "error": None if self.error is None else self.error.to_json(),
-        }
+    @property
+    def best(self) -> tuple[AnswerTerm, ...]:
+        """The answers; where nobody chose among candidates, those that the best reading of the question leads to.
 
+        If the first candidate is met from several entities, those that are met from all of these.
+        """
+        if not self.is_ranked or not self.answers:
+            return self.answers
+        first = self.answers[0]
+        starts = self._starts(first)
+        if len(starts) > 1:
+            return tuple(takewhile(lambda one: self._starts(one) >= starts, self.answers))
+        return tuple(takewhile(lambda one: one.markers[:1] == first.markers[:1], self.answers))
 
-def _item(item: EvidenceItem, labels: Mapping[Term, str]) -> dict[str, Any]:
-    return {
-        "marker": item.marker,
-        "kind": item.kind,
-        "text": item.text,
-        "triples": [_triple(cited, labels) for cited in item.triples],
-        "score": round(item.score, 4),
-        "cuts": [str(cut) for cut in item.cuts],
-        "query": item.query.shown or None,
-        "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],
-        "source": None if item.excerpt is None else _excerpt(item.excerpt),
-    }
+    def _starts(self, one: AnswerTerm) -> set[Term]:
+        return {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
 
+    def to_json(self) -> AnsweredObject:
+        """The answer as one JSON object; :mod:`~kgsparql.answering.answer_json` says what is in it."""
+        from kgsparql.answering.answer_json import answer_json  # not needed to answer
 
-def _triple(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
-    triple = cited.triple
-    return {
-        **_named("subject", triple.subject, labels),
-        **_named("predicate", triple.predicate, labels),
-        **_named("object", triple.object, labels),
-        "direction": cited.direction,
-        "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
-        "verified": cited.verified,
-    }
-
-
-def _named(role: str, term: Term, labels: Mapping[Term, str]) -> dict[str, str]:
-    return {role: str(term), f"{role}_label": labels.get(term, printable(getattr(term, "value", str(term))))}
-
-
-def _excerpt(excerpt: Excerpt) -> dict[str, Any]:
-    return {
-        "document": excerpt.document,
-        "page": excerpt.page,
-        "start": excerpt.start,
-        "end": excerpt.end,
-        "mentions": [{"term": str(m.term), "start": m.start, "end": m.end} for m in excerpt.mentions],
-    }
-
-
-def _scored_term(named: AnswerTerm | LinkedEntity) -> dict[str, Any]:
-    description = {"description": named.description} if named.description else {}
-    return {"term": str(named.term), "label": named.label, **description, "score": round(named.score, 4)}
-
-
-def _link(link: LinkedEntity) -> dict[str, Any]:
-    place = {"mention": link.mention.text, "start": link.mention.start, "end": link.mention.end}
-    others = [{**_scored_term(c), "matched": c.matched} for c in link.candidates]
-    return {**place, **_scored_term(link), "matched": link.matched, "candidates": others}
+        return answer_json(self)

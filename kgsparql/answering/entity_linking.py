@@ -125,7 +125,7 @@ class EntityLinking:
                 session.note_cuts(found.cuts)
                 session.same = found.items
                 session.notes.extend(
-                    Note("equivalents_failed", f"{_LOOKING} {failure.text}", failure.cause)
+                    Note("equivalents_failed", f"{_LOOKING} {failure}", failure.cause)
                     for failure in graph.failures if failure not in before
                 )  # fmt: skip
         labels = session.labels((same.other for same in session.same), in_grace=True)

@@ -19,6 +19,7 @@ from kgsparql.cli.load import load
 from kgsparql.cli.lookups import find, info, paths, show
 from kgsparql.cli.query import query
 from kgsparql.cli.retrievers import retrievers
+from kgsparql.cli.schema import schema
 
 __all__ = ["app"]
 
@@ -47,6 +48,6 @@ def _main(
     pass
 
 
-for command in (ask, find, show, paths, query, load, index, info, retrievers, cache, doctor):
+for command in (ask, find, show, paths, query, load, index, info, retrievers, cache, doctor, schema):
     app.command()(command)
 app.add_typer(evaluate, name="eval")

@@ -29,7 +29,7 @@ __all__ = ["ANSWER_FORMATS", "Progress", "command", "say", "show_error", "write"
 
 P = ParamSpec("P")
 
-ANSWER_FORMATS = ("text", "md", "json", "jsonl", "trig", "mermaid")
+ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "mermaid")
 
 LangOption = Annotated[
     str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
@@ -102,6 +102,8 @@ def _with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
             if kwargs.get("debug"):
                 traceback.print_exc()
             show_error(error)
+            if kwargs.get("form") in {"json", "jsonl"}:
+                _write_error(error, question=cast("str | None", kwargs.get("question")))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             say("interrupted")
@@ -120,6 +122,14 @@ def _with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(KgsparqlError.exit_code) from error
 
     return run
+
+
+def _write_error(error: KgsparqlError, *, question: str | None) -> None:
+    """Write an error as JSON to stdout, for a program that reads JSON there; of ask, in the shape of its answers."""
+    from kgsparql.answering.answer_json import error_json, unanswered_json
+
+    made = {"status": "error", "error": error_json(error)} if question is None else unanswered_json(question, error)
+    write(json.dumps(made, ensure_ascii=False), None)
 
 
 def sources(kg: list[str] | None) -> list[str]:

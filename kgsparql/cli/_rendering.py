@@ -1,4 +1,4 @@
-"""Answers as text, Markdown, JSON, JSON Lines, TriG or Mermaid."""
+"""Answers in the formats of ``kgsparql ask``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from kgsparql.answering.answer import Answer, InferenceStep
 from kgsparql.answering.ranked_answers import more_text
+from kgsparql.cli._answer_rows import as_lines
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term, printable
@@ -58,6 +59,8 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
     """
     if form in {"json", "jsonl"}:
         return json.dumps(answer.to_json(), ensure_ascii=False, indent=2 if form == "json" else None)
+    if form in {"plain", "csv", "tsv"}:
+        return as_lines(answer, form)
     if form == "trig":
         from kgsparql.answering.answer_rdf import answer_to_trig
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +17,14 @@ from kgsparql.cli._method_options import PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import steps
-from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
+from kgsparql.errors import BudgetExceededError, InputError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.budget import Budget
+    from kgsparql.cli._batch import BatchOutput
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
 
@@ -90,6 +90,9 @@ class AnswerOptions:
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
     seed: Annotated[int, typer.Option("--seed", help="For methods that draw samples.")] = 0
+    fail_if_unanswered: Annotated[
+        bool, typer.Option("--fail-if-unanswered", help="Of many questions: exit status 3 if one is not answered.")
+    ] = False
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
 
@@ -142,6 +145,7 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
+    from kgsparql.cli._batch import BatchOutput
     from kgsparql.retrievers import load
 
     named = graph.sources
@@ -161,42 +165,26 @@ def ask(
             without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
             if question == "-":
                 graph.say(without)
-                c.write_lines(_answers(knowledge, asking, form, rendered), how.output)
+                _answer_lines(knowledge, asking, how, BatchOutput(form, rendered))
                 return
             answer = knowledge.answer(question, asking)
     graph.say(without)
     c.write(rendered(answer, verbose=how.verbose), how.output)
+    if answer.gaps and form in {"plain", "csv", "tsv"}:
+        graph.say(printable(answer.text.partition("\n")[0], 600))
     if answer.error is not None:
         c.show_error(answer.error)
     if _exit_code(answer):
         raise typer.Exit(_exit_code(answer))
 
 
-def _answers(
-    knowledge: KnowledgeBase, asking: AskOptions, form: str, rendered: Callable[[Answer], str]
-) -> Iterator[str]:
-    """A result for each line of stdin, whatever happened to the others; at the end the worst status is raised."""
-    statuses = set()
-    for line in sys.stdin.buffer:
-        text = line.decode("utf-8", "replace").strip()
-        if not text:
-            continue
-        try:
-            answer = knowledge.answer(text, asking)
-            statuses.add(_exit_code(answer))
-            yield rendered(answer)
-        except KgsparqlError as error:
-            statuses.add(error.exit_code)
-            if error.exit_code == 130:
-                raise
-            if form == "jsonl":
-                failed = {"question": printable(text), "status": "error", "error": error.to_json()}
-                yield json.dumps(failed, ensure_ascii=False, default=str)
-            else:
-                c.show_error(error, about=text)
-    worst = next((code for code in (1, 5, 6) if code in statuses), 0)
-    if worst:
-        raise typer.Exit(worst)
+def _answer_lines(knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, output: BatchOutput) -> None:
+    from kgsparql.cli._batch import Batch, asked_lines
+
+    batch = Batch(lambda question: knowledge.answer(question, asking), _exit_code, output)
+    c.write_lines(batch.results(asked_lines(sys.stdin.buffer)), how.output)
+    if code := batch.exit_code(all_answered=how.fail_if_unanswered):
+        raise typer.Exit(code)
 
 
 def _exit_code(answer: Answer) -> int:

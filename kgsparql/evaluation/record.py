@@ -9,6 +9,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.evidence.notes import CUT_SHORT
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
@@ -97,6 +98,8 @@ class Record:
     :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
         ``None`` if it was not noted.
     :param removed: citations, choices and steps that the model made up.
+    :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out; ``None`` if it
+        was not noted.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
     """
 
@@ -115,6 +118,7 @@ class Record:
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     removed: int = 0
     notes: tuple[str, ...] = ()
+    is_cut_short: bool | None = None
     fallbacks: tuple[tuple[str, str], ...] = ()
     measured: RecordedCost = RecordedCost()
 
@@ -149,7 +153,8 @@ class Record:
             evidence=tuple(_evidence(item, answer.cited) for item in answer.evidence),
             linked=tuple(map(_link, answer.linked)) if links else None, chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims), removed=answer.removed,
-            notes=answer.notes, fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
+            notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
+            fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),
         )  # fmt: skip
 
@@ -158,7 +163,7 @@ class Record:
         """The record of a question that an error left without an answer: it counts as wrong."""
         return cls(
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
-            linked=() if links else None, measured=RecordedCost(seconds=round(seconds, 6)),
+            linked=() if links else None, is_cut_short=False, measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

@@ -14,6 +14,12 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 
+LIMIT = "limit"
+"""The code of a note about a list that a limit cut."""
+
+CUT_SHORT = frozenset({LIMIT, "frontier", "budget_reached", "graph_lost"})
+"""Codes of notes that say that a limit cut something off, or that the budget, or the graph, was gone too early."""
+
 _CUTS_SHOWN = 8
 _REASONS_SHOWN = 3
 
@@ -46,9 +52,9 @@ class Notes:
     _cuts: dict[Cut, None] = field(default_factory=dict)
 
     @property
-    def texts(self) -> list[str]:
+    def texts(self) -> list[Note]:
         """The notes so far, in the order they came up."""
-        return [note.text for note in self._notes]
+        return [*self._notes]
 
     def causes(self, code: str) -> list[str]:
         """The causes of the notes with a code."""
@@ -74,7 +80,7 @@ class Notes:
                 self._cuts[cut] = None
                 self.graph.emit(LimitReached(what=cut.what, message=cut.said(self.labels)))
 
-    def lines(self, about_links: Iterable[Note] = ()) -> tuple[str, ...]:
+    def lines(self, about_links: Iterable[Note] = ()) -> tuple[Note, ...]:
         """Everything the reader should know, each line once: the notes, then what limits left out.
 
         Of very many cuts the first are listed.
@@ -84,19 +90,19 @@ class Notes:
         failures = self.graph.failures
         causes = {note.cause for note in failures}
         notes = [*self._notes[: self.links_at], *about_links, *self._notes[self.links_at :]]
-        shown = [note.text for note in notes if not note.cause or note.cause not in causes]
-        shown += [*(note.text for note in failures), *self.graph.ignored.notes]
-        cuts = [cut.said(self.labels) for cut in self._cuts]
+        shown = [note for note in notes if not note.cause or note.cause not in causes]
+        shown += [*failures, *(Note("ignored", line) for line in self.graph.ignored.notes)]
+        cuts = [Note("frontier" if cut.is_frontier else LIMIT, cut.said(self.labels)) for cut in self._cuts]
         more = len(cuts) - _CUTS_SHOWN
-        rest = [f"{more:,} more limits were reached (-v shows them)"] if more > 0 else []
+        rest = [Note(LIMIT, f"{more:,} more limits were reached (-v shows them)")] if more > 0 else []
         return (*dict.fromkeys(shown), *self._cut_short(), *cuts[:_CUTS_SHOWN], *rest)
 
-    def _cut_short(self) -> list[str]:
+    def _cut_short(self) -> list[Note]:
         cut = self.graph.cut_short
         reasons = sorted(set(cut))
         more = "; …" if len(reasons) > _REASONS_SHOWN else ""
         why = f"{'; '.join(reasons[:_REASONS_SHOWN])}{more}"
-        return [f"{self.graph.name} cut {counted(len(cut), 'result')}: {why}"] if cut else []
+        return [Note("result_cut", f"{self.graph.name} cut {counted(len(cut), 'result')}: {why}")] if cut else []
 
     def lose(self, error: EndpointError | QueryError) -> None:
         """Go on without the graph, which is noted once."""

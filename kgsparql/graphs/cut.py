@@ -28,6 +28,11 @@ class Cut:
     where: str = ""
     told: str = ""
 
+    @property
+    def is_frontier(self) -> bool:
+        """Whether it says only from how many things a walk went on."""
+        return self.what.endswith("on from")
+
     def __str__(self) -> str:
         return self.said({})
 

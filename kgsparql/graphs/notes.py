@@ -1,19 +1,28 @@
-"""What the reader of an answer should know: a value with a code, so that no program has to go by the words."""
+"""What the reader of an answer should know: a line with a code, so that no program has to go by the words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something that the reader of an answer should know.
+class Note(str):
+    """Something that the reader of an answer should know: the line that is shown.
 
     :param code: what kind of note it is: ``graph_failed``, ``names_unfound`` …
-    :param text: the line that is shown.
     :param cause: what went wrong, where something did. A note is left out beside a ``graph_failed`` of the same cause.
+
+    >>> note = Note("rewritten", "searched as: Who?")
+    >>> note, note.code
+    ('searched as: Who?', 'rewritten')
     """
 
     code: str
-    text: str
-    cause: str = ""
+    cause: str
+
+    def __new__(cls, code: str, text: str, cause: str = "") -> Note:
+        """Its text, with the rest beside it."""
+        made = super().__new__(cls, text)
+        made.code, made.cause = code, cause
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        """For copies."""
+        return self.code, str(self), self.cause

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyoxigraph
 import pytest
+from pydantic import TypeAdapter
 
+from kgsparql.answering.answer_json import AnsweredObject, UnansweredObject
 from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 
 NOBEL = FIXTURES / "nobel.ttl"
+XSD = "http://www.w3.org/2001/XMLSchema#"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 
 
@@ -24,8 +29,8 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
     asked = ("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json", "-r", "mindmap")
     for item in json.loads(run(*asked).stdout)["evidence"]:
         solutions = list(store.query(item["query"]))
-        found = {str(term) for solution in solutions for term in solution}  # type: ignore[union-attr]
-        cited = {t[role] for t in item["triples"] for role in ("subject", "object")}
+        found = {getattr(term, "value", "") for solution in solutions for term in solution}  # type: ignore[union-attr]
+        cited = {t[role]["value"] for t in item["triples"] for role in ("subject", "object")}
         if "?answer" in item["query"]:
             assert found, item["marker"]
             assert found <= cited, f"{item['marker']}: nothing was cut here, so every answer is cited"
@@ -38,9 +43,9 @@ def test_the_query_of_a_path_finds_just_the_answers_on_it(run: Run) -> None:
     store.load(path=str(NOBEL))
     answer = json.loads(run("ask", FEYNMAN, "-k", NOBEL, "--no-model", "-f", "json").stdout)
     first = answer["evidence"][0]
-    printed = {a["term"] for a in answer["answers"] if first["marker"] in a["markers"]}
-    assert {str(solution["answer"]) for solution in store.query(first["query"])} == printed  # type: ignore[union-attr]
-    assert "<http://dbpedia.org/resource/Richard_Feynman>" not in printed
+    printed = {a["term"]["value"] for a in answer["answers"] if first["marker"] in a["markers"]}
+    assert {solution["answer"].value for solution in store.query(first["query"])} == printed  # type: ignore[union-attr]
+    assert "http://dbpedia.org/resource/Richard_Feynman" not in printed
 
 
 @pytest.mark.parametrize("form", ["text", "md", "jsonl", "trig"])
@@ -62,9 +67,126 @@ def test_given_entities_are_not_linked(run: Run) -> None:
 def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(run: Run) -> None:
     done = run("ask", "-", "-k", NOBEL, stdin="Where was Marie Curie born?\n\n???\nWhere was Niels Bohr born?\n")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["status"] for line in lines] == ["answered", "error", "answered"]
-    assert lines[1]["error"]["code"] == "E_INPUT"
+    assert [(line["id"], line["status"]) for line in lines] == [
+        (1, "answered"), (2, "empty"), (3, "error"), (4, "answered"),
+    ]  # fmt: skip
+    assert lines[1] == {
+        "id": 2, "schema_version": 1, "question": "", "status": "empty", "answers": [], "error": None,
+    }  # fmt: skip
+    assert lines[2]["error"]["code"] == "E_INPUT"
     assert done.exit_code == 0
+
+
+BORN = "Where was Marie Curie born?"
+
+
+@pytest.mark.parametrize(
+    ("line", "named", "code"),
+    [
+        (b"\xff\xfe?", 2, "E_ENCODING"),
+        (b"x" * 2_000_000, 2, "E_LIMIT"),
+        (b"why " * 2_000, 2, "E_LIMIT"),
+        (b'{"question": ', 2, "E_INPUT"),
+        (b'{"id": "a", "questions": "Who?"}', "a", "E_INPUT"),
+        (b'{"id": ["a"], "question": "Who?"}', 2, "E_INPUT"),
+        (b'{"id": "a", "question": 7}', "a", "E_INPUT"),
+        (b'{"id": "a", "question": "?!"}', "a", "E_INPUT"),
+        (b"[" * 100_000, 2, "E_LIMIT"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_bad_line_is_an_error_of_its_own_and_the_rest_runs(
+    run: Run, line: bytes, named: str | int, code: str
+) -> None:
+    done = run("ask", "-", "-k", NOBEL, "-q", stdin=b"\n".join([BORN.encode(), line, BORN.encode(), b""]))
+    first, bad, last = map(json.loads, done.stdout.splitlines())
+    assert (first["id"], bad["id"], last["id"]) == (1, named, 3)
+    assert (bad["status"], bad["error"]["code"], bad["answers"]) == ("error", code, [])
+    assert len(bad["question"]) <= 300
+    assert first["answers"] == last["answers"] != []
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_ids_are_kept_in_every_format(run: Run) -> None:
+    lines = "\n".join(['{"id": "b7", "question": "Where was Niels Bohr born?"}', "", "???", BORN])
+    asked = ("ask", "-", "-k", NOBEL, "-q")
+    assert run(*asked, "-f", "plain", stdin=lines).stdout == "Copenhagen\n\n\nWarsaw\n"
+    for form, dialect in (("csv", "excel"), ("tsv", "excel-tab")):
+        rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", form, stdin=lines).stdout), dialect=dialect))
+        assert [(row["id"], row["status"], row["answer"]) for row in rows if row["rank"] in {"", "1"}] == [
+            ("b7", "answered", "Copenhagen"), ("2", "empty", ""), ("3", "error", ""), ("4", "answered", "Warsaw"),
+        ]  # fmt: skip
+        assert rows[0]["question"] == "Where was Niels Bohr born?"
+    shown = run(*asked, "-f", "text", stdin=lines).stdout
+    assert [line for line in shown.splitlines() if line.startswith(("b7. ", "4. "))] == [
+        "b7. Where was Niels Bohr born?", f"4. {BORN}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "code"),
+    [
+        ("", (), 3), ("\n\n", (), 3), ("???\n", (), 3), ("Who painted Xyzzyplugh?\n", (), 3),
+        (f"???\n{BORN}\n", (), 0), (f"???\n{BORN}\n", ("--fail-if-unanswered",), 3),
+        (f"\n{BORN}\n", ("--fail-if-unanswered",), 0),
+        (f"{BORN}\n", ("--max-queries", "1"), 6),
+    ],
+)  # fmt: skip
+def test_the_exit_status_of_many_questions(run: Run, lines: str, options: tuple[str, ...], code: int) -> None:
+    assert run("ask", "-", "-k", NOBEL, "-q", *options, stdin=lines).exit_code == code
+
+
+def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None:
+    asked = ("ask", "Who were the women Albert Einstein was married to?", "-k", NOBEL, "-q")
+    assert run(*asked, "-f", "plain").stdout == "Elsa Einstein\nMileva Marić\n"
+    rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout)))
+    assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, len(rows) + 1)]
+    assert {**rows[0], "score": ""} == {
+        "status": "answered", "rank": "1", "answer": "Elsa Einstein", "type": "uri", "datatype": "", "language": "",
+        "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "", "markers": "P1",
+    }  # fmt: skip
+    born = run("ask", "When was Niels Bohr born?", "-k", NOBEL, "-q", "-f", "tsv").stdout.splitlines()
+    assert born[0].split("\t")[:4] == ["status", "rank", "answer", "type"]
+    assert born[1].split("\t")[2:6] == ["1885-10-07", "literal", "1885-10-07", f"{XSD}date"]
+    none = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-q", "-f", "plain")
+    assert (none.stdout, none.exit_code) == ("", 3)
+
+
+def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) -> None:
+    asked = ("ask", "How many children did Marie Curie have?", "-k", NOBEL, "--no-model")
+    plain, rows = (run(*asked, "-f", form) for form in ("plain", "csv"))
+    assert (plain.stdout, plain.exit_code, rows.exit_code) == ("", 3, 3)
+    assert plain.stderr.startswith("No sure answer: this asks how many there are")
+    assert rows.stderr == plain.stderr
+    assert rows.stdout.splitlines()[1].startswith("partial,1,")
+    assert run(*asked, "-f", "plain", "-q").stderr == ""
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_an_error_is_json_where_json_is_read(run: Run, form: str) -> None:
+    done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", form)
+    said = json.loads(done.stdout)
+    assert (said["status"], said["question"], said["error"]["code"]) == ("error", "Who?", "E_INPUT")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: nowhere.ttl")
+    assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
+
+
+def test_what_is_written_as_json_is_as_the_schema_says(run: Run) -> None:
+    is_one = TypeAdapter(AnsweredObject | UnansweredObject)
+    questions = f"{BORN}\n\n???\nWho painted Xyzzyplugh?\n"
+    graphs = ("-k", NOBEL, "-k", FIXTURES / "wikidata_statements.ttl", "-q")
+    lines = [json.loads(line) for line in run("ask", "-", *graphs, stdin=questions).stdout.splitlines()]
+    asked = ("-r", "mindmap", "-f", "json", "--max-queries", "3")
+    lines += [json.loads(run("ask", FEYNMAN, *graphs, *more).stdout) for more in (asked, asked[:-2])]
+    lines.append(json.loads(run("ask", "Who?", "-k", "nowhere.ttl", "-f", "json").stdout))
+    assert len(lines) == 7
+    for line in lines:  # a member that the types do not have would be missing
+        assert is_one.validate_python(line, strict=True) == line
+    printed = json.loads(run("schema", "answer").stdout)
+    assert {kind["$ref"].rpartition("/")[2] for kind in printed["anyOf"]} == {"AnsweredObject", "UnansweredObject"}
+    assert set(printed["$defs"]["AnsweredObject"]["required"]) == set(lines[0]) - {"id"}
+    assert run("schema", "nothing").exit_code == 2
 
 
 def test_json_for_many_questions_is_one_object_a_line(run: Run) -> None:
@@ -103,7 +225,7 @@ def test_a_spent_budget_gives_a_partial_answer(run: Run) -> None:
     assert done.exit_code == 6
     answer = json.loads(done.stdout)
     assert answer["status"] == "partial"
-    assert any("budget reached: 1 quer" in note for note in answer["notes"])
+    assert any("budget reached: 1 quer" in note["text"] for note in answer["notes"])
 
 
 def test_nothing_of_the_question_in_the_graph(run: Run) -> None:

@@ -38,7 +38,7 @@ def test_both_are_a_call_more_and_the_answer_says_what_was_searched_for(run: Run
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert [one["usage"]["model_calls"] for one in (plain, augmented, answer)] == [1, 2, 3]
-    assert f"searched as: {PRECISE}" in answer["notes"]
+    assert {"code": "rewritten", "text": f"searched as: {PRECISE}"} in answer["notes"]
     assert answer["question"] == QUESTION
     first, second, *others = [item["marker"] for item in augmented["evidence"]]
     assert [item["marker"] for item in answer["evidence"]] == [second, first, *others]

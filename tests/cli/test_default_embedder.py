@@ -30,19 +30,20 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert list(answer) == [
-        "question", "status", "grounding", "retriever", "model", "text", "answers", "more_answers", "claims", "cited",
-        "evidence", "linked", "inference", "tree", "usage", "not_understood", "notes", "fallbacks", "removed", "error",
+        "schema_version", "question", "status", "grounding", "retriever", "model", "text", "is_ranked", "answers",
+        "more_answers", "claims", "cited", "evidence", "linked", "inference", "tree", "usage", "not_understood",
+        "notes", "fallbacks", "removed", "error",
     ]  # fmt: skip
-    assert [link["label"] for link in answer["linked"]] == ["Richard Feynman"]
+    assert [link["term"]["label"] for link in answer["linked"]] == ["Richard Feynman"]
     assert answer["status"] == "answered"
     assert answer["grounding"] == "graph"
-    labels = [a["label"] for a in answer["answers"]]
+    labels = [a["term"]["label"] for a in answer["answers"]]
     assert "Richard Feynman" not in labels
     assert "Murray Gell-Mann" in labels
     paths = [item for item in answer["evidence"][:5] if item["kind"] == "path"]
     assert any(
         {"California Institute of Technology", "Murray Gell-Mann"}
-        <= {t[f"{role}_label"] for t in item["triples"] for role in ("subject", "object")}
+        <= {t[role]["label"] for t in item["triples"] for role in ("subject", "object")}
         for item in paths
     )
     assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])

@@ -66,7 +66,7 @@ def test_from_values_to_a_preset_that_is_taken(run: Run, nobel: Path, tmp_path: 
         "ask", "Where was Marie Curie born?", "-k", nobel / "graph.ttl", *PLAIN, "--preset", preset, "-f", "json"
     )
     assert asked.exit_code == 0, asked.stderr
-    assert json.loads(asked.stdout)["answers"][0]["label"] == "Warsaw"
+    assert json.loads(asked.stdout)["answers"][0]["term"]["label"] == "Warsaw"
 
     ran = tmp_path / "ran"
     done = run("eval", nobel, *PLAIN, "--limit", "2", "--preset", preset, "-O", "paths_kept=4", "-o", ran, "-q")

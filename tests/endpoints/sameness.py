@@ -30,7 +30,7 @@ def told(answer: Answer) -> dict[str, Any]:
                 if source["named_graph"] == VIRTUOSO_GRAPH:
                     source["named_graph"] = None
             for place in ("subject", "object"):
-                if str(triple[place]).startswith("_:"):
+                if triple[place]["type"] == "bnode":
                     triple[place], triple["verified"], triple["sources"] = "_:", None, []
     return kept
 

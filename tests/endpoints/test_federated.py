@@ -141,14 +141,14 @@ def test_a_file_and_an_endpoint_are_linked_by_an_identifier_only(wikibase: str) 
     done = run.invoke(app, ["ask", WRITTEN, *named, "-f", "json"])
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)
-    assert answer["answers"][0]["label"] == "laboratory notebooks"
+    assert answer["answers"][0]["term"]["label"] == "laboratory notebooks"
     (same,) = [item for item in answer["evidence"] if "VIAF" in item["text"]]
     assert same["text"] == "Marie Curie —VIAF cluster ID→ 76353174 ←VIAF cluster ID— Skłodowska-Curie, M."
     assert same["marker"] in answer["answers"][0]["markers"]
     assert {one["source"] for one in same["queries"]} == {str(LIBRARY), wikibase}
     assert same["text"] in run.invoke(app, ["ask", WRITTEN, *named]).stdout
     alone = json.loads(run.invoke(app, ["ask", WRITTEN, *named[2:], "-f", "json"]).stdout)
-    assert "laboratory notebooks" not in {one["label"] for one in alone["answers"]}
+    assert "laboratory notebooks" not in {one["term"]["label"] for one in alone["answers"]}
 
 
 def test_an_endpoint_is_asked_of_identifiers_once(wikibase: str) -> None:
@@ -256,7 +256,9 @@ def test_E22_an_answer_is_partial_wherever_a_graph_fails(wikibase: str, after: i
     answer = json.loads(done.stdout)
     assert (answer["status"], done.exit_code) == ("partial", 5)
     assert answer["error"]["code"] == "E_ENDPOINT_DOWN"
-    assert len([note for note in answer["notes"] if proxy.url in note and "looking for" not in note]) == 1
+    assert (
+        len([note for note in answer["notes"] if proxy.url in note["text"] and "looking for" not in note["text"]]) == 1
+    )
     assert bool(answer["answers"]) is (after > 0)
 
 

@@ -69,9 +69,9 @@ def test_answers_of_the_same_label_are_told_apart_by_one_query(knowledge: Knowle
     assert "Springfield (capital of Illinois) [P1" in shown
     assert "Springfield (town) [P1" in shown
     assert r"Springfield (town) \[P1" in render(answer, "md")
-    listed = {own["term"]: own.get("description") for own in answer.to_json()["answers"]}
-    assert listed["<http://example.org/s3>"] == "film"
-    assert listed["<http://example.org/a1>"] is None
+    listed = {own["term"]["value"]: own.get("description") for own in answer.to_json()["answers"]}
+    assert listed["http://example.org/s3"] == "film"
+    assert listed["http://example.org/a1"] is None
 
 
 def test_evidence_says_from_which_of_several_namesakes_it_starts(knowledge: KnowledgeBase) -> None:

@@ -600,7 +600,7 @@ def test_mistake_08_without_a_text_the_graph_answers(ask: Ask, nobel: KnowledgeB
 def test_mistake_09_entities_lines_and_passages_are_returned(nobel: KnowledgeBase) -> None:
     answer = nobel.ask("What did Marie Curie do in the war?", retriever="entity")
     said = answer.to_json()
-    assert [link["term"] for link in said["linked"]] == [f"<{CURIE}>"]
+    assert [link["term"]["value"] for link in said["linked"]] == [CURIE]
     kinds = {item["kind"] for item in said["evidence"]}
     assert {"neighbours", "passage"} <= kinds
     assert all(item["text"] and item["score"] for item in said["evidence"])

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import is_silent, judgement
 from kgsparql.evaluation.metrics.metric import Metric, defined
 from kgsparql.evaluation.record import Record
-
-_CUT = re.compile(r": at most [\d,]+ (?:of [\d,]+ )?taken|: only [\d,]+ .*\bwalked on from|: some steps were left out")
-"""Notes of an answer that say that a limit cut something off, or the budget ended."""
 
 _NO_EMBEDDER = "ranking"
 """The purpose of the fallback that every question of a run without an embedding model has."""
@@ -95,8 +90,12 @@ def _fallbacks(_question: Question, record: Record) -> float | None:
 
 
 def _truncated(_question: Question, record: Record) -> float | None:
-    """Share of questions where a limit cut something off: an item of the evidence, a list on the way, or the budget."""
-    return float(any(item.cuts for item in record.evidence) or any(_CUT.search(note) for note in record.notes))
+    """Share of questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
+
+    Not defined for a record of an earlier version, which does not say so of lists and budget.
+    """
+    is_cut = True if any(item.cuts for item in record.evidence) else record.is_cut_short
+    return None if is_cut is None else float(is_cut)
 
 
 def _partial(_question: Question, record: Record) -> float | None:

@@ -246,7 +246,7 @@ class MemberIndexes:
 
     def tell(self) -> None:
         """Note what is missing, each line once, for those who do not read it in an answer."""
-        for line in (note.text for note in self.missing.values()):
+        for line in self.missing.values():
             if line not in self._told:
                 self._told.add(line)
                 self._note(line)

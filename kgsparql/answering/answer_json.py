@@ -1,0 +1,361 @@
+"""An answer as JSON: the types of all its members, which are the JSON Schema, too, and how an answer becomes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NotRequired
+from typing import Literal as OneOf
+
+from typing_extensions import TypedDict
+
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer, AnswerTerm
+    from kgsparql.errors import KgsparqlError
+    from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+    from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.linking.passages.documents import Excerpt
+
+SCHEMA_VERSION = 1
+"""Of the JSON of an answer: grows when a member goes away or means something else."""
+
+_IN_JSON = 1_000
+"""Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
+
+TermObject = TypedDict(
+    "TermObject",
+    {
+        "type": OneOf["uri", "literal", "bnode", "triple"],
+        "value": str,
+        "datatype": NotRequired[str],
+        "xml:lang": NotRequired[str],
+        "label": str,
+    },
+)
+TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it is called; a triple in N-Triples syntax."
+
+
+class AnswerObject(TypedDict):
+    """A term that answers, and the markers of the evidence it is in; scores compare only within one answer."""
+
+    term: TermObject
+    description: NotRequired[str]
+    score: float
+    markers: list[str]
+
+
+class ClaimObject(TypedDict):
+    """A statement of the answer and the markers of the evidence it rests on."""
+
+    text: str
+    markers: list[str]
+
+
+class SourceObject(TypedDict):
+    """A graph that a triple was found in, as the user named it, and the named graph inside it."""
+
+    graph: str
+    named_graph: str | None
+
+
+class TripleObject(TypedDict):
+    """A cited triple; `direction` is how it was walked, `verified` whether it was found again (null: not checkable)."""
+
+    subject: TermObject
+    predicate: TermObject
+    object: TermObject
+    direction: OneOf["forward", "inverse"]
+    sources: list[SourceObject]
+    verified: bool | None
+
+
+class StepObject(TripleObject):
+    """A triple that the answer was inferred from."""
+
+    marker: str
+
+
+class SourceQueryObject(TypedDict):
+    """The query that finds the triples that one of several graphs holds."""
+
+    source: str
+    query: str
+
+
+class TextMentionObject(TypedDict):
+    """An entity that a passage mentions, and where."""
+
+    term: TermObject
+    start: int
+    end: int
+
+
+class ExcerptObject(TypedDict):
+    """Where in a document a passage stands, in characters."""
+
+    document: str
+    page: int | None
+    start: int
+    end: int
+    mentions: list[TextMentionObject]
+
+
+class EvidenceObject(TypedDict):
+    """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out."""
+
+    marker: str
+    kind: OneOf["path", "neighbours", "passage"]
+    text: str
+    triples: list[TripleObject]
+    score: float
+    cuts: list[str]
+    query: str | None
+    queries: list[SourceQueryObject]
+    source: ExcerptObject | None
+
+
+class AlternativeObject(TypedDict):
+    """Something else that words of the question may mean."""
+
+    term: TermObject
+    description: NotRequired[str]
+    score: float
+    matched: str
+
+
+class LinkObject(AlternativeObject):
+    """What words of the question were taken to mean; `mention` is empty where the entity was given."""
+
+    mention: str
+    start: int
+    end: int
+    candidates: list[AlternativeObject]
+
+
+class GapObject(TypedDict):
+    """Words of the question that the answer does not account for."""
+
+    code: str
+    words: str
+    text: str
+
+
+class NoteObject(TypedDict):
+    """Something the reader should know; the code says what kind of note it is."""
+
+    code: str
+    text: str
+
+
+class FallbackObject(TypedDict):
+    """Something that was done in the second-best way."""
+
+    purpose: str
+    reason: str
+
+
+class ErrorObject(TypedDict):
+    """An error: a stable code, what is wrong, what to do, and whether the same call may succeed later."""
+
+    code: str
+    message: str
+    hint: str
+    retryable: bool
+    detail: dict[str, Any]
+
+
+class AnsweredObject(TypedDict):
+    """The answer to one question; `id` is there for questions from stdin: their own, else the number of their line.
+
+    `is_ranked`: nobody chose among the answers, they are candidates in order. `more_answers` counts those that are not
+    listed. `cited` are the markers of what the answer rests on. `error` is what kept a model from writing the answer.
+    """
+
+    schema_version: int
+    id: NotRequired[str | int]
+    question: str
+    status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
+    grounding: OneOf["graph", "model", "mixed"]
+    retriever: str
+    model: str
+    text: str
+    is_ranked: bool
+    answers: list[AnswerObject]
+    more_answers: int
+    claims: list[ClaimObject]
+    cited: list[str]
+    evidence: list[EvidenceObject]
+    linked: list[LinkObject]
+    inference: list[StepObject]
+    tree: str
+    usage: dict[str, Any]
+    not_understood: list[GapObject]
+    notes: list[NoteObject]
+    fallbacks: list[FallbackObject]
+    removed: int
+    error: ErrorObject | None
+
+
+class UnansweredObject(TypedDict):
+    """What stands for an answer where there is none: after an error, and for an empty line of stdin."""
+
+    schema_version: int
+    id: NotRequired[str | int]
+    question: str
+    status: OneOf["error", "empty"]
+    answers: list[AnswerObject]
+    error: ErrorObject | None
+
+
+def answer_json(answer: Answer) -> AnsweredObject:
+    """The answer as one JSON object."""
+    labels = answer.labels
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "question": answer.question,
+        "status": answer.status,
+        "grounding": answer.grounding,
+        "retriever": answer.retriever,
+        "model": answer.model,
+        "text": answer.text,
+        "is_ranked": answer.is_ranked,
+        "answers": [_answer(one) for one in answer.answers[:_IN_JSON]],
+        "more_answers": max(0, len(answer.answers) - _IN_JSON),
+        "claims": [{"text": claim.text, "markers": list(claim.markers)} for claim in answer.claims],
+        "cited": list(answer.cited),
+        "evidence": [_item(item, labels) for item in answer.evidence],
+        "linked": [_link(link) for link in answer.linked],
+        "inference": [{"marker": step.marker, **_triple(step.cited, labels)} for step in answer.inference],
+        "tree": answer.tree.text(),
+        "usage": dict(answer.usage),
+        "not_understood": [{"code": gap.code, "words": gap.words, "text": gap.text} for gap in answer.gaps],
+        "notes": [{"code": note.code, "text": str(note)} for note in answer.notes],
+        "fallbacks": [{"purpose": f.purpose, "reason": f.reason} for f in answer.fallbacks],
+        "removed": answer.removed,
+        "error": None if answer.error is None else error_json(answer.error),
+    }
+
+
+def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:
+    """What stands for the answer to a question that an error kept from one; without an error, to an empty line."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "question": printable(question),
+        "status": "empty" if error is None else "error",
+        "answers": [],
+        "error": None if error is None else error_json(error),
+    }
+
+
+def error_json(error: KgsparqlError) -> ErrorObject:
+    """The error; what is no JSON in its details is told as text."""
+    detail = {name: _plain(value) for name, value in error.detail.items()}
+    return {
+        "code": error.code, "message": error.message, "hint": error.hint, "retryable": error.retryable,
+        "detail": detail,
+    }  # fmt: skip
+
+
+def term_json(term: Term, label: str) -> TermObject:
+    """A term and its label.
+
+    >>> term_json(Literal("Köln", language="de"), "Köln")
+    {'type': 'literal', 'value': 'Köln', 'xml:lang': 'de', 'label': 'Köln'}
+    """
+    if isinstance(term, IRI):
+        return {"type": "uri", "value": term.value, "label": label}
+    if isinstance(term, BlankNode):
+        return {"type": "bnode", "value": term.value, "label": label}
+    if not isinstance(term, Literal):
+        return {"type": "triple", "value": str(term), "label": label}
+    if term.language is not None:
+        return {"type": "literal", "value": term.value, "xml:lang": term.language, "label": label}
+    if term.datatype.value == "http://www.w3.org/2001/XMLSchema#string":
+        return {"type": "literal", "value": term.value, "label": label}
+    return {"type": "literal", "value": term.value, "datatype": term.datatype.value, "label": label}
+
+
+def answer_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the JSON of an answer."""
+    from pydantic import TypeAdapter
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `kgsparql ask -f json` writes: an answer, or what stands for one",
+        **TypeAdapter(AnsweredObject | UnansweredObject).json_schema(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _label(term: Term, labels: Mapping[Term, str]) -> str:
+    return labels.get(term, printable(getattr(term, "value", str(term))))
+
+
+def _answer(one: AnswerTerm) -> AnswerObject:
+    made: AnswerObject = {
+        "term": term_json(one.term, one.label), "score": round(one.score, 4), "markers": list(one.markers),
+    }  # fmt: skip
+    if one.description:
+        made["description"] = one.description
+    return made
+
+
+def _triple(cited: CitedTriple, labels: Mapping[Term, str]) -> TripleObject:
+    subject, predicate, object_ = cited.triple.subject, cited.triple.predicate, cited.triple.object
+    return {
+        "subject": term_json(subject, _label(subject, labels)),
+        "predicate": term_json(predicate, _label(predicate, labels)),
+        "object": term_json(object_, _label(object_, labels)),
+        "direction": cited.direction,
+        "sources": [{"graph": s.graph, "named_graph": s.named_graph} for s in cited.sources],
+        "verified": cited.verified,
+    }
+
+
+def _item(item: EvidenceItem, labels: Mapping[Term, str]) -> EvidenceObject:
+    return {
+        "marker": item.marker,
+        "kind": item.kind,
+        "text": item.text,
+        "triples": [_triple(cited, labels) for cited in item.triples],
+        "score": round(item.score, 4),
+        "cuts": [str(cut) for cut in item.cuts],
+        "query": item.query.shown or None,
+        "queries": [{"source": own.source, "query": own.query.shown} for own in item.queries],
+        "source": None if item.excerpt is None else _excerpt(item.excerpt, labels),
+    }
+
+
+def _excerpt(excerpt: Excerpt, labels: Mapping[Term, str]) -> ExcerptObject:
+    mentions: list[TextMentionObject] = [
+        {"term": term_json(m.term, _label(m.term, labels)), "start": m.start, "end": m.end} for m in excerpt.mentions
+    ]
+    return {
+        "document": excerpt.document, "page": excerpt.page, "start": excerpt.start, "end": excerpt.end,
+        "mentions": mentions,
+    }  # fmt: skip
+
+
+def _alternative(link: LinkedEntity) -> AlternativeObject:
+    made: AlternativeObject = {
+        "term": term_json(link.term, link.label), "score": round(link.score, 4), "matched": link.matched,
+    }  # fmt: skip
+    if link.description:
+        made["description"] = link.description
+    return made
+
+
+def _link(link: LinkedEntity) -> LinkObject:
+    candidates = [_alternative(one) for one in link.candidates]
+    place = link.mention
+    return {
+        "mention": place.text, "start": place.start, "end": place.end, **_alternative(link), "candidates": candidates,
+    }  # fmt: skip

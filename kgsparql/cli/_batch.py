@@ -1,0 +1,169 @@
+"""Questions from stdin, one a line, each with an id: nothing in a line keeps the others from an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import unanswered_json
+from kgsparql.cli._answer_rows import COLUMNS, answer_rows, empty_row, plain_answers, separated
+from kgsparql.cli._stderr import show_error
+from kgsparql.errors import CancelledError, DataError, InputError, KgsparqlError, LimitError, NotFoundError
+from kgsparql.rdf.terms import printable
+
+_LONGEST = 1_000_000
+"""Bytes of a line."""
+
+_HINT = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLine:
+    """A line of stdin.
+
+    :param id: its own, else the number of the line.
+    :param question: empty for an empty line; what could be read of it, where there is an error.
+    """
+
+    id: str | int
+    question: str
+    error: KgsparqlError | None = None
+
+
+def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
+    """The lines of stdin; one that is no question carries its error.
+
+    >>> import io
+    >>> lines = io.BytesIO(b'Who?' + chr(10).encode() + b'{"id": "a7", "question": "Where?"}')
+    >>> [(line.id, line.question) for line in asked_lines(lines)]
+    [(1, 'Who?'), ('a7', 'Where?')]
+    """
+    number = 0
+    while data := stdin.readline(_LONGEST):
+        number += 1
+        if len(data) == _LONGEST and not data.endswith(b"\n"):
+            shown = printable(data[:400].decode("utf-8", "replace"), 80)
+            yield AskedLine(number, shown, LimitError(f"line {number} is too long: at most {_LONGEST:,} bytes"))
+            while data and not data.endswith(b"\n"):
+                data = stdin.readline(_LONGEST)
+            continue
+        yield _line(number, data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data)
+
+
+def _line(number: int, data: bytes) -> AskedLine:
+    try:
+        text = data.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        shown = printable(data.decode("utf-8", "replace"), 80)
+        message = f"line {number} is not UTF-8: byte {error.start + 1}"
+        failure = DataError(message, code="E_ENCODING", hint="write it in UTF-8: iconv -t UTF-8")
+        return AskedLine(number, shown, failure)
+    return _json_line(number, text) if text.startswith("{") else AskedLine(number, text)
+
+
+def _json_line(number: int, text: str) -> AskedLine:
+    """A question with an id; every other JSON object is an error of its line."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return AskedLine(number, printable(text, 80), InputError(f"line {number} is not JSON: {error}", hint=_HINT))
+    own, question = found.get("id"), found.get("question")
+    is_named = isinstance(own, str | int) and not isinstance(own, bool)
+    name = own if is_named else number
+    if own is not None and not is_named:
+        return AskedLine(number, printable(text, 80), InputError(f"line {number}: its id is no text", hint=_HINT))
+    if not isinstance(question, str):
+        return AskedLine(name, printable(text, 80), InputError(f"line {number} has no question", hint=_HINT))
+    return AskedLine(name, question.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutput:
+    """How the answers to many questions are written: a line, a row or a block for each line of stdin.
+
+    :param rendered: an answer in this format, where it is not one of the formats made of lines and rows.
+    """
+
+    form: str
+    rendered: Callable[[Answer], str]
+
+    @property
+    def head(self) -> list[str]:
+        """What comes before all answers."""
+        return [separated([("id", "question", *COLUMNS)], self.form)] if self.form in {"csv", "tsv"} else []
+
+    def answered(self, line: AskedLine, answer: Answer) -> str:
+        """The answer to a line."""
+        if self.form == "jsonl":
+            return _json({"id": line.id, **answer.to_json()})
+        if self.form == "plain":
+            return "\t".join(plain_answers(answer)) + "\n"
+        if self.form in {"csv", "tsv"}:
+            return self._rows(line, answer_rows(answer))
+        shown = self.rendered(answer)
+        return f"{line.id}. {printable(line.question, 4_000)}\n{shown}\n\n" if self.form == "text" else shown
+
+    def unanswered(self, line: AskedLine, error: KgsparqlError | None) -> str:
+        """What stands for the answer to a line with an error, or to an empty line; an error may be said on stderr."""
+        if self.form == "jsonl":
+            return _json({"id": line.id, **unanswered_json(line.question, error)})
+        if error is not None:
+            show_error(error, about=line.question)
+        if self.form in {"csv", "tsv"}:
+            return self._rows(line, [empty_row("empty" if error is None else "error")])
+        return "\n" if self.form == "plain" else ""
+
+    def _rows(self, line: AskedLine, rows: Sequence[Sequence[str]]) -> str:
+        return separated([(str(line.id), printable(line.question, 4_000), *row) for row in rows], self.form)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Answers to the lines of stdin; afterwards it knows how that went.
+
+    :param ask: answers a question.
+    :param code_of: the exit code of an answer.
+    """
+
+    ask: Callable[[str], Answer]
+    code_of: Callable[[Answer], int]
+    output: BatchOutput
+    codes: set[int] = field(default_factory=set)
+
+    def results(self, lines: Iterable[AskedLine]) -> Iterator[str]:
+        """A result for each line, whatever happened to the others.
+
+        :raises CancelledError: if asking was stopped.
+        """
+        yield from self.output.head
+        for line in lines:
+            if result := self._result(line):
+                yield result
+
+    def _result(self, line: AskedLine) -> str:
+        if not line.question and line.error is None:
+            return self.output.unanswered(line, None)
+        try:
+            if line.error is not None:
+                raise line.error
+            answer = self.ask(line.question)
+        except KgsparqlError as error:
+            if isinstance(error, CancelledError):
+                raise
+            self.codes.add(error.exit_code)
+            return self.output.unanswered(line, error)
+        self.codes.add(self.code_of(answer))
+        return self.output.answered(line, answer)
+
+    def exit_code(self, *, all_answered: bool) -> int:
+        """The worst of 1, 5 and 6; else 3 if no question was answered, or, if all must be, some was not; else 0."""
+        worst = next((code for code in (1, 5, 6) if code in self.codes), 0)
+        is_lacking = bool(self.codes - {0}) if all_answered and self.codes else 0 not in self.codes
+        return worst or (NotFoundError.exit_code if is_lacking else 0)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
