@@ -6,7 +6,7 @@ English only; of a question in another language, only names that were not found 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.path_scoring import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.answer_type import expected_kind, operation_asked
+from kgsparql.linking.answer_type import asks_what_it_is, expected_kind, operation_asked
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, tokens, words
 from kgsparql.rdf.terms import Literal, Term, normalised, printable
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 
 _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or kind are at least, so that the step may be what is meant."""
@@ -47,8 +48,19 @@ _IS_NAMED = 0.75
 _NEARER = 0.15
 """How much more like a predicate that is not on the path a word must be than the most alike step."""
 
+_IS_KIND = 0.5
+"""How alike the kind that is asked for and the name of a class are at least, so that the class is of that kind."""
+
+_KIND_NEARER = 0.2
+"""How much more alike another class must be, so that its members are rather what is asked for."""
+
+_SAMPLE = 20
+"""Ends of an item whose kind is looked up."""
+
 _ENGLISH = frozenset("who whom whose what which where when how the of by did does is are were list show give".split())
 """A question without any of these is taken for one in another language."""
+
+_SAYS_WHAT_IT_IS = frozenset((*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
 _SAYS_ENOUGH = re.compile(r"\b(?:where|when|who|people|person|everyone|everybody|how long|how old)\b", re.IGNORECASE)
 _TIME = re.compile(r"^when\b|\b(?:what|which) (?:year|date|day)\b")
@@ -56,6 +68,9 @@ _AMOUNT = re.compile(r"\bhow (?:much|long|tall|high|heavy|far|big|large|deep|wid
 _THING = re.compile(r"who|whom|where|(?:in )?which (?!year|date|day|number|age)")
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
+_CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
+"""A number, a date, or an identifier such as `P-01`."""
+_COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
@@ -67,9 +82,13 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
         return ()
     asked = session.scored_question()
     missing = [*_name_gaps(session), *_ambiguities(session, found, best)]
-    if not _ENGLISH.isdisjoint(token.text for token in asked.tokens):
-        missing = [*_operation_gaps(session, best), *missing, *_kind_gaps(session, best)]
-        missing += _word_gaps(asked, best, session)
+    if asks_what_it_is(session.own_words, session.links):
+        described = any(hop.triple.predicate in _SAYS_WHAT_IT_IS for hop in best.paths[0].hops[:1])
+        missing += [] if described else [Gap("word", "", "nothing in this graph says what it is")]
+    elif not _ENGLISH.isdisjoint(token.text for token in asked.tokens):
+        named = {word for gap in missing for word in words(normalised(gap.words))}
+        missing = [*_operation_gaps(session, best), *missing, *_kind_gaps(session, best, found)]
+        missing += _word_gaps(asked, best, session, said_already=named)
     return tuple(dict.fromkeys(missing))
 
 
@@ -149,7 +168,8 @@ def _content(text: str) -> list[str]:
 
 
 def _has_word(label: Sequence[str], word: str) -> bool:
-    return any(similarity(own, word) >= _SAME_WORD for own in label)
+    """Whether a label has a word, or one of which it is the initial."""
+    return any(similarity(own, word) >= _SAME_WORD or (len(word) == 1 and own.startswith(word)) for own in label)
 
 
 def _ambiguities(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
@@ -169,23 +189,40 @@ def _ambiguities(session: Session, found: Retrieval, best: EvidenceItem) -> Iter
             yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
 
 
-def _kind_gaps(session: Session, best: EvidenceItem) -> Iterator[Gap]:
-    """A question for a time, an amount or a thing, and ends that cannot be one."""
+def _kind_gaps(session: Session, best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
+    """A question for a time, an amount or a thing, and ends that cannot be one, or are less like one than others."""
     asked = " ".join(session.own_words.casefold().split())
     literals = [end.value for end in best.ends if isinstance(end, Literal)]
-    if (found := _TIME.search(asked)) and not any(_YEAR.search(value) for value in literals):
-        yield Gap("kind", found[0], "this asks for a time, and what was found is none")
-    elif (found := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, literals)):
-        yield Gap("kind", found[0], "this asks for an amount, and what was found is none")
-    elif (found := _THING.match(asked)) and best.ends and len(literals) == len(best.ends):
-        wanted = expected_kind(session.own_words)
-        step = _step_names(best, session)[-1:]
+    wanted = expected_kind(session.own_words)
+    if (asks := _TIME.search(asked)) and not any(_YEAR.search(value) for value in literals):
+        yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
+    elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, literals)):
+        yield Gap("kind", asks[0], "this asks for an amount, and what was found is none")
+    elif (asks := _THING.match(asked)) and best.ends and len(literals) == len(best.ends):
+        step = [name for name in _step_names(best, session)[-1:] if not _COUNTS.search(name)]
         is_said = bool(wanted) and float(session.ranker.similarities([wanted], step).max(initial=0.0)) >= _NEAR
-        if not is_said and all(map(_FIGURE.fullmatch, literals)):
-            yield Gap("kind", found[0], f"this asks for {wanted or 'a thing'}, and what was found are numbers or dates")
+        if not is_said and all(map(_CODE.fullmatch, literals)):
+            yield Gap("kind", asks[0], f"this asks for {wanted or 'a thing'}, and what was found are numbers or dates")
+    elif wanted and session.ranker.by_meaning and (better := _nearer_kind(wanted, best, found, session)):
+        yield Gap("kind", wanted, f"this asks for {wanted}: {better} may be nearer to that")
 
 
-def _word_gaps(asked: ScoredQuestion, best: EvidenceItem, session: Session) -> Iterator[Gap]:
+def _nearer_kind(wanted: str, best: EvidenceItem, found: Retrieval, session: Session) -> str:
+    """The class and marker of what is much more of the wanted kind than the ends of the best item; else empty."""
+    items = [best, *(item for item in found.evidence if item.paths and item.ends and item is not best)]
+    kinds = session.labels.majority_types([[(end,) for end in item.ends[:_SAMPLE]] for item in items], in_grace=True)
+    names = [own[0] if own else "" for own in kinds]
+    if not names[0]:
+        return ""
+    alike = session.ranker.similarities(names, [wanted])[:, 0]
+    other = int(alike.argmax())
+    is_much_nearer = alike[other] >= _IS_KIND and alike[other] - alike[0] >= _KIND_NEARER
+    return f"{names[other]} ({items[other].marker})" if is_much_nearer else ""
+
+
+def _word_gaps(
+    asked: ScoredQuestion, best: EvidenceItem, session: Session, *, said_already: Collection[str]
+) -> Iterator[Gap]:
     """Predicates of the graph that the question names and the path does not go, and words that nothing is like."""
     steps = _step_names(best, session)
     names = [*steps, *_kind_names(best, session)]
@@ -193,14 +230,14 @@ def _word_gaps(asked: ScoredQuestion, best: EvidenceItem, session: Session) -> I
     operation = operation_asked(session.own_words)
     computed = () if operation is None else operation.words.split()
     content = dict.fromkeys(asked.tokens[i].text for i in asked.content)
-    telling = [word for word in content if word not in _EMPTY]
+    telling = [word for word in content if word not in _EMPTY and (len(word) > 1 or word.isdecimal())]
     asks_for_members = any(link.kind == "class" for link in session.links)
     asked_words = set(words(normalised(session.own_words)))
     says_step = any(asked_words.issuperset(words(normalised(step))) for step in steps)
     says_enough = says_step or asks_for_members or _SAYS_ENOUGH.search(session.own_words)
     if not telling and not computed and not says_enough:
         yield Gap("word", "", "the question does not say which fact is asked for")
-    left = [word for word in telling if word not in computed and root(word) not in said]
+    left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
     for word in left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels
@@ -27,7 +27,12 @@ _WAYS = 2_000
 
 
 def expanded_items(
-    walks: Sequence[Walk], terms: TermLabels, *, shown: int = SHOWN, limit: int = ENDS
+    walks: Sequence[Walk],
+    terms: TermLabels,
+    *,
+    shown: int = SHOWN,
+    limit: int = ENDS,
+    keep: Callable[[Sequence[Term]], list[Term]] = list,
 ) -> list[EvidenceItem | None]:
     """An item of evidence for each walk, with all its ends and the triples of the first; ``None`` where it has no end.
 
@@ -36,10 +41,11 @@ def expanded_items(
 
     :param shown: ends of each walk whose triples are cited, one way to each.
     :param limit: ends of each walk; more are a cut.
+    :param keep: those of the ends that a reader wants.
     """
     found = walk_ends(terms.graph, walks, limit=limit)
     named = [[end for end in own.items if not is_mediator(end)] for own in found]
-    ends = [[e for e in own if e != walk.start] or own for own, walk in zip(named, walks, strict=True)]
+    ends = [keep([e for e in own if e != walk.start] or own) for own, walk in zip(named, walks, strict=True)]
     labels = terms(end for own in ends if len(own) <= LABELLED for end in own)
     ordered = [_ordered(own, labels) for own in ends]
     ways = walk_ways(terms.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)

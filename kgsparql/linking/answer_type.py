@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stem, stop_words, tokens
 
 _BY_FIRST_WORD = {
@@ -64,6 +66,28 @@ def asks_how_many(question: str) -> bool:
     """
     question_words = [token.text for token in tokens(question)]
     return ("how", "many") in pairwise(question_words)
+
+
+_ASKS_WHAT = re.compile(
+    r"(?:(?:what|who)(?:['’]s|\s+(?:is|are|was|were|does|do))|define|describe|explain|what is meant by|"
+    r"(?:tell me |what do you know )about)(?:\s+(?:an?|the))?",
+    re.IGNORECASE,
+)
+
+
+def asks_what_it_is(question: str, links: Sequence[LinkedEntity]) -> bool:
+    """Whether a question asks only what the one thing is that it names; English only.
+
+    >>> from kgsparql.linking.linked_entity import LinkedEntity, Mention
+    >>> from kgsparql.rdf.terms import IRI
+    >>> radium = LinkedEntity(IRI("http://e.org/Ra"), "radium", 1.0, "entity", "exact", Mention("radium", 8, 14))
+    >>> asks_what_it_is("What is radium?", [radium]), asks_what_it_is("What is radium called?", [radium])
+    (True, False)
+    """
+    if len(links) != 1 or links[0].mention.start < 0:
+        return False
+    before, after = question[: links[0].mention.start], question[links[0].mention.end :]
+    return bool(_ASKS_WHAT.fullmatch(before.strip())) and after.strip(" ?.!") in {"", "mean"}
 
 
 OperationKind: TypeAlias = OneOf["count", "comparison", "extreme", "total", "negation", "yes or no"]

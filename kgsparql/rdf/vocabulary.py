@@ -20,6 +20,7 @@ _WIKIBASE = "http://wikiba.se/ontology#"
 _ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
 
 RDF_TYPE = IRI(_RDF + "type")
+SUBCLASS_OF = IRI(_RDFS + "subClassOf")
 INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
 """Wikidata's ``rdf:type``."""
 SAME_AS = IRI(_OWL + "sameAs")

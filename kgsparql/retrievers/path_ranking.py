@@ -30,6 +30,7 @@ from kgsparql.linking.answer_type import asks_how_many
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term, iri, printable
+from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._path_enumeration import (
     Enumeration,
     add_ends,
@@ -120,7 +121,10 @@ class PathRanking(Weights, Retriever):
         with session.within_budget():
             chosen = self._choices(found, session)
             _note_uncertainty(found, chosen, session, self._words)
-            evidence = Evidence(self._items_of(chosen, session))
+            first = 1.0 + (found[0].score if found else 0.0)
+            defining = [replace(item, score=first) for item in definitions(session)]
+            said = [_path_of(item) for item in defining]
+            evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
         if session.notes.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
             best = chosen or [(found[0], Choice(found[0].candidate, found[0].score, "ranker"))]
@@ -215,6 +219,10 @@ def _predicate_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # no
             raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
         found[iri(name.strip().strip("<>"))] = words.strip()
     return found
+
+
+def _path_of(item: EvidenceItem) -> PropertyPath:
+    return item.ways[0].property_path
 
 
 def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:

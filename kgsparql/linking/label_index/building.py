@@ -19,7 +19,7 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.file_lock import writer_lock
 from kgsparql.storage.lance_tables import Tables, table_tag
 
-RECIPE = "labels-4"
+RECIPE = "labels-5"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 

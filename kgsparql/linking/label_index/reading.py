@@ -48,8 +48,8 @@ def read_labels(
 
     Labels are what the graph's label predicates give; if the graph does not say which these are, the usual ones. Texts
     that are empty or only repeat the IRI are left out, and long ones are cut. Predicates called ``name``, ``label`` or
-    ``title`` count too when their texts tell things apart. What has no name at all gets the end of its IRI, if that
-    means something to a person.
+    ``title`` count too when their texts tell things apart. What has no name, or only names in languages other than
+    English, gets the end of its IRI too, if that means something to a person.
 
     :param announce: called early, once, with about how many rows there will be.
     :raises LimitError: if the labels of an endpoint are more than :data:`REMOTE_ROWS`, or more than it gives in time.
@@ -93,7 +93,8 @@ class _Reader:
 
     :ivar rows: by IRI, text, language and kind: key and role.
     :ivar labelled: the IRIs that have a label.
-    :ivar named: the IRIs that have any name.
+    :ivar named: the IRIs that have a name in English or in no language.
+    :ivar foreign: the keys of the names of the IRIs that have one in another language.
     """
 
     graph: OpenedGraph
@@ -102,6 +103,7 @@ class _Reader:
     rows: dict[tuple[str, str, str, Kind], tuple[str, Role]] = field(default_factory=dict)
     labelled: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    foreign: dict[str, set[str]] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
 
     def labels(self, announce: Callable[[int], None] | None) -> list[LabelRow]:
@@ -194,7 +196,10 @@ class _Reader:
         key = normalised(text)
         if key and identity not in self.rows:
             self.rows[identity] = (key, role)
-            self.named.add(iri)
+            if language in {"", "mul"} or language.partition("-")[0] == "en":
+                self.named.add(iri)
+            else:
+                self.foreign.setdefault(iri, set()).add(key)
             if role == "label":
                 self.labelled.add(iri)
 
@@ -224,11 +229,12 @@ class _Reader:
                     self._add_row(same, text, language, role)
 
     def _add_derived(self, mentioned: Collection[str]) -> None:
-        """Add the ends of IRIs without a name: those that mean something; all, if no entity has a name."""
+        """Add the ends of IRIs without a readable name: those that mean something; all, if no entity has a name."""
         is_bare = not any(kind == "entity" for *_, kind in self.rows)
         for iri in sorted((set(mentioned) | self.kinds.keys()) - self.named):
             name = clean_text(local_name(IRI(iri)))
-            if not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
+            is_new = normalised(name) not in self.foreign.get(iri, ())
+            if is_new and not is_mediator(IRI(iri)) and (is_bare or _is_name(name)):
                 self._add_row(iri, name, "", "derived")
 
 
