@@ -53,9 +53,7 @@ def test_descriptions_in_the_language_of_the_reader(knowledge: kgsparql.Knowledg
 
 
 @pytest.mark.parametrize("question", ["Who is Ada Novak?", "What is North Green?"])
-def test_where_the_graph_does_not_say_it_no_answer_is_made_up(
-    knowledge: kgsparql.KnowledgeBase, question: str
-) -> None:
+def test_where_the_graph_does_not_say_it_no_answer_is_made_up(knowledge: kgsparql.KnowledgeBase, question: str) -> None:
     answer = knowledge.ask(question)
     assert [gap.text for gap in answer.gaps] == ["nothing in this graph says what it is"]
     assert answer.status == "partial"
