@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 from typing import Literal as OneOf
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import LISTED
 from kgsparql.events import CandidatesChosen, Emit
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.prompting import fenced, plain
@@ -27,9 +28,17 @@ with its number in the list and how much it helps, from 0 to 1. An example, for 
 {"choices": [{"n": 7, "score": 0.9}, {"n": 2, "score": 0.4}]}
 If nothing in the list helps, reply {"choices": []}."""
 
-SCHEMA = object_schema(
-    choices={"type": "array", "items": object_schema(n={"type": "integer"}, score={"type": "number"})}
-)
+MENDING = """\
+Between <links> and </links>, data too, is what names in the question were taken for and, numbered, what else they may
+mean. If a name was taken for the wrong thing, choose the number of the right one. If that is not there, reply with no
+choices and the name to look up in the graph instead, such as {"choices": [], "search": "New York City"} where NYC is
+meant. Else search is empty."""
+
+_CHOICES: dict[str, Any] = {
+    "choices": {"type": "array", "items": object_schema(n={"type": "integer"}, score={"type": "number"})}
+}
+SCHEMA = object_schema(**_CHOICES)
+_MENDING_SCHEMA = object_schema(**_CHOICES, search={"type": "string"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,34 @@ class Choice:
     candidate: Candidate
     score: float
     chosen_by: OneOf["model", "ranker", "oracle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What the names of a question were taken for, and what else they may mean, for a model to mend.
+
+    :param lines: what they were taken for, a line each.
+    :param others: what they may mean instead, each with its line.
+    """
+
+    lines: tuple[str, ...] = ()
+    others: tuple[tuple[LinkedEntity, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen from a list, and what the links should be.
+
+    :param choices: candidates, the best first.
+    :param links: what names mean, other than they were taken for.
+    :param search: a name to look up instead.
+    :param wants_more: whether a model read the list and did not find in it all that it needs.
+    """
+
+    choices: tuple[Choice, ...] = ()
+    links: tuple[LinkedEntity, ...] = ()
+    search: str = ""
+    wants_more: bool = False
 
 
 class Chooser(Protocol):
@@ -110,17 +147,33 @@ class ModelChooser(Chooser):
 
     def choose(self, question: str, candidates: Sequence[Candidate], purpose: str, at_most: int) -> list[Choice]:
         """What the model chose, in its order; numbers that are not on the list choose nothing."""
-        if not candidates or at_most < 1:
-            return []
+        return list(self.choose_or_mend(question, candidates, purpose, at_most).choices)
+
+    def choose_or_mend(
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        purpose: str,
+        at_most: int,
+        links: Links | None = None,
+    ) -> Chosen:
+        """What the model chose, in its order: candidates, and what else names mean, or a name to look up."""
+        others = links.others if links is not None else ()
+        if not (candidates or others) or at_most < 1:
+            return Chosen()
         listed = self._listed(question, candidates)
-        reply = self.ask(self._call(question, listed, purpose, at_most))
+        reply = self.ask(self._call(question, listed, purpose, at_most, links))
         if reply is not None and reply.dropped:
             self.fall_back(purpose, _dropped_text(reply))
         if reply is None or (not reply.numbers and reply.dropped):
-            return self.second.choose(question, candidates, purpose, at_most)
+            return Chosen(tuple(self.second.choose(question, candidates, purpose, at_most)))
         order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
-        chosen = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
-        return _emitted_choices(_one_of_each_group(chosen, at_most), purpose, self.model, len(candidates), self.emit)
+        ranked = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order if n <= len(listed))
+        chosen = _one_of_each_group(ranked, at_most)
+        _emitted_choices(chosen, purpose, self.model, len(candidates), self.emit)
+        meant = tuple(others[n - len(listed) - 1][0] for n in order if n > len(listed))
+        search = reply.search if links is not None and not reply.numbers else ""
+        return Chosen(tuple(chosen), meant, search, wants_more=bool(meant) or not chosen)
 
     def _listed(self, question: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         if len(candidates) <= LISTED:
@@ -128,14 +181,24 @@ class ModelChooser(Chooser):
         scores = wording_scores(self.second.ranker, question, candidates)
         return [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:LISTED])]
 
-    def _call(self, question: str, listed: Sequence[Candidate], purpose: str, at_most: int) -> Call[Numbers]:
-        lines = (f"{n}. {candidate.text}" for n, candidate in enumerate(listed, 1))
-        asked = f"Question: {plain(question, 4000)}\nChoose at most {at_most} of these {purpose}:\n"
+    def _call(
+        self, question: str, listed: Sequence[Candidate], purpose: str, at_most: int, links: Links | None
+    ) -> Call[Numbers]:
         names = [candidate.text for candidate in listed]
+        asked = [f"Question: {plain(question, 4000)}"]
+        if links is not None:  # what names may mean is numbered after the candidates
+            names += [text for _, text in links.others]
+        lines = [f"{n}. {name}" for n, name in enumerate(names, 1)]
+        if links is not None:
+            asked.append(fenced("links", [*links.lines, *lines[len(listed) :]]))
+        asked += [f"Choose at most {at_most} of these {purpose}:", fenced("candidates", lines[: len(listed)])]
         return Call(
             purpose=purpose,
-            messages=(Message("system", RULES), Message("user", asked + fenced("candidates", lines))),
-            schema=SCHEMA,
+            messages=(
+                Message("system", RULES if links is None else f"{RULES}\n{MENDING}"),
+                Message("user", "\n".join(asked)),
+            ),
+            schema=SCHEMA if links is None else _MENDING_SCHEMA,
             read=lambda text: numbers(text, count=len(names), names=names),
         )
 

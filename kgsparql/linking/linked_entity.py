@@ -34,6 +34,7 @@ class LinkedEntity:
     :param score: in [0, 1]; 1 for one that was given.
     :param candidates: what else the same mention may be, the best first.
     :param description: tells it from another with the same label; empty where nothing does.
+    :param degree: how many triples it is in, as the index of labels counts them; 0 where that is not known.
     """
 
     term: IRI
@@ -44,12 +45,13 @@ class LinkedEntity:
     mention: Mention
     candidates: tuple[LinkedEntity, ...] = ()
     description: str = ""
+    degree: int = 0
 
     @property
     def namesakes(self) -> tuple[LinkedEntity, ...]:
         """The candidates of the same kind and label, but for case and signs, that all words of the mention name."""
         name = normalised(self.label)
-        return tuple(c for c in self._full_candidates if normalised(c.label) == name and c.kind == self.kind)
+        return tuple(c for c in self.full_candidates if normalised(c.label) == name and c.kind == self.kind)
 
     @property
     def likely_alternatives(self) -> tuple[LinkedEntity, ...]:
@@ -60,10 +62,10 @@ class LinkedEntity:
         if self.matched == "exact":
             return self.namesakes
         same = set(self.namesakes)
-        return tuple(c for c in self._full_candidates if c in same or c.score >= _CLOSE * self.score)
+        return tuple(c for c in self.full_candidates if c in same or c.score >= _CLOSE * self.score)
 
     @property
-    def _full_candidates(self) -> list[LinkedEntity]:
-        """The candidates whose mention has all words of this one."""
+    def full_candidates(self) -> list[LinkedEntity]:
+        """The candidates whose mention has all words of this one: what all of it may mean."""
         own = set(words(normalised(self.mention.text)))
         return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]

@@ -261,7 +261,8 @@ def _linked_entity(
     first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
     mention = Mention(detector.question[first.start : last.end], first.start, last.end, candidate.is_type)
     row = candidate.row
-    entity = LinkedEntity(IRI(row.iri), row.text, round(candidate.score, 4), row.kind, candidate.matched, mention)
+    score = round(candidate.score, 4)
+    entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)
     others: dict[str, LinkedEntity] = {}
     for rival in rivals:
         if rival.row.iri != row.iri and rival.row.iri not in others:

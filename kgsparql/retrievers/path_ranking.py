@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.choosing import Candidate, Choice, Chosen
 from kgsparql.answering.grounding import retrieval_with_tree
+from kgsparql.answering.link_mending import alternatives, choose_or_mend, looked_up, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.ranked_answers import answers_at_ends
@@ -90,7 +91,7 @@ class PathRanking(Weights, Retriever):
     name: ClassVar[str] = "path_ranking"
     summary: ClassVar[str] = "whole predicate paths ranked against the question, the best followed to every answer"
     source: ClassVar[str] = "kgsparql"
-    cost: ClassVar[Cost] = Cost(calls="2", rounds="2", queries="entities * link_candidates * 16 + 20")
+    cost: ClassVar[Cost] = Cost(calls="3", rounds="3", queries="(entities + 1) * link_candidates * 16 + 30")
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -120,7 +121,8 @@ class PathRanking(Weights, Retriever):
         evidence = Evidence()
         with session.within_budget():
             chosen = self._choices(found, session)
-            _note_uncertainty(found, chosen, session, self._words)
+            if chosen:
+                _note_uncertainty(found, chosen, session, self._words)
             first = 1.0 + (found[0].score if found else 0.0)
             defining = [replace(item, score=first) for item in definitions(session)]
             said = [_path_of(item) for item in defining]
@@ -144,11 +146,14 @@ class PathRanking(Weights, Retriever):
                 meant.setdefault(one.term, one)
         return list(meant.values())
 
-    def likely_paths(self, session: Session) -> list[LikelyPath]:
-        """The likeliest paths from all that the mentions may mean, scored with their ends, the best first."""
+    def likely_paths(self, session: Session, starts: Sequence[LinkedEntity] = ()) -> list[LikelyPath]:
+        """The likeliest paths from these entities, scored with their ends, the best first.
+
+        :param starts: all that the mentions may mean without any.
+        """
         enumerations = [
             enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
-            for link in self._meanings(session)
+            for link in starts or self._meanings(session)
         ]
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
@@ -179,18 +184,43 @@ class PathRanking(Weights, Retriever):
         ]
 
     def _choices(self, found: Sequence[LikelyPath], session: Session) -> list[tuple[LikelyPath, Choice]]:
-        """The best paths; a model chooses from the likeliest. The last call of a budget is kept for the answer."""
-        likely = _distinct(found, self.prompt_paths)
-        listed = _numbered_list(likely, session)
+        """The best paths; a model chooses from the likeliest, and is asked once more where these are not enough.
+
+        The last call of a budget is kept for the answer.
+        """
+        likely = _distinct(found, 2 * self.prompt_paths)
+        first, rest = likely[: self.prompt_paths], likely[self.prompt_paths :]
         spared = session.chooser is not None or session.can_spare_call("paths")
         chooser = session.choose if spared else session.ranked
-        chosen: list[Choice] = []
+        said = Chosen()
         with session.within_budget():
-            chosen = chooser.choose(session.question, listed, "paths", self.paths_kept)
-        if listed and not chosen:
-            session.fall_back("paths", "no path was chosen: those that fit the question best were taken")
-            chosen = session.ranked.choose(session.question, listed, "paths", self.paths_kept)
-        return [(likely[choice.candidate.number], choice) for choice in chosen]
+            said = choose_or_mend(chooser, _numbered_list(first, session), "paths", self.paths_kept, session)
+        chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
+        if said.wants_more:
+            with session.within_budget():
+                chosen += self._second_choices(said, rest, session)
+            if not chosen and not session.notes.partial:
+                session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
+        return chosen[: self.paths_kept]
+
+    def _second_choices(
+        self, said: Chosen, rest: Sequence[LikelyPath], session: Session
+    ) -> list[tuple[LikelyPath, Choice]]:
+        """What a model chooses from the paths of other entities, where it says that a link is wrong, or the next paths.
+
+        Where there are no next paths, from those of what else the names may mean. It is not asked about nothing.
+        """
+        others = said.links or looked_up(said.search, session, at_most=self.link_candidates)
+        listed = [] if others else list(rest)
+        if not listed:
+            others = others or alternatives(session)[: self.link_candidates]
+            listed = _distinct(self.likely_paths(session, others), self.prompt_paths) if others else []
+        if not listed or not session.can_spare_call("paths"):
+            return []
+        choices = session.choose.choose(session.question, _numbered_list(listed, session), "paths", self.paths_kept)
+        chosen = [(listed[choice.candidate.number], choice) for choice in choices]
+        mend_links(session, [one.link for one, _ in chosen])
+        return chosen
 
     def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]

@@ -310,8 +310,8 @@ def test_all_the_ends_of_a_path_are_one_choice(graph_of: Graph) -> None:
     assert {a.term for a in answer.answers} == set(answer.evidence["P1"].ends)
 
 
-@pytest.mark.parametrize("reply", [Text("I cannot help with that."), Text({"choices": []}), picks(99), Text("")])
-def test_where_a_model_chooses_nothing_the_ranker_does(graph_of: Graph, reply: Text) -> None:
+@pytest.mark.parametrize("reply", [Text("I cannot help with that."), picks(99), Text("")])
+def test_where_a_reply_is_of_no_use_the_ranker_does(graph_of: Graph, reply: Text) -> None:
     without = ask(graph_of(FILMS), QUESTION)
     answer, _, _ = scripted(graph_of(FILMS), [reply, reply, wrote("It [P1].")], QUESTION)
     assert [item.text for item in answer.evidence] == [item.text for item in without.evidence]

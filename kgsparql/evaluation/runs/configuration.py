@@ -27,7 +27,7 @@ _PACKAGES = (
 
 _PROMPTS = {
     "augmenting": "answering.question_rewriting:PURPOSE RULES",
-    "choosing": "answering.choosing:RULES",
+    "choosing": "answering.choosing:MENDING RULES",
     "composing": "answering.composing:CLOSED_BOOK NOT_ANSWERED NO_EVIDENCE OWN_KNOWLEDGE REPLY RULES UNGROUNDED",
     "evaluation.baselines.closed_book": "evaluation.baselines.closed_book:NOT_KNOWN RULES",
     "retrievers._entity_calls": "retrievers._entity_calls:NUMERIC REASONING RULES TEXT",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgsparql.models.reply_parsing.choices_in_text import (
@@ -17,11 +17,13 @@ from kgsparql.models.reply_parsing.choices_in_text import (
     score_of,
 )
 from kgsparql.models.reply_parsing.cleaning import JsonSpan, by_lower_name, filled_body_of, plain_text, scan
+from kgsparql.rdf.terms import printable
 
 _NUMBER_KEYS = ("n", "number", "index", "id")
 _NAME_KEYS = ("name", "label", "relation", "predicate", "entity")
 _SCORE_KEYS = ("score", "relevance", "confidence", "probability")
 _DIGITS = re.compile(r"[\s#(\[\"'*]*(-?\d{1,9})(?:\.0+)?[\s)\].,:;\"'*]*")
+_MAX_SEARCH = 200
 _CLAUSE_END = ' \t\r.,;`*"'
 
 
@@ -34,11 +36,13 @@ class Numbers:
     :param dropped: how many parts of the reply were not used: choices that are not on the list, repeated, ambiguous or
         unreadable, unreadable scores, the end of a reply that breaks off, JSON before the one that counts; 1 for a
         reply that chooses nothing and does not say so.
+    :param search: a name that the reply asks to be looked up, on one line.
     """
 
     numbers: tuple[int, ...]
     scores: dict[int, float]
     dropped: int
+    search: str = ""
 
 
 def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
@@ -48,11 +52,13 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     :raises ModelReplyError: if there is no reply (``E_LLM_EMPTY``), or it is too long (``E_LIMIT``).
 
     >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
-    Numbers(numbers=(3,), scores={3: 0.8}, dropped=1)
+    Numbers(numbers=(3,), scores={3: 0.8}, dropped=1, search='')
     >>> numbers("1. child (Score: 40%)\n2. capital of (Score: 0.6)", count=3, names=["spouse", "child", "capital of"])
-    Numbers(numbers=(2, 3), scores={2: 0.4, 3: 0.6}, dropped=0)
-    >>> numbers("In 1998 there were 3 of them.", count=4)
-    Numbers(numbers=(), scores={}, dropped=1)
+    Numbers(numbers=(2, 3), scores={2: 0.4, 3: 0.6}, dropped=0, search='')
+    >>> numbers("In 1998 there were 3 of them.", count=4).dropped
+    1
+    >>> numbers('{"search": "New York City"}', count=4)
+    Numbers(numbers=(), scores={}, dropped=0, search='New York City')
     """
     body = filled_body_of(text)
     by_name = Names(names)
@@ -60,7 +66,8 @@ def numbers(text: str, *, count: int, names: Sequence[str] = ()) -> Numbers:
     best = read.best
     if best is not None and _is_choice(best, body):
         before = sum(1 for one in read.found if one is not best and one.rank == best.rank)
-        return _valid_choices(_choices_of_json(best.value, by_name), count, by_name, dropped=before + (not best.whole))
+        chosen = _valid_choices(_choices_of_json(best.value, by_name), count, by_name, before + (not best.whole))
+        return replace(chosen, search=_search_of(best.value))
     if not read.damaged and all(one.whole for one in read.found):
         plain = plain_text(body)
         if choices := choices_of_text(plain, by_name):
@@ -75,6 +82,12 @@ def _is_choice(found: JsonSpan, body: str) -> bool:
     start = body[: found.start].rpartition("\n")[2].rstrip(_CLAUSE_END)
     end = body[found.end :].partition("\n")[0].strip(_CLAUSE_END)
     return found.rank == 2 or (not end and (not start or start.endswith(":")))
+
+
+def _search_of(value: Any) -> str:
+    """The name that a reply asks to be looked up; empty if it has none."""
+    name = _member(value, ("search",)) if isinstance(value, dict) else None
+    return printable(name, _MAX_SEARCH) if isinstance(name, str) and not says_none(name) else ""
 
 
 def _choices_of_json(value: Any, names: Names) -> list[ListedChoice | None]:
@@ -92,8 +105,8 @@ def _choices_of_json(value: Any, names: Names) -> list[ListedChoice | None]:
 
 def _wrapped_value(value: dict[str, Any]) -> Any:
     """The content of a wrapper: its ``choices``, or its only object or array."""
-    if "choices" in value:
-        return value["choices"]
+    if "choices" in value or _search_of(value):
+        return value.get("choices", [])
     filled = [member for member in value.values() if isinstance(member, list | dict)]
     return filled[0] if len(filled) == 1 else None
 

@@ -1,0 +1,115 @@
+"""Mending links: what else the names of a question may mean, and names that a model wants looked up instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser
+from kgsparql.answering.session import Session
+from kgsparql.events import EntitiesLinked
+from kgsparql.evidence.term_labels import descriptions_of
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.words import counted, place_of
+from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
+
+_OTHERS = 4  # of what else a name may mean, those that are shown
+_ALL = 10  # of all names together
+
+
+def choose_or_mend(
+    chooser: Chooser, candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session
+) -> Chosen:
+    """What a chooser takes of these candidates; a model may say that a link is wrong, too."""
+    if isinstance(chooser, ModelChooser):
+        return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links_to_mend(session))
+    return Chosen(tuple(chooser.choose(session.question, candidates, purpose, at_most)))
+
+
+def links_to_mend(session: Session) -> Links | None:
+    """The links and what else the names may mean, as a model reads them; one query.
+
+    ``None`` where the entities were given: they are what is meant.
+    """
+    links = session.links
+    if session.linker is None or not links or all(link.matched in {"given", "same as"} for link in links):
+        return None
+    others = alternatives(session)
+    descriptions = _descriptions((*links, *others), session)
+    lines = tuple(_line(link, descriptions) for link in links)
+    return Links(lines, tuple((other, _line(other, descriptions)) for other in others))
+
+
+def alternatives(session: Session) -> tuple[LinkedEntity, ...]:
+    """What else the whole names of the question may mean, the first of each name before the second of any."""
+    linked = {link.term for link in session.links}
+    of_each = [
+        [c for c in link.full_candidates if c.kind != "predicate" and c.term not in linked] for link in session.links
+    ]
+    others = {other.term: other for turn in zip_longest(*(own[:_OTHERS] for own in of_each)) for other in turn if other}
+    return tuple(others.values())[:_ALL]
+
+
+def _descriptions(entities: Iterable[LinkedEntity], session: Session) -> dict[Term, str]:
+    groups: dict[str, list[IRI]] = {}
+    for entity in entities:
+        groups.setdefault(normalised(entity.label), []).append(entity.term)
+    found: dict[Term, str] = {}
+    with session.within_budget():
+        found = descriptions_of(list(groups.values()), session.labels)
+    for own in groups.values():
+        if len(own) == 1 and found.get(own[0]) == local_name(own[0]):
+            del found[own[0]]  # nothing is known of it, and it needs no IRI to be told apart
+    return found
+
+
+def _line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
+    triples = counted(entity.degree, "triple") if entity.degree else ""
+    about = "; ".join(filter(None, [descriptions.get(entity.term, ""), triples]))
+    named = f"{printable(entity.label, 60)}{f' ({about})' if about else ''}"
+    return f'"{printable(entity.mention.text, 60)}": {named}' if entity.mention.text else named
+
+
+def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
+    """What the index of labels has under a name that a model gave, the best first."""
+    if session.linker is None or not name:
+        return ()
+    with session.within_budget():
+        found = [one for one in session.linker.find(name, limit=2 * at_most) if one.kind != "predicate"]
+        return tuple(replace(one, mention=_mention(one.label, session)) for one in found[:at_most])
+    return ()
+
+
+def _mention(label: str, session: Session) -> Mention:
+    place = place_of(label, session.own_words)
+    return Mention("", -1, -1) if place is None else Mention(session.own_words[slice(*place)], *place)
+
+
+def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
+    """Put these entities in the place of what was linked for the same words; what was, is among their candidates.
+
+    One that no word of the question names takes the place of the only link, else it is one more.
+    """
+    links = list(session.links)
+    for entity in meant:
+        if any(link.term == entity.term for link in links):
+            continue
+        wrong = [link for link in links if _same_place(link.mention, entity.mention)]
+        wrong = wrong or (links if entity.mention.start < 0 and len(links) == 1 else [])
+        others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
+        candidates = tuple(other for other in others if other.term != entity.term)
+        links = [replace(entity, candidates=candidates), *(link for link in links if link not in wrong)]
+        if wrong:
+            was = "; ".join(printable(link.label, 60) for link in wrong)
+            session.notes.append(f"{was} was linked first; the model took {printable(entity.label, 60)} to be meant")
+    session.links = tuple(links)
+    session.emit(
+        EntitiesLinked(
+            entities=tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in session.links)
+        )
+    )
+
+
+def _same_place(one: Mention, other: Mention) -> bool:
+    return min(one.start, other.start) >= 0 and one.start < other.end and other.start < one.end

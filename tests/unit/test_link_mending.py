@@ -1,0 +1,142 @@
+"""Links that a model mends in path ranking, and choices of nothing, which are respected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import AskOptions
+from kgsparql.budget import Budget
+from kgsparql.events import EntitiesLinked, Event, ModelCalled
+from kgsparql.graphs import OxigraphGraph
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.rdf.terms import IRI
+from tests.model_server import ModelServer, Text
+
+EX = "http://example.org/"
+Graph = Callable[..., OxigraphGraph]
+NOTHING = Text({"choices": [], "search": ""})
+
+GRAPH = """
+:film rdfs:label "Brooklyn" ; a :Film ; :director :crowley ; :writer :hornby ; rdfs:comment "film of 2015" .
+:borough rdfs:label "Brooklyn" ; a :Borough ; :partOf :nyc ; rdfs:comment "borough of New York City" .
+:nyc rdfs:label "New York City" ; :mayor :adams ; :partOf :state . :state rdfs:label "New York" .
+:nets rdfs:label "Brooklyn Nets" ; :arena :barclays . :barclays rdfs:label "Barclays Center" .
+:crowley rdfs:label "John Crowley" . :hornby rdfs:label "Nick Hornby" . :adams rdfs:label "Eric Adams" .
+:Film rdfs:label "film" . :Borough rdfs:label "borough" .
+"""
+
+
+def picks(*numbers: int) -> Text:
+    return Text({"choices": [{"n": n, "score": 0.9} for n in numbers], "search": ""})
+
+
+def wrote(answer: str, *entities: int) -> Text:
+    return Text({"sufficient": True, "answer": answer, "entities": list(entities), "claims": []})
+
+
+def asked(
+    graph: OxigraphGraph, replies: Sequence[Text], question: str, **options: object
+) -> tuple[Answer, list[str], list[Event]]:
+    """The answer, what the model read of each request, and the events."""
+    events: list[Event] = []
+    with ModelServer(list(replies)) as server:
+        model = LanguageModel("scripted", OpenAIClient(server.url, timeout_s=10.0))
+        asking = AskOptions(retriever="path_ranking", model=model, emit=events.append, **options)  # type: ignore[arg-type]
+        try:
+            answer = KnowledgeBase(graph, embedder=None).answer(question, asking)
+        finally:
+            model.client.close()
+    return answer, [request.body["messages"][-1]["content"] for request in server.requests], events
+
+
+def number_of(text: str, shown: str) -> int:
+    """The number of the line that has this text."""
+    (line,) = [line for line in shown.splitlines() if text in line and line[0].isdigit()]
+    return int(line.split(".")[0])
+
+
+def calls(events: Sequence[Event]) -> list[str]:
+    return [event.purpose for event in events if isinstance(event, ModelCalled)]
+
+
+QUESTION = "where is Brooklyn?"
+
+
+def test_links_are_shown_with_what_else_the_names_may_mean(graph_of: Graph) -> None:
+    _, (shown, *_), _ = asked(graph_of(GRAPH), [picks(1), wrote("x [P1]")], QUESTION)
+    links = shown.partition("<links>\n")[2].partition("\n</links>")[0].splitlines()
+    taken, *others = links
+    assert taken.startswith('"Brooklyn": Brooklyn (film of 2015; 5 triples)')
+    assert any(line.endswith('. "Brooklyn": Brooklyn (borough of New York City; 4 triples)') for line in others)
+    assert any("Brooklyn Nets" in line for line in others)
+    paths = shown.partition("<candidates>\n")[2].splitlines()
+    first = int(others[0].split(".")[0])
+    assert first == len(paths), "their numbers follow those of the paths"
+
+
+def test_another_meaning_is_chosen_by_its_number(graph_of: Graph) -> None:
+    graph = graph_of(GRAPH)
+    _, (shown, *_), _ = asked(graph, [picks(1), wrote("x [P1]")], QUESTION)
+    nets = number_of("Brooklyn Nets", shown)
+    answer, said, events = asked(graph, [picks(nets), picks(1), wrote("Barclays [P1].", 1)], QUESTION)
+    assert calls(events) == ["paths", "paths", "answer"]
+    assert "<links>" not in said[1], "it is asked once more, not twice"
+    assert all(line.split(". ")[1].startswith("Brooklyn Nets") for line in said[1].splitlines() if line[:1].isdigit())
+    assert [link.term for link in answer.linked] == [IRI(EX + "nets")]
+    assert answer.linked[0].mention.text == "Brooklyn"
+    assert IRI(EX + "film") in {other.term for other in answer.linked[0].candidates}
+    assert [a.label for a in answer.answers] == ["Barclays Center"]
+    assert any("Brooklyn was linked first" in note for note in answer.notes)
+    assert [e.entities[0][1] for e in events if isinstance(e, EntitiesLinked)][-1] == f"<{EX}nets>"
+    assert {f.purpose for f in answer.fallbacks} == {"ranking"}, "there is no embedding model"
+
+
+def test_a_name_that_is_not_there_is_looked_up_and_only_among_the_names(graph_of: Graph) -> None:
+    search = Text({"choices": [], "search": "New York City } SELECT"})
+    answer, said, events = asked(graph_of(GRAPH), [search, picks(1), wrote("Adams [P1].", 1)], "mayor of Brooklyn?")
+    assert "New York City" in said[1]
+    assert "mayor" in said[1]
+    assert [link.term for link in answer.linked] == [IRI(EX + "nyc")]
+    queries = [e.text for e in events if e.kind == "query_run"]  # type: ignore[attr-defined]
+    assert queries
+    assert not any("SELECT }" in text or "} SELECT" in text.replace("\n", " ")[-20:] for text in queries)
+    assert answer.status == "answered"
+
+
+def test_a_choice_of_nothing_is_asked_once_more_and_then_respected(graph_of: Graph) -> None:
+    answer, said, events = asked(graph_of(GRAPH), [NOTHING, NOTHING], QUESTION)
+    assert calls(events) == ["paths", "paths"]
+    assert said[1] != said[0]
+    assert answer.status == "not_in_graph"
+    assert len(answer.evidence) == 0
+    assert answer.answers == ()
+    assert {f.purpose for f in answer.fallbacks} == {"ranking"}, "there is no embedding model"
+    assert "no path that the model read leads to an answer" in answer.notes
+
+
+def test_where_there_is_nothing_more_to_read_it_is_not_asked_again(graph_of: Graph) -> None:
+    answer, said, _ = asked(graph_of(':a rdfs:label "Ada" ; :born "1815" .'), [NOTHING], "who is the heir of Ada?")
+    assert len(said) == 1
+    assert answer.status == "not_in_graph"
+
+
+def test_an_entity_that_was_given_is_not_mended(graph_of: Graph) -> None:
+    answer, said, _ = asked(graph_of(GRAPH), [picks(1), wrote("x [P1]")], QUESTION, entities=(IRI(EX + "film"),))
+    assert "<links>" not in said[0]
+    assert [link.term for link in answer.linked] == [IRI(EX + "film")]
+
+
+def test_the_last_call_of_a_budget_is_kept_for_the_answer(graph_of: Graph) -> None:
+    answer, said, _ = asked(graph_of(GRAPH), [NOTHING], QUESTION, budget=Budget(max_calls=2))
+    assert len(said) == 1
+    assert len(answer.evidence) == 0
+    assert any("kept for the answer" in fallback.reason for fallback in answer.fallbacks)
+
+
+def test_a_number_that_is_no_link_is_dropped_and_counted(graph_of: Graph) -> None:
+    answer, said, _ = asked(graph_of(GRAPH), [picks(1, 99), wrote("x [P1]", 1)], QUESTION)
+    assert len(said) == 2
+    assert any(f.purpose == "paths" and f.reason.startswith("1 of") for f in answer.fallbacks)
