@@ -203,6 +203,11 @@ class ModelChooser(Chooser):
         )
 
 
+def is_read(chooser: Chooser) -> bool:
+    """Whether a model reads the candidates: what is in no other's score need not be fetched for anybody else."""
+    return isinstance(chooser, ModelChooser)
+
+
 def _dropped_text(reply: Numbers) -> str:
     if not reply.numbers:
         return "no number of the list in the reply"

@@ -12,10 +12,11 @@ from kgsparql.exploration import PredicateCount, neighbours, walk_ways
 from kgsparql.exploration.mediators import hop_of
 from kgsparql.graphs.cut import Cut
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
 _HUB = 500  # with more neighbours than this by one predicate, an entity is a hub: only some of them are fetched
+_EXAMPLES = 2  # terms that a predicate leads to which a model reads
 _FACTS = 1_000  # facts that one step fetches, over all predicates that it follows
 
 Unit = tuple[Path, ...]
@@ -160,12 +161,38 @@ def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCoun
     return expansions
 
 
-def expansion_text(expansion: Expansion, labels: Mapping[Term, str]) -> str:
-    """An expansion as a line: the topic, the predicates followed so far, this one, and its number of neighbours."""
+def expansion_text(expansion: Expansion, labels: Mapping[Term, str], examples: Iterable[Term] = ()) -> str:
+    """An expansion as a line: the topic, the predicates followed so far, this one, and its number of neighbours.
+
+    :param examples: some of these neighbours.
+    """
     counts = expansion.counts.values()
-    exact = all(count.exact for count in counts)
     arrows = " … ".join(arrow(step, labels) for step in expansion.path)
-    return f"{labels[expansion.frontier.walk.start]} {arrows} ({sum(c.count for c in counts):,}{'' if exact else '+'})"
+    count = f"{sum(c.count for c in counts):,}{'' if all(c.exact for c in counts) else '+'}"
+    named = "; ".join(printable(labels[term], 60) for term in examples)
+    return f"{labels[expansion.frontier.walk.start]} {arrows} ({count}{f': {named}' if named else ''})"
+
+
+def example_ends(expansions: Sequence[Expansion], session: Session) -> list[list[Term]]:
+    """Two terms that each expansion leads to from its first entity: a query, one more each for blank nodes and hubs."""
+    steps: dict[IRI, list[Step]] = {}
+    for expansion in expansions:
+        own = steps.setdefault(next(iter(expansion.counts)), [])
+        own += [] if expansion.step in own else [expansion.step]
+    near: dict[tuple[IRI, Step], list[Term]] = {}
+    with session.within_budget():
+        found = neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=_EXAMPLES + 1)
+        for group in found.items:
+            ends = [*group.neighbours, *(way.end for way in group.mediated)]
+            near[group.entity, group.step] = [end for end in dict.fromkeys(ends) if not is_mediator(end)]
+    return [_examples(expansion, near) for expansion in expansions]
+
+
+def _examples(expansion: Expansion, near: Mapping[tuple[IRI, Step], Sequence[Term]]) -> list[Term]:
+    first = next(iter(expansion.counts))
+    way = expansion.frontier.ways[first]
+    before = way.hops[-1].start if way.hops else None
+    return [end for end in near.get((first, expansion.step), ()) if end != before][:_EXAMPLES]
 
 
 def fetch_neighbours(

@@ -171,7 +171,7 @@ def cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, 
     cited = {marker for claim in draft.claims for marker in claim.markers}
     cited |= {marker for answer in draft.answers for marker in answer.markers}
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
-    others = [item for item in seen.evidence if item.marker not in cited][:_OTHERS]
+    others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHERS]
     walks = _walks_to([one for _, one in used], draft)
     expanded: list[EvidenceItem | None] = []
     with session.within_budget():

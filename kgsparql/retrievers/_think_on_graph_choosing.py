@@ -1,23 +1,55 @@
-"""Choices in Think-on-Graph: who makes them, the weight of each, and the ranker's in place of a missing one."""
+"""Choices in Think-on-Graph: who makes them, the weight of each, and how far the walk has come by them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kgsparql.answering.answer import LISTED
+from kgsparql.answering.answer import LISTED, Draft
 from kgsparql.answering.choosing import Candidate, Choice, wording_scores
 from kgsparql.answering.session import Session
 from kgsparql.evidence.verbalising import path_text
-from kgsparql.rdf.paths import Path
+from kgsparql.exploration import NeighbourGroup
+from kgsparql.rdf.paths import Path, Step
 from kgsparql.rdf.terms import Term
-from kgsparql.retrievers._think_on_graph_chains import Chain
+from kgsparql.retrievers._think_on_graph_chains import Chain, Trail
 from kgsparql.retrievers._think_on_graph_steps import ChosenOffer, Offer, candidates_of
 from kgsparql.retrievers._walking import is_opaque
 
+_FEW = 12  # candidates of each of several chains in one list, at least
+_TIE = 1e-3  # what the share of its predicate adds to an entity's score by a model, so that it decides among equals
 _SHARPNESS = 10.0  # how strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e
+
+
+@dataclass(slots=True)
+class Walked:
+    """The state of the walk.
+
+    :param led_to: the neighbours by each step from a term, so that none is queried twice.
+    :param met: the siblings of every trail that was walked.
+    :param draft: the answer of the model that judged the evidence enough.
+    :param stopped: whether the walk has ended before its full depth.
+    """
+
+    beam: tuple[Chain, ...]
+    depths: list[tuple[Chain, ...]] = field(default_factory=list)
+    led_to: dict[tuple[Term, Step], NeighbourGroup] = field(default_factory=dict)
+    met: dict[Trail, list[Path]] = field(default_factory=dict)
+    by_oracle: set[Trail] = field(default_factory=set)
+    by_model: bool = False
+    draft: Draft | None = None
+    stopped: bool = False
+
+    def meet(self, chosen: Sequence[ChosenOffer]) -> None:
+        """Remember the trails of these offers, and which an oracle chose."""
+        for one in chosen:
+            for path in one.siblings:
+                trail = path.start, path.property_path
+                self.met.setdefault(trail, []).append(path)
+                if one.by_oracle:
+                    self.by_oracle.add(trail)
 
 
 def candidate_lists(
@@ -26,13 +58,14 @@ def candidate_lists(
     """The offers as candidates, in one list or in one for each chain.
 
     :param shortlist: candidates of each chain: those that fit the question best; ``None`` for all.
-    :param batch: make one list, which then has no more than a model reads.
+    :param batch: make one list, which then has no more than a model reads: fewer of each of several chains.
     """
     by_place: dict[int, list[Candidate]] = {}
     for candidate in candidates_of(offered, session):
         by_place.setdefault(offered[candidate.number].place, []).append(candidate)
     if shortlist is not None:
-        most = min(shortlist, max(1, LISTED // len(by_place))) if batch else shortlist
+        chains = len(by_place)
+        most = max(1, min(max(shortlist // chains, _FEW), shortlist, LISTED // chains)) if batch else shortlist
         for place, own in by_place.items():
             best = sorted(own, key=lambda c: -(c.score or 0.0))[:most]
             by_place[place] = sorted(best, key=lambda c: c.number)
@@ -41,14 +74,11 @@ def candidate_lists(
 
 
 def choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """The choices of the session's chooser; those of the ranker if a model chose nothing or has no call left."""
+    """The choices of the session's chooser, none where a model chose nothing; of the ranker if it has no call left."""
     if session.chooser is None and not session.can_spare_call(purpose):
         return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
     with session.within_budget():
-        chosen = session.choose.choose(session.question, candidates, purpose, at_most)
-        if chosen or not candidates:
-            return chosen
-        session.fall_back(purpose, "the model chose nothing")
+        return session.choose.choose(session.question, candidates, purpose, at_most)
     return session.ranked.choose(session.masked_question, candidates, purpose, at_most)
 
 
@@ -76,13 +106,14 @@ def chosen_offers(
 
 
 def scored_chains(
-    chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session
+    chosen: Sequence[ChosenOffer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
 ) -> tuple[list[Chain], bool]:
     """The chains to everything listed, and whether a model took some siblings and left others.
 
-    The score is the share of the predicate times the share among the siblings.
+    The score is a model's own, which read all in one list; else the share of the predicate times that among siblings.
     Nobody is asked if all fit into the beam, nor about terms that have no name.
 
+    :param again: where a model takes none of what is listed, it is asked once more about what is not.
     :raises ModelError: if a model was asked and cannot be reached.
     """
     listed = [(i, path) for i, one in enumerate(chosen) for path in one.listed]
@@ -91,39 +122,52 @@ def scored_chains(
     if len(listed) <= width or len(candidates) < 2:
         return _chains(chosen, listed, dict.fromkeys(named, 1.0)), False
     choices = choices_among(candidates, "entities", len(candidates), session)
-    by_model = any(choice.chosen_by == "model" for choice in choices)
+    rest = [replace(one, listed=tuple(one.unlisted)) for one in chosen]
+    if not choices and again and any(one.listed for one in rest):
+        return scored_chains(rest, labels, 0, session)
+    by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
     values = dict.fromkeys(named, 0.0)
     for choice, value in zip(choices, _weights(choices, "entities", session), strict=True):
-        values[named[choice.candidate.number]] = value
-    return _chains(chosen, listed, values), by_model and len(choices) < len(candidates)
+        one = chosen[named[choice.candidate.number][0]]
+        values[named[choice.candidate.number]] = value + _TIE * one.share if by_model else value
+    return _chains(chosen, listed, values, shared=not by_model), by_model and len(choices) < len(candidates)
 
 
 def _weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
-    """The weight of each choice; from the ranker's scores if those of a model are all the same."""
+    """The weight of each choice; from the ranker's scores if a model gave none."""
     weights = _shares(choices)
+    if not choices or choices[0].chosen_by != "model" or any(weights):
+        return weights
     if len(choices) == 1:
         return [1.0]
-    if not choices or choices[0].chosen_by != "model" or len(set(weights)) > 1:
-        return weights
-    session.fall_back(purpose, "the model gave no scores, or all the same: the ranker's are used")
+    session.fall_back(purpose, "the model gave no scores: the ranker's are used")
     scores = wording_scores(session.ranker, session.question, [choice.candidate for choice in choices])
     return _shares([Choice(c.candidate, float(s), "ranker") for c, s in zip(choices, scores, strict=True)])
 
 
 def _chains(
-    chosen: Sequence[ChosenOffer], listed: Sequence[tuple[int, Path]], values: Mapping[tuple[int, Path], float]
+    chosen: Sequence[ChosenOffer],
+    listed: Sequence[tuple[int, Path]],
+    values: Mapping[tuple[int, Path], float],
+    *,
+    shared: bool = True,
 ) -> list[Chain]:
-    """A chain for each path; a path whose end has no name, and so no value, gets an equal share among its siblings."""
+    """A chain for each path; a path whose end has no name, and so no value, gets an equal share among its siblings.
+
+    :param shared: the values are weights among siblings; else they are scores already.
+    """
     chains = []
     for i, one in enumerate(chosen):
         own = [path for j, path in listed if j == i]
         known = [values[i, path] for path in own if (i, path) in values]
         total = sum(known)
         for path in own:
-            part = 1 / len(own)
-            if (i, path) in values:
-                part = values[i, path] / total * len(known) / len(own) if total > 0 else 0.0
-            chains.append(Chain(path, one.share * part, by_oracle=one.by_oracle))
+            score = one.share / len(own)
+            if (i, path) in values and not shared:
+                score = values[i, path]
+            elif (i, path) in values:
+                score *= values[i, path] / total * len(known) if total > 0 else 0.0
+            chains.append(Chain(path, score, by_oracle=one.by_oracle))
     return chains
 
 

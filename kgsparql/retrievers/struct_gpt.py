@@ -12,8 +12,9 @@ from itertools import islice
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Draft, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice
+from kgsparql.answering.choosing import Candidate, Choice, is_read
 from kgsparql.answering.composing import draft_if_enough
+from kgsparql.answering.link_mending import alternatives, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost
@@ -31,6 +32,7 @@ from kgsparql.retrievers._struct_gpt_expansions import (
     Frontier,
     KnownNeighbours,
     affordable_entities,
+    example_ends,
     expansion_text,
     expansions_of,
     fetch_neighbours,
@@ -53,13 +55,15 @@ from kgsparql.retrievers._walking import (
     predicate_counts,
 )
 
+_READ = 30  # predicates that a model chooses from: those that fit the question best
+
 
 @dataclass(frozen=True, slots=True)
 class StructGPT(WalkingRetriever):
     """Predicates of the entities reached so far are chosen one by one, until their facts answer the question.
 
     :param max_steps: predicates on the longest path.
-    :param predicates_per_step: predicates that are followed at once.
+    :param predicates_per_step: predicates that are followed at once; none for up to 3 where a model chooses, else 1.
     :param fact_tokens: facts of a step that are shown, in tokens.
     :param entities_per_step: entities that are gone on from.
     :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
@@ -70,13 +74,15 @@ class StructGPT(WalkingRetriever):
     summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
     source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
     cost: ClassVar[Cost] = Cost(
-        calls="(2 + mediators) * max_steps + 1",
-        rounds="(2 + mediators) * max_steps + 1",
-        queries="(10 + 6 * mediators) * max_steps + 10 * predicates_per_step + 20",
+        calls="(2 + mediators) * max_steps + 2",
+        rounds="(2 + mediators) * max_steps + 2",
+        queries=(
+            "(14 + 6 * mediators) * max_steps + 10 * (3 if predicates_per_step is None else predicates_per_step) + 30"
+        ),
     )
 
     max_steps: Annotated[int, Within(1, 10)] = 3
-    predicates_per_step: Annotated[int, Within(1, 3)] = 1
+    predicates_per_step: Annotated[int | None, Within(1, 3)] = None
     fact_tokens: Annotated[int, Within(50, 100_000)] = 1_024
     entities_per_step: Annotated[int, Within(1, 10_000)] = 200
     neighbours_per_predicate: Annotated[int, Within(1, 500)] = 200
@@ -90,15 +96,14 @@ class StructGPT(WalkingRetriever):
         """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
         found: list[FoundFacts] = []
         draft: Draft | None = None
-        frontiers = [
-            Frontier(Walk(link.term, PropertyPath(())), {link.term: Path(link.term)}) for link in session.links
-        ]
+        frontiers = [_frontier(link.term) for link in session.links]
         known: KnownNeighbours = {}
+        left: list[Expansion] = []
         for number in range(1, self.max_steps + 1):
             step: list[FoundFacts] = []
             try:
                 with session.within_budget():
-                    step = self._step(frontiers, known, session)
+                    step = self._step(frontiers, left, known, session)
                     found += shown_facts(step, session, tokens=self.fact_tokens)
                 if session.notes.partial or not step or number == self.max_steps:
                     break
@@ -120,30 +125,42 @@ class StructGPT(WalkingRetriever):
                 break
             if session.notes.partial or not frontiers:
                 break
-        if draft is not None:
+        if draft is not None and step:
             session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _ends_retrieval(found, session)
 
-    def _step(self, frontiers: Sequence[Frontier], known: KnownNeighbours, session: Session) -> list[FoundFacts]:
-        entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
+    def _step(
+        self, frontiers: Sequence[Frontier], left: list[Expansion], known: KnownNeighbours, session: Session
+    ) -> list[FoundFacts]:
+        """The facts of the predicates that were chosen; ``left`` takes what a model may go back to at the next step."""
         begins = all(not frontier.walk.path.steps for frontier in frontiers)
-        classes = linked_classes(session) if begins else ()
-        expansions = expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
-        chosen = self._choices(expansions, session)
+        expansions = [*self._expansions(frontiers, session), *left]
+        chosen = self._choices(_candidates(expansions, session), expansions, session)
+        if begins and not chosen and expansions:
+            expansions, chosen = self._second_choices(expansions, session)
         limit = self.neighbours_per_predicate
         taken = [expansions[choice.candidate.number] for choice in chosen]
+        if is_read(session.choose):
+            numbers = {choice.candidate.number for choice in chosen}
+            left[:] = [expansion for number, expansion in enumerate(expansions) if number not in numbers]
         asked = [
             (expansion, affordable_entities(expansion, known, expansions=len(taken), limit=limit))
             for expansion in taken
         ]
         near = fetch_neighbours(asked, known, session, limit=limit)
-        topics = list(dict.fromkeys(frontier.walk.start for frontier in frontiers))
+        topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in taken))
         known |= with_mediated(near, session, classes=self._classes, topics=topics)
         found = [one for one in found_facts(chosen, asked, known, session) if one.units]
         session.note_cuts(cut for one in found for cut in one.cuts)
         with session.within_budget():
             return constrained_facts(found, session)
         return found
+
+    def _expansions(self, frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
+        entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
+        begins = all(not frontier.walk.path.steps for frontier in frontiers)
+        classes = linked_classes(session) if begins else ()
+        return expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, classes=classes))
 
     @property
     def _classes(self) -> frozenset[IRI]:
@@ -152,20 +169,36 @@ class StructGPT(WalkingRetriever):
         except IriError as error:
             raise OptionError(f"struct_gpt: mediator_classes: {error.message}", hint="write IRIs in full") from error
 
-    def _choices(self, expansions: Sequence[Expansion], session: Session) -> list[Choice]:
-        """The predicates that the session's chooser takes; if it takes none, the one that fits the question best."""
-        if not expansions:
+    def _choices(
+        self, candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
+    ) -> list[Choice]:
+        """The predicates that the session's chooser takes; a model reads the likeliest, each with what it leads to."""
+        most = self.predicates_per_step or (3 if is_read(session.choose) else 1)
+        if not candidates:
             return []
-        listed = _candidates(expansions, session)
         if session.chooser is None and not session.can_spare_call("predicates"):
-            return session.ranked.choose(session.question, listed, "predicates", self.predicates_per_step)
-        chosen: list[Choice] = []
+            return session.ranked.choose(session.question, candidates, "predicates", self.predicates_per_step or 1)
+        if is_read(session.choose):
+            candidates = _with_examples(_likeliest(candidates), expansions, session)
         with session.within_budget():
-            chosen = session.choose.choose(session.question, listed, "predicates", self.predicates_per_step)
+            return session.choose.choose(session.question, candidates, "predicates", most)
+        return session.ranked.choose(session.question, candidates, "predicates", 1)
+
+    def _second_choices(self, expansions: list[Expansion], session: Session) -> tuple[list[Expansion], list[Choice]]:
+        """Where a model chose nothing: its choice of the next predicates, or of those of what else names may mean."""
+        candidates = _candidates(expansions, session)
+        read = {candidate.number for candidate in _likeliest(candidates)}
+        rest = [candidate for candidate in candidates if candidate.number not in read]
+        others = () if rest else alternatives(session)
+        if others:
+            expansions = self._expansions([_frontier(other.term) for other in others], session)
+            rest = _candidates(expansions, session)
+        chosen = self._choices(rest, expansions, session)
+        starts = {expansions[choice.candidate.number].frontier.walk.start for choice in chosen}
+        mend_links(session, [other for other in others if other.term in starts])
         if not chosen:
-            session.fall_back("predicates", "no predicate was chosen: the one that fits the question best was followed")
-            chosen = session.ranked.choose(session.question, listed, "predicates", 1)
-        return chosen
+            session.notes.append("no predicate that the model read leads to an answer", code="nothing_chosen")
+        return expansions, chosen
 
     def _next_frontiers(self, step: Iterable[FoundFacts], session: Session) -> list[Frontier]:
         """The frontiers of the next step: the likeliest entities that were reached; never a literal."""
@@ -181,6 +214,28 @@ class StructGPT(WalkingRetriever):
             for one, own in reached
         ]
         return [frontier for frontier in frontiers if frontier.ways]
+
+
+def _frontier(start: IRI) -> Frontier:
+    return Frontier(Walk(start, PropertyPath(())), {start: Path(start)})
+
+
+def _likeliest(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that a model reads, in their order."""
+    best = sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))[:_READ]
+    return sorted(best, key=lambda candidate: candidate.number)
+
+
+def _with_examples(
+    candidates: Sequence[Candidate], expansions: Sequence[Expansion], session: Session
+) -> list[Candidate]:
+    own = [expansions[candidate.number] for candidate in candidates]
+    examples = example_ends(own, session)
+    terms = [term for ends in examples for term in ends]
+    terms += [term for e in own for term in (e.frontier.walk.start, *(step.predicate for step in e.path))]
+    labels = session.labels(terms)
+    texts = [expansion_text(expansion, labels, ends) for expansion, ends in zip(own, examples, strict=True)]
+    return [replace(candidate, text=text) for candidate, text in zip(candidates, texts, strict=True)]
 
 
 def _candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:

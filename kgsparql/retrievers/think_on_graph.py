@@ -7,27 +7,26 @@ ICLR 2024 (arXiv 2307.07697), section 2 and appendix A.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import LISTED, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import draft_if_enough
+from kgsparql.answering.link_mending import alternatives, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.retriever import Cost
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.wikibase_statements import statement_labels
-from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.terms import Term, iri
+from kgsparql.rdf.paths import Path, Walk
+from kgsparql.rdf.terms import IRI, iri
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.retrievers._think_on_graph_chains import (
     Chain,
-    Trail,
     beam_of,
     chains_retrieval,
     cited_walks,
@@ -36,6 +35,7 @@ from kgsparql.retrievers._think_on_graph_chains import (
     ranked_trails,
 )
 from kgsparql.retrievers._think_on_graph_choosing import (
+    Walked,
     candidate_lists,
     choices_among,
     chosen_offers,
@@ -47,6 +47,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     ChosenOffer,
     Offer,
     Thinning,
+    candidates_of,
     expanded_offers,
     offers,
     path_sample,
@@ -55,35 +56,6 @@ from kgsparql.retrievers._think_on_graph_steps import (
 from kgsparql.retrievers._walking import WalkingRetriever, note_order, terms_of
 
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
-
-
-@dataclass(slots=True)
-class _Walked:
-    """The state of the walk.
-
-    :param led_to: the neighbours by each step from a term, so that none is queried twice.
-    :param met: the siblings of every trail that was walked.
-    :param draft: the answer of the model that judged the evidence enough.
-    :param stopped: whether the walk has ended before its full depth.
-    """
-
-    beam: tuple[Chain, ...]
-    depths: list[tuple[Chain, ...]] = field(default_factory=list)
-    led_to: dict[tuple[Term, Step], NeighbourGroup] = field(default_factory=dict)
-    met: dict[Trail, list[Path]] = field(default_factory=dict)
-    by_oracle: set[Trail] = field(default_factory=set)
-    by_model: bool = False
-    draft: Draft | None = None
-    stopped: bool = False
-
-    def meet(self, chosen: Sequence[ChosenOffer]) -> None:
-        """Remember the trails of these offers, and which an oracle chose."""
-        for one in chosen:
-            for path in one.siblings:
-                trail = path.start, path.property_path
-                self.met.setdefault(trail, []).append(path)
-                if one.by_oracle:
-                    self.by_oracle.add(trail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +70,8 @@ class ThinkOnGraph(WalkingRetriever):
     :param thin_to: neighbours that are left then.
     :param thin: those most like the question (``embedding``), any, as in the paper (``random``), or all (``none``).
     :param prune: who chooses predicates: the ``model``, if there is one, ``embedding`` similarity, or ``bm25``.
-    :param shortlist: predicates of a chain that a model chooses from: those most like the question.
+    :param shortlist: predicates of a chain that a model chooses from: those most like the question; in one call for
+        several chains, a part of it of each.
     :param batch_prune: one call for the predicates of all chains; else one call for each, at the same time.
     :param score_entities: have the entities scored, too; without, a seeded sample is kept (ToG-R).
     :param neighbours_per_predicate: neighbours of an entity that are fetched by one predicate.
@@ -112,9 +85,9 @@ class ThinkOnGraph(WalkingRetriever):
     cost: ClassVar[Cost] = Cost(
         calls=(
             "(prune == 'model') * (depth if batch_prune else entities + (depth - 1) * width)"
-            " + score_entities * depth + depth"
+            " + score_entities * (depth + 1) + depth + (prune == 'model')"
         ),
-        rounds="depth + score_entities * depth + (prune == 'model')",
+        rounds="depth + score_entities * (depth + 1) + 2 * (prune == 'model')",
         queries="depth * (8 + width * width * neighbours_per_predicate // 500) + 60",
     )
 
@@ -138,7 +111,7 @@ class ThinkOnGraph(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Chains (P); those that the answer rests on are followed to all their ends."""
-        walked = _Walked(beam=tuple(Chain(Path(link.term)) for link in session.links))
+        walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links))
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._advance(walked, session)
@@ -146,12 +119,13 @@ class ThinkOnGraph(WalkingRetriever):
             note_order(((path, [""] * (len(path) + 1)) for _, path in walked.met), session)
         return self._retrieval(walked, session)
 
-    def _advance(self, walked: _Walked, session: Session) -> None:
+    def _advance(self, walked: Walked, session: Session) -> None:
         """Walk one depth: choose predicates while the evidence so far is judged, then score what they lead to."""
-        skip = UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
-        offered = offers(walked.beam, session, skip=skip, walked=walked.led_to)
+        offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
         walked.stopped = not offered
         choices = self._choices(offered, walked, session) if offered else []
+        if offered and not walked.stopped and not any(choices):
+            offered, choices = self._second_choices(offered, walked, session)
         if walked.stopped:
             return
         chosen = [one for own in choices for one in chosen_offers(offered, own, self.width, session)]
@@ -162,7 +136,7 @@ class ThinkOnGraph(WalkingRetriever):
         if kept:
             walked.depths.append(kept)
 
-    def _choices(self, offered: Sequence[Offer], walked: _Walked, session: Session) -> list[list[Choice]]:
+    def _choices(self, offered: Sequence[Offer], walked: Walked, session: Session) -> list[list[Choice]]:
         """The choices of predicates, one list for each call; the evidence so far is judged at the same time.
 
         Where the budget may end, it is judged first, and nothing is chosen if it is enough.
@@ -184,12 +158,8 @@ class ThinkOnGraph(WalkingRetriever):
 
             return choose
 
-        by_model = self.prune == "model"
-        lists = candidate_lists(
-            offered, session, shortlist=self.shortlist if by_model else None, batch=self.batch_prune or not by_model
-        )
         try:
-            _, *chosen = run_in_parallel(session, [enough, *map(choosing, lists)])
+            _, *chosen = run_in_parallel(session, [enough, *map(choosing, self._lists(offered, session))])
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
@@ -198,7 +168,42 @@ class ThinkOnGraph(WalkingRetriever):
         self._take_judgement(drafts, walked, session)
         return chosen
 
-    def _take_judgement(self, drafts: Sequence[Draft | None], walked: _Walked, session: Session) -> None:
+    def _second_choices(
+        self, offered: list[Offer], walked: Walked, session: Session
+    ) -> tuple[list[Offer], list[list[Choice]]]:
+        """Where a model chose nothing: at the first depth, its choices of the predicates that were not listed.
+
+        If there are none, of those of what else the names may mean. If it chooses nothing again, the walk ends.
+        """
+        walked.by_model = True
+        choices: list[Choice] = []
+        if not walked.depths and session.can_spare_call("predicates"):
+            read = {c.number for own in self._lists(offered, session) for c in own}
+            rest = [c for c in candidates_of(offered, session) if c.number not in read]
+            others = () if rest else alternatives(session)[: self.width]
+            if others:
+                walked.beam = tuple(Chain(Path(other.term)) for other in others)
+                offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
+                rest = [c for own in self._lists(offered, session) for c in own]
+            with session.within_budget():
+                choices = self._choose(rest, self.width * len(walked.beam), session)
+            if others:
+                mend_links(session, [others[offered[choice.candidate.number].place] for choice in choices])
+            if not choices:
+                session.notes.append("no predicate that the model read leads to an answer", code="nothing_chosen")
+        walked.stopped = not choices
+        return offered, [choices]
+
+    def _lists(self, offered: Sequence[Offer], session: Session) -> list[list[Candidate]]:
+        by_model = self.prune == "model"
+        shortlist = self.shortlist if by_model else None
+        return candidate_lists(offered, session, shortlist=shortlist, batch=self.batch_prune or not by_model)
+
+    @property
+    def _skipped(self) -> frozenset[IRI]:
+        return UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
+
+    def _take_judgement(self, drafts: Sequence[Draft | None], walked: Walked, session: Session) -> None:
         """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
         for draft in filter(None, drafts):
             walked.stopped |= is_enough(draft)
@@ -218,7 +223,7 @@ class ThinkOnGraph(WalkingRetriever):
         return choices_among(candidates, "predicates", at_most, session)
 
     def _kept_and_onward(
-        self, chosen: Sequence[ChosenOffer], walked: _Walked, session: Session
+        self, chosen: Sequence[ChosenOffer], walked: Walked, session: Session
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
         """The chains that are kept and those that are continued: thinned, scored, the best of them."""
         paths = [path for one in chosen for path in one.siblings]
@@ -232,7 +237,7 @@ class ThinkOnGraph(WalkingRetriever):
         chains, told_apart = evenly_scored_chains(chosen), False
         try:
             if self.score_entities:
-                chains, told_apart = scored_chains(chosen, labels, self.width, session)
+                chains, told_apart = scored_chains(chosen, labels, self.width, session, again=not walked.depths)
         except _MODEL_FAILED as error:
             _stop(walked, error, session)
         walked.by_model |= told_apart
@@ -240,7 +245,7 @@ class ThinkOnGraph(WalkingRetriever):
         chains = with_meeting_bonus(chains, self.meeting_bonus)
         return beam_of(chains, labels, self.width, spread=not told_apart, unlisted=unlisted)
 
-    def _retrieval(self, walked: _Walked, session: Session) -> Retrieval:
+    def _retrieval(self, walked: Walked, session: Session) -> Retrieval:
         """The chains, or, if more answers are wanted and found, the walks with all their ends."""
         so_far = chains_retrieval(walked.depths, session)
         enough = True if walked.draft is not None else False if walked.by_model else None
@@ -261,7 +266,7 @@ class ThinkOnGraph(WalkingRetriever):
             return replace(whole, sufficient=enough)
         return found
 
-    def _walks(self, walked: _Walked, so_far: Retrieval, session: Session) -> tuple[list[tuple[Walk, float]], int]:
+    def _walks(self, walked: Walked, so_far: Retrieval, session: Session) -> tuple[list[tuple[Walk, float]], int]:
         """The walks to follow to all their ends, the best first, and how many of them lead to a draft's answers."""
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
@@ -273,6 +278,6 @@ class ThinkOnGraph(WalkingRetriever):
         return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
 
 
-def _stop(walked: _Walked, error: Exception, session: Session) -> None:
+def _stop(walked: Walked, error: Exception, session: Session) -> None:
     session.notes.append(f"the walk ended after {len(walked.depths)} hops: {error}")
     walked.stopped = True

@@ -186,7 +186,7 @@ def test_of_a_hub_some_are_looked_at_and_the_path_still_leads_to_all(ask: Ask) -
 def test_several_topics_are_gone_on_from_at_once(ask: Ask) -> None:
     turtle = ':a rdfs:label "Alpha" ; :spouse :x . :b rdfs:label "Beta" ; :height "3" . :spouse rdfs:label "spouse" .'
     asked = ask(turtle, "Who is the spouse?", choosing("spouse"), entities=["b", "a"], options={"max_steps": 1})
-    assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1)", "Alpha —spouse→ (1)"}
+    assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1: 3)", "Alpha —spouse→ (1: x)"}
     assert {way.start for item in asked.answer.evidence for way in item.ways} == {IRI(EX + "a")}
 
 
@@ -216,7 +216,7 @@ def test_options_out_of_range_are_refused(option: str, value: int) -> None:
 
 def test_the_defaults_are_those_of_the_method() -> None:
     made = StructGPT()
-    assert (made.max_steps, made.predicates_per_step, made.fact_tokens, made.entities_per_step) == (3, 1, 1024, 200)
+    assert (made.max_steps, made.predicates_per_step, made.fact_tokens, made.entities_per_step) == (3, None, 1024, 200)
 
 
 def test_classes_of_mediators_are_iris() -> None:
@@ -236,7 +236,7 @@ def test_D3_mistake_01_a_question_of_three_hops_is_answered_at_the_third_step(as
     assert asked.labels == ["Delta"]
     assert asked.calls == ["predicates", "facts"] * 2 + ["predicates", "facts"]
     assert len(queries(asked, "counts_forward")) == 3
-    assert len(queries(asked, "group_forward", "group_inverse")) == 3, "one round trip for the facts of a step"
+    assert len(queries(asked, "group_forward", "group_inverse")) == 6, "one for examples, one for the facts of a step"
 
 
 def test_mistake_02_predicates_are_followed_backwards_too(ask: Ask) -> None:
@@ -282,7 +282,7 @@ NAMES = """
 
 def test_mistake_04_no_letters_of_a_name_are_taken_for_a_suffix(ask: Ask) -> None:
     asked = ask(NAMES, "What of Alpha?", by_call(predicates=choosing(r"room\.from"), facts=enough_with("Beta")))
-    assert "Alpha —room.from→ (1)" in numbered(asked.bodies[0]).values()
+    assert "Alpha —room.from→ (1: Beta)" in numbered(asked.bodies[0]).values()
     assert asked.labels == ["Beta"]
 
 
@@ -399,7 +399,7 @@ def test_mistake_14_more_entities_are_not_more_queries(ask: Ask) -> None:
         script = by_call(predicates=choosing("first", "second"), facts=enough_with("nothing"))
         turtle = f'{facts} :a rdfs:label "Alpha" . :p rdfs:label "first" . :q rdfs:label "second" .'
         counts.append(ask(turtle, "What is the second of the first of Alpha?", script).answer.usage["queries"])
-    assert counts[0] == counts[1]
+    assert counts[0] <= counts[1] <= counts[0] + 1, "labels of examples that were not known yet"
 
 
 def test_mistake_15_there_are_triples_and_they_are_looked_up_again(ask: Ask, nobel: kgsparql.KnowledgeBase) -> None:
@@ -421,7 +421,7 @@ def test_what_is_behind_a_blank_node_stands_together_under_the_triple_that_leads
     assert "[—award→ Nobel Prize in Physics; —together with→ Pierre; —in→ 1903]" in shown
     assert shown.startswith("Marie —received→ [")
     listed = numbered(asked.bodies[3])
-    assert any("Marie —received→ … —together with→ … —born→ (1)" in text for text in listed.values())
+    assert any("Marie —received→ … —together with→ … —born→ (1: 1859)" in text for text in listed.values())
 
 
 def test_a_condition_is_kept_in_the_query_that_finds_the_answers(ask: Ask) -> None:
@@ -529,10 +529,80 @@ def test_where_nothing_is_enough_the_answer_is_made_of_everything_and_says_so(as
 
 
 def test_no_number_of_the_list_leaves_the_choice_to_the_ranker(ask: Ask) -> None:
-    for reply in (Text({"choices": []}), Text("none of these"), Text({"choices": [{"n": 99, "score": 1}]})):
+    reply = Text({"choices": [{"n": 99, "score": 1}]})
+    asked = ask(CHAIN, "What is the first of Alpha?", by_call(predicates=reply, facts=enough_with("Beta")))
+    assert asked.answer.status == "answered"
+    assert "predicates" in [f.purpose for f in asked.answer.fallbacks]
+
+
+def test_a_choice_of_nothing_is_respected(ask: Ask) -> None:
+    for reply in (Text({"choices": []}), Text("none of these")):
         asked = ask(CHAIN, "What is the first of Alpha?", by_call(predicates=reply, facts=enough_with("Beta")))
-        assert asked.answer.status == "answered"
-        assert "predicates" in [f.purpose for f in asked.answer.fallbacks]
+        assert asked.calls == ["predicates"], "there is nothing more to read"
+        assert (asked.answer.status, len(asked.answer.evidence), asked.answer.answers) == ("not_in_graph", 0, ())
+        assert [f.purpose for f in asked.answer.fallbacks if f.purpose != "ranking"] == []
+        assert "no predicate that the model read leads to an answer" in asked.answer.notes
+
+
+def test_a_model_that_chose_nothing_reads_the_next_predicates_once(ask: Ask) -> None:
+    turtle = ':a rdfs:label "Alpha" ; ' + " ; ".join(f":p{i} :n{i}" for i in range(40)) + " ."
+    asked = ask(turtle, "What of Alpha?", by_call(predicates=Text({"choices": []})))
+    first, second = (set(numbered(body).values()) for body in asked.bodies)
+    assert (len(first), len(second), first & second) == (30, 10, set())
+
+
+def test_after_the_first_step_a_choice_of_nothing_goes_on_with_the_facts_there_are(ask: Ask) -> None:
+    def predicates(body: Body) -> Reply:
+        return choosing("first")(body) if len(asked_for_steps(body)) == 1 else Text({"choices": []})
+
+    asked = ask(CHAIN, "What is Alpha near?", by_call(predicates=predicates, facts=enough_with("Nobody")))
+    assert asked.calls == ["predicates", "facts", "predicates", "facts"]
+    assert [item.text for item in asked.answer.evidence] == ["Alpha —first→ Beta"]
+    assert [f.purpose for f in asked.answer.fallbacks if f.purpose != "ranking"] == []
+
+
+def asked_for_steps(body: Body) -> set[int]:
+    """How many steps the paths of a list have."""
+    return {len(re.findall("[→←]", text)) for text in numbered(body).values()}
+
+
+def test_a_model_may_go_back_to_a_predicate_of_the_step_before(ask: Ask) -> None:
+    turtle = """:a rdfs:label "Alpha" ; :p :b ; :other :d . :b rdfs:label "Beta" ; :q :c . :d rdfs:label "Delta" .
+    :p rdfs:label "first" . :q rdfs:label "second" . :other rdfs:label "other" . :c rdfs:label "Gamma" ."""
+
+    def predicates(body: Body) -> Reply:
+        if asked_for_steps(body) == {1}:
+            return choosing("first")(body)
+        (back,) = [n for n, text in numbered(body).items() if text == "Alpha —other→ (1: Delta)"]
+        return Text({"choices": [{"n": back, "score": 1}]})
+
+    asked = ask(turtle, "What of Alpha?", by_call(predicates=predicates, facts=enough_with("Delta")))
+    assert asked.calls == ["predicates", "facts", "predicates", "facts"]
+    assert "Alpha —first→ (1: Beta)" not in numbered(asked.bodies[2]).values(), "it was followed"
+    assert asked.labels == ["Delta"]
+
+
+def test_a_model_may_choose_three_predicates_at_once_the_ranker_one(ask: Ask) -> None:
+    turtle = ':a rdfs:label "Alpha" ; ' + " ; ".join(f':p{i} "v{i}"' for i in range(5)) + " ."
+    every = lambda body: Text({"choices": [{"n": n, "score": 0.5} for n in numbered(body)]})  # noqa: E731
+    asked = ask(turtle, "What of Alpha?", by_call(predicates=every, facts=enough_with("v0", "v1", "v2")))
+    assert len(marked(asked.bodies[1])) == 3
+    assert len(ask(turtle, "What of Alpha?", options={"max_steps": 1}).answer.evidence) == 1
+
+
+def test_what_else_a_name_may_mean_is_offered_where_nothing_was_chosen(ask: Ask, graph_of: Any) -> None:
+    graph = graph_of(""":film rdfs:label "Dune" ; :director :lynch ; :year "1984" ; :genre :sf . :lynch rdfs:label "L" .
+    :book rdfs:label "Dune" ; :author :herbert . :herbert rdfs:label "Frank Herbert" .""")
+
+    def predicates(body: Body) -> Reply:
+        author = [n for n, text in numbered(body).items() if "author" in text]
+        return Text({"choices": [{"n": n, "score": 1} for n in author]})
+
+    script = by_call(predicates=predicates, facts=enough_with("Frank Herbert"))
+    asked = ask(kgsparql.KnowledgeBase(graph, embedder="none"), "who wrote Dune?", script)
+    assert asked.calls == ["predicates", "predicates", "facts"]
+    assert asked.labels == ["Frank Herbert"]
+    assert [link.term for link in asked.answer.linked] == [IRI(EX + "book")]
 
 
 @pytest.mark.parametrize("predicates", [1, 2, 3])
@@ -546,7 +616,7 @@ def test_no_more_calls_than_it_says(ask: Ask, predicates: int) -> None:
         made = StructGPT(predicates_per_step=predicates)
         options = {"max_steps": 3, "predicates_per_step": predicates}
         bounds = made.cost.bounds(options, mediators=mediators, entities=1)
-        assert bounds["calls"] == 2 * 3 + 1 + 3 * mediators
+        assert bounds["calls"] == 2 * 3 + 2 + 3 * mediators
         assert len(asked.bodies) <= bounds["calls"]
         assert asked.answer.usage["queries"] <= bounds["queries"]
 

@@ -228,7 +228,7 @@ def test_what_has_no_name_has_the_share_of_its_predicate(graph_of: Graph, ask: A
     )  # fmt: skip
     assert listed(server.requests[1].body) == ["a —p→ called", "a —p→ named"]
     scores = {item.text.split()[-1]: item.score for item in found.evidence}
-    assert scores == {"named": pytest.approx(0.375), "Q1": 0.25, "Q2": 0.25}
+    assert scores == {"named": pytest.approx(0.601), "Q1": 0.25, "Q2": 0.25}
 
 
 @pytest.mark.parametrize("names", [("IBM", "SAP", "AMD", "DEC"), ("北京", "上海", "東京", "大阪")])
@@ -358,9 +358,9 @@ def options_of(**changed: Any) -> dict[str, Any]:
 def test_calls_and_queries_stay_within_what_the_method_says(ask: Ask, depth: int) -> None:
     many = lambda body: Text({"choices": [{"n": n, "score": 1 / n} for n in range(1, len(listed(body)) + 1)]})  # noqa: E731
     answer, server, events = ask(script(predicates=many, entities=many), options={"depth": depth})
-    assert len(server.requests) == answer.usage["model_calls"] == 3 * depth
+    assert 3 * depth - 1 <= len(server.requests) == answer.usage["model_calls"] <= 3 * depth
     bounds = ThinkOnGraph.cost.bounds(options_of(depth=depth), entities=1)
-    assert (bounds["calls"], bounds["rounds"]) == (3 * depth, 2 * depth + 1)
+    assert (bounds["calls"], bounds["rounds"]) == (3 * depth + 2, 2 * depth + 3)
     asked = Counter(event.name.split("_")[0] for event in events if isinstance(event, QueryRun))
     assert asked["counts"] + asked["group"] + asked["mediated"] <= 3 * depth
     assert answer.usage["queries"] <= bounds["queries"]
@@ -481,7 +481,8 @@ def test_a_budget_that_is_too_small_is_not_a_graph_that_lacks_the_answer(ask: As
 def test_with_few_calls_left_the_evidence_is_judged_first_and_stops_the_rest(ask: Ask) -> None:
     enough = lambda body: wrote("Caltech [P1].", entities=[1])  # noqa: E731
     _, server, _ = ask(script(enough=enough), budget=Budget(max_calls=4))
-    assert purposes(server) == ["predicates", "entities", "enough"], "no second choice of predicates"
+    assert purposes(server)[:3] == ["predicates", "entities", "enough"]
+    assert purposes(server).count("predicates") == 1, "there is no choice of more"
 
 
 BAD_REPLIES: dict[str, Reply] = {
@@ -489,7 +490,6 @@ BAD_REPLIES: dict[str, Reply] = {
     "prose": Text("I cannot help with that."),
     "off the list": Text('{"choices": [{"n": 99, "score": 1}, {"n": 0, "score": 1}, {"n": -1, "score": 1}]}'),
     "SPARQL": Text("SELECT * WHERE { ?s ?p ?o }"), "half JSON": Text('{"choices": ['), "all": Text("all"),
-    "none": Text({"choices": []}),
 }  # fmt: skip
 
 
@@ -560,7 +560,8 @@ def test_mistake_02_the_entity_that_was_chosen_is_the_one_that_is_expanded(ask: 
         options={"width": 1, "depth": 2},
     )  # fmt: skip
     assert listed(server.requests[1].body) == ["a —p→ Paris", "a —p→ Paris", "a —p→ Rome"]
-    assert texts(answer) == ["a —p→ Paris —q→ right"]
+    assert texts(answer)[0] == "a —p→ Paris —q→ right"
+    assert not any("wrong" in text for text in texts(answer))
     assert answer.evidence["P1"].triples[0].triple.object == IRI(EX + "second")
 
 
@@ -637,17 +638,84 @@ def test_mistake_09_scores_need_not_sum_to_one_and_are_no_reason_to_take_all_for
     assert [reason[:5] for _, reason in fallbacks(events)] == ["1 of "], "what was there twice is counted"
 
 
-@pytest.mark.parametrize("score", [0, 0.5])
-def test_mistake_09_the_same_score_for_all_is_the_ranker_s_turn_and_counted(
-    ask: Ask, graph_of: Graph, score: float
-) -> None:
+def test_mistake_09_no_score_for_any_is_the_ranker_s_turn_and_counted(ask: Ask, graph_of: Graph) -> None:
     graph = graph_of(":a :p :x ; :city :y ; :r :z .")
-    same = Text({"choices": [{"n": n, "score": score} for n in (1, 2, 3)]})
+    same = Text({"choices": [{"n": n, "score": 0} for n in (1, 2, 3)]})
     answer, _, events = ask(
         script(predicates=same), "in which city?", graph=graph, entities=["a"], complete=False, options={"depth": 1}
     )
     assert [p for p, _ in fallbacks(events)] == ["predicates"]
     assert texts(answer)[0] == "a —city→ y"
+
+
+def test_the_same_score_for_several_says_that_they_are_as_good(ask: Ask, graph_of: Graph) -> None:
+    graph = graph_of(":a :p :x ; :city :y ; :r :z .")
+    same = lambda body: picked(body, p=0.9, r=0.9)  # noqa: E731
+    answer, _, events = ask(
+        script(predicates=same), "in which city?", graph=graph, entities=["a"], complete=False, options={"depth": 1}
+    )
+    assert sorted(texts(answer)) == ["a —p→ x", "a —r→ z"]
+    assert fallbacks(events) == []
+
+
+NOTHING = Text({"choices": []})
+
+
+def test_a_choice_of_no_predicate_is_respected(ask: Ask, graph_of: Graph) -> None:
+    answer, server, events = ask(script(predicates=NOTHING), "who?", graph=graph_of(WORK), entities=["ann"])
+    assert purposes(server) == ["predicates"], "there is nothing more to read"
+    assert (answer.status, len(answer.evidence), answer.answers) == ("not_in_graph", 0, ())
+    assert "no predicate that the model read leads to an answer" in answer.notes
+    assert fallbacks(events) == []
+
+
+def test_a_model_that_chose_no_predicate_reads_the_next_ones_once(ask: Ask, graph_of: Graph) -> None:
+    many = graph_of(":a " + " ; ".join(f":p{i} :n{i}" for i in range(40)) + " .")
+    _, server, events = ask(script(predicates=NOTHING), "what?", graph=many, entities=["a"])
+    first, second = (listed(request.body) for request in server.requests)
+    assert (len(first), len(second)) == (30, 10)
+    assert not set(first) & set(second)
+    assert fallbacks(events) == []
+
+
+def test_a_model_that_chose_no_predicate_reads_those_of_what_else_is_meant(ask: Ask, graph_of: Graph) -> None:
+    graph = graph_of(""":film rdfs:label "Dune" ; :director :lynch ; :year "1984" ; :genre :sf . :lynch rdfs:label "L" .
+    :book rdfs:label "Dune" ; :author :herbert . :herbert rdfs:label "Frank Herbert" .""")
+
+    def predicates(body: Body) -> Reply:
+        return picked(body, author=0.9) if any("author" in line for line in listed(body)) else NOTHING
+
+    enough = wrote("Frank Herbert [P1].", entities=[1])
+    answer, server, events = ask(script(predicates=predicates, enough=enough), "who wrote Dune?", graph=graph)
+    assert purposes(server)[:2] == ["predicates", "predicates"]
+    assert texts(answer) == ["Dune —author→ Frank Herbert"]
+    assert [link.term for link in answer.linked] == [IRI(EX + "book")]
+    assert fallbacks(events) == []
+
+
+def test_after_the_first_hop_a_choice_of_nothing_ends_the_walk(ask: Ask, graph_of: Graph) -> None:
+    def predicates(body: Body) -> Reply:
+        return NOTHING if any("uni" in line for line in listed(body)) else picked(body, works_at=0.9)
+
+    answer, server, events = ask(
+        script(predicates=predicates), "where does ann work?", graph=graph_of(WORK), entities=["ann"]
+    )
+    assert purposes(server).count("predicates") == 2
+    assert texts(answer) == ["ann —works at→ lab; uni"]
+    assert fallbacks(events) == []
+
+
+def test_the_facts_that_are_judged_come_as_the_model_scored_them(ask: Ask, graph_of: Graph) -> None:
+    """A predicate with one neighbour does not come before what the model scored higher among many."""
+    graph = graph_of(":a :p :paris, :rome, :london, :berlin, :madrid, :lisbon ; :q :vienna . :rome :r :tiber .")
+    entities = lambda body: picked(body, rome=0.9, berlin=0.8, vienna=0.3)  # noqa: E731
+    predicates = lambda body: picked(body, p=0.5, q=0.5)  # noqa: E731
+    _, server, _ = ask(
+        script(predicates=predicates, entities=entities), "what?", graph=graph, entities=["a"], complete=False
+    )
+    body = next(request.body for request in server.requests if purpose(request.body) == "enough")
+    facts = re.findall(r"^P\d (.*)$", str(body["messages"][1]["content"]), re.MULTILINE)
+    assert facts == ["a —p→ rome", "a —p→ berlin", "a —q→ vienna"]
 
 
 def test_mistake_10_a_beam_does_not_bounce_and_siblings_are_found(graph_of: Graph) -> None:
