@@ -60,6 +60,7 @@ class EvidenceItem:
         a graph of them all together.
     :param ways: the paths it is made of, where it is made of several.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
+    :param between: the terms at each place between its start and its ends, where all of them are known.
     :param excerpt: where in a document it stands, for a passage that is from one.
     :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage); given once, by :class:`Evidence`.
     """
@@ -73,6 +74,7 @@ class EvidenceItem:
     cuts: tuple[Cut, ...] = ()
     ways: tuple[Path, ...] = ()
     ends: tuple[Term, ...] = ()
+    between: tuple[tuple[Term, ...], ...] = ()
     excerpt: Excerpt | None = None
     marker: str = ""
     queries: tuple[SourceQuery, ...] = ()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
+from kgsparql.evidence.natural_order import first_to_show, natural_key
+from kgsparql.evidence.tables import ALONE, JoinedRows, joined_walks
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
 from kgsparql.exploration import Found, walk_ends, walk_ways
+from kgsparql.graphs.cut import Cut
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
 SHOWN = 50
@@ -24,6 +29,27 @@ LABELLED = 1_000
 """Ends that are asked for their labels; of more, the others are called by the end of their IRIs."""
 
 _WAYS = 2_000
+_TOLD = 12  # ends, and rows, that the text of an item names
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """What a walk leads to.
+
+    :param met: every end that was found, those too that are not among ``ends``.
+    :param ends: in natural order.
+    :param ways: the ways to the ends that are shown.
+    :param told: those of them that the text names.
+    """
+
+    walk: Walk
+    met: Found[Term]
+    ends: Sequence[Term]
+    ways: Sequence[Way]
+    told: Sequence[Way]
+    times: Mapping[Term, int]
+    between: tuple[tuple[Term, ...], ...]
+    cuts: tuple[Cut, ...]
 
 
 def expanded_items(
@@ -33,69 +59,139 @@ def expanded_items(
     shown: int = SHOWN,
     limit: int = ENDS,
     keep: Callable[[Sequence[Term]], list[Term]] = list,
+    question: str = "",
+    columns: Collection[Walk] = (),
 ) -> list[EvidenceItem | None]:
     """An item of evidence for each walk, with all its ends and the triples of the first; ``None`` where it has no end.
 
     Two queries for up to 50 walks, and the labels. The start counts as an end only if there is no other; a blank node
-    never does. The query of an item finds just its ends.
+    never does. The query of an item finds just its ends. Of many ends, those that the question may name are shown
+    first, then the least and the greatest of numbers and dates, then the first in natural order.
 
-    :param shown: ends of each walk whose triples are cited, one way to each.
+    :param shown: ends of each walk whose triples are cited.
     :param limit: ends of each walk; more are a cut.
     :param keep: those of the ends that a reader wants.
+    :param columns: walks of which each is told in the rows of the first walk with the same beginning, too, if there is
+        one; the query of that one finds the whole table. One more query.
     """
     found = walk_ends(terms.graph, walks, limit=limit)
     named = [[end for end in own.items if not is_mediator(end)] for own in found]
     ends = [keep([e for e in own if e != walk.start] or own) for own, walk in zip(named, walks, strict=True)]
     labels = terms(end for own in ends if len(own) <= LABELLED for end in own)
     ordered = [_ordered(own, labels) for own in ends]
-    ways = walk_ways(terms.graph, walks, [own[:shown] for own in ordered], limit=_WAYS)
+    asked = [_first(own, labels, question, shown) for own in ordered]
+    ways = walk_ways(terms.graph, walks, asked, limit=_WAYS)
     read_statements([way.path for own in ways for way in own.items], terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
-    return [
-        _item(walk, own, met, via, terms) if own and via.items else None
-        for walk, own, met, via in zip(walks, ordered, found, ways, strict=True)
+    reached = [
+        _reached(walk, via, ends=own, met=met, asked=some, terms=terms, question=question)
+        for walk, own, met, via, some in zip(walks, ordered, found, ways, asked, strict=True)
     ]
+    found_ends = [one for one in reached if one is not None]
+    tables = joined_walks([(one.walk, [way.path for way in one.told]) for one in found_ends], columns, terms)
+    return [None if one is None else _item(one, tables.get(one.walk, ALONE), terms) for one in reached]
 
 
-def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> list[Term]:
-    """The ends by their labels; of very many, as they came, by their text: labels cost a query for each thousand."""
-    if len(ends) > LABELLED:
-        return list(ends)
-    return sorted(ends, key=lambda end: (labels[end].casefold(), str(end)))
+def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
+    """The ends in natural order of their labels; of very many that are no literals, as they came, by their text.
 
-
-def _item(walk: Walk, ends: Sequence[Term], met: Found[Term], ways: Found[Way], terms: TermLabels) -> EvidenceItem:
-    """The item of one walk.
-
-    :param met: every end that was found, those too that are not among ``ends``.
+    Labels cost a query for each thousand.
     """
-    cuts = (*met.cuts, *ways.cuts)
-    left_out = [end for end in met.items if is_mediator(end)]
-    first = {way.path.end: way for way in reversed(ways.items)}
-    kept = [first[end] for end in ends if end in first]
-    line = Line(walk.path, tuple(way.path for way in kept), len(ends), exact=not cuts)
+    if len(ends) <= LABELLED:
+        return sorted(ends, key=lambda end: (natural_key(labels[end]), str(end)))
+    literals = [end for end in ends if isinstance(end, Literal)]
+    by_value = sorted(literals, key=lambda end: natural_key(end.value))
+    return by_value if len(by_value) == len(ends) else ends
+
+
+def _first(ends: Sequence[Term], labels: Mapping[Term, str], question: str, at_most: int) -> list[Term]:
+    names = [labels.get(end) or (end.value if isinstance(end, Literal) else "") for end in ends]
+    return [ends[i] for i in first_to_show(names, question, at_most)]
+
+
+def _reached(
+    walk: Walk,
+    ways: Found[Way],
+    *,
+    ends: Sequence[Term],
+    met: Found[Term],
+    asked: Sequence[Term],
+    terms: TermLabels,
+    question: str,
+) -> _Reached | None:
+    unique = list({way.path: way for way in reversed(ways.items)}.values())[::-1]
+    kept = _rows(unique, asked, max(SHOWN, len(asked)))
+    if not ends or not kept:
+        return None
+    labels = terms(dict.fromkeys(term for way in kept for term in way.path.terms[1:]), in_grace=True)
+    told = _rows(kept, _first(asked, labels, question, _TOLD), _TOLD)
+    all_ways = not ways.cuts and len(asked) == len(ends)
+    places = zip(*(way.path.terms[1:-1] for way in unique), strict=True) if all_ways else ()
+    return _Reached(
+        walk=walk,
+        met=met,
+        ends=ends,
+        ways=kept,
+        told=told,
+        times={} if ways.cuts else Counter(way.path.end for way in unique),
+        between=tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places),
+        cuts=(*met.cuts, *ways.cuts),
+    )
+
+
+def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:
+    """A way to each of these ends; as far as there is room, ways through other terms, and all between these."""
+    place = {end: i for i, end in enumerate(ends)}
+    wanted = [way for way in ways if way.path.end in place]
+    kept = {way.path.end: way for way in reversed(wanted)}
+    rows = {way.path.hops[:-1] for way in kept.values()}
+    more = [way for way in wanted if way is not kept[way.path.end]]
+    for way in more:
+        if len(rows) < at_most:
+            rows.add(way.path.hops[:-1])
+    beside = [way for way in more if way.path.hops[:-1] in rows]
+    return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
+
+
+def _item(one: _Reached, table: JoinedRows, terms: TermLabels) -> EvidenceItem:
+    walk, ways = one.walk, tuple(way.path for way in one.ways)
+    left_out = [end for end in one.met.items if is_mediator(end)]
+    line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
     asides = [term for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    labels, beside = statement_labels(line.ways, terms, terms([*line_terms([line]), *asides], in_grace=True))
-    hops: dict[Hop, None] = dict.fromkeys(hop for way in kept for hop in (*way.path.hops, *way.aside))
+    shown = [*line_terms([Line(walk.path, (*ways, *table.ways), 0)]), *asides]
+    labels, beside = statement_labels((*ways, *table.ways), terms, terms(shown, in_grace=True))
+    hops: dict[Hop, None] = dict.fromkeys(hop for way in one.ways for hop in (*way.path.hops, *way.aside))
+    hops |= dict.fromkeys(hop for way in table.ways for hop in way.hops)
     hops |= dict.fromkeys(cited.hop for cited in beside)
     seen = {cited.hop.step for cited in beside}
     told = [
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
         for c in walk.constraints if c.step not in seen
     ]  # fmt: skip
+    is_spread = len(line.ends) > 1 and one.ends[-1] in line.ends and one.ends[0] in line.ends
+    text = line_text(
+        line,
+        labels,
+        shown=len(line.ways),
+        times=one.times,
+        beside=table.texts(labels),
+        more_are="more between" if is_spread else "more",
+    )
+    answers = path_queries.answers(
+        walk.path,
+        walk.start,
+        constraints=walk.constraints,
+        without_start=len(one.ends) + len(left_out) < len(one.met.items),
+        without_blank=any(isinstance(end, BlankNode) for end in left_out),
+        without_statements=any(isinstance(end, IRI) for end in left_out),
+    )
     return EvidenceItem(
         kind="path",
-        text=line_text(line, labels) + (f" (where {' and '.join(told)})" if told else ""),
+        text=text + (f" (where {' and '.join(told)})" if told else ""),
         triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in hops),
-        query=path_queries.answers(
-            walk.path,
-            walk.start,
-            constraints=walk.constraints,
-            without_start=len(ends) + len(left_out) < len(met.items),
-            without_blank=any(isinstance(end, BlankNode) for end in left_out),
-            without_statements=any(isinstance(end, IRI) for end in left_out),
-        ),
-        cuts=cuts,
-        ways=line.ways,
-        ends=tuple(ends),
+        query=table.query(walk, answers),
+        cuts=one.cuts,
+        ways=(*ways, *table.ways),
+        ends=tuple(one.ends),
+        between=one.between,
     )

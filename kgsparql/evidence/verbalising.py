@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kgsparql.rdf.paths import Path, PropertyPath, Step
 from kgsparql.rdf.terms import Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
+
+_NOTHING: Mapping[Term, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,10 @@ class Line:
         return tuple(dict.fromkeys(way.end for way in self.ways))
 
 
-def path_text(path: Path, labels: Mapping[Term, str]) -> str:
+def path_text(path: Path, labels: Mapping[Term, str], beside: Mapping[Term, str] = _NOTHING) -> str:
     """A path as one line; arrows show the direction of each triple, whichever way it was walked.
+
+    :param beside: what stands in brackets after the name of a term.
 
     >>> from kgsparql.rdf.paths import Hop
     >>> from kgsparql.rdf.terms import IRI, Triple
@@ -43,36 +49,61 @@ def path_text(path: Path, labels: Mapping[Term, str]) -> str:
     >>> path_text(Path(b, (Hop(Triple(a, p, b), "inverse"),)), {a: "Ann", b: "Bonn", p: "born in"})
     'Bonn ←born in— Ann'
     """
-    parts = [name_of(path.start, labels)]
+    parts = [_with_aside(path.start, labels, beside)]
     for hop in path.hops:
-        parts += [arrow(hop.step, labels), name_of(hop.end, labels)]
+        parts += [arrow(hop.step, labels), _with_aside(hop.end, labels, beside)]
     return " ".join(parts)
 
 
-def line_text(line: Line, labels: Mapping[Term, str], *, shown: int = 12) -> str:
+def _with_aside(term: Term, labels: Mapping[Term, str], beside: Mapping[Term, str]) -> str:
+    return name_of(term, labels) + (f" ({beside[term]})" if term in beside else "")
+
+
+def line_text(
+    line: Line,
+    labels: Mapping[Term, str],
+    *,
+    shown: int = 12,
+    times: Mapping[Term, int] = MappingProxyType({}),
+    beside: Mapping[Term, str] = _NOTHING,
+    more_are: str = "more",
+    bar: str = " | ",
+) -> str:
     """A line of evidence: ends that are reached through the same terms stand together.
+
+    :param shown: ways that are shown.
+    :param times: in how many ways an end is reached, said where more than are shown.
+    :param beside: as for :func:`path_text`.
+    :param more_are: what is said of the ends that are not shown.
+    :param bar: between ends that are reached through different terms.
 
     >>> from kgsparql.rdf.paths import Hop
     >>> from kgsparql.rdf.terms import IRI, Triple
     >>> a, b, c, p = (IRI(f"http://e.org/{name}") for name in "abcp")
     >>> ways = tuple(Path(a, (Hop(Triple(a, p, end)),)) for end in (b, c))
-    >>> line_text(Line(ways[0].property_path, ways, 3), {a: "Ann", b: "Ben", c: "Cas", p: "knows"})
-    'Ann —knows→ Ben; Cas; … 1 more'
+    >>> line_text(Line(ways[0].property_path, ways, 3), {a: "Ann", b: "Ben", c: "Cas", p: "knows"}, times={b: 4})
+    'Ann —knows→ Ben (4 times); Cas; … 1 more'
     """
     last = arrow(line.path.steps[-1], labels)
+    told = Counter(way.end for way in line.ways[:shown])
     groups: dict[Path, list[str]] = {}
+    seen: set[Term] = set()
     for way in line.ways[:shown]:
-        groups.setdefault(Path(way.start, way.hops[:-1]), []).append(name_of(way.end, labels))
+        name = _with_aside(way.end, labels, beside)
+        if way.end not in seen and times.get(way.end, 0) > told[way.end]:
+            name += f" ({times[way.end]:,} times)"
+        seen.add(way.end)
+        groups.setdefault(Path(way.start, way.hops[:-1]), []).append(name)
     parts = []
     before: Path | None = None
     for lead, ends in groups.items():
-        begun = path_text(lead if before is None else _since(before, lead), labels)
+        begun = path_text(lead if before is None else _since(before, lead), labels, beside)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
         before = lead
-    more = line.count - min(len(line.ways), shown)
+    more = line.count - len(told)
     if not line.exact:
-        return " | ".join(parts) + (f"; … at least {more:,} more" if more > 0 else "; … and more")
-    return " | ".join(parts) + (f"; … {more:,} more" if more > 0 else "")
+        return bar.join(parts) + (f"; … at least {more:,} {more_are}" if more > 0 else "; … and more")
+    return bar.join(parts) + (f"; … {more:,} {more_are}" if more > 0 else "")
 
 
 def _since(before: Path, path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from kgsparql.exploration.batched_select import order_key, selected, union_of
@@ -33,19 +33,26 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
 
 
 def walk_ways(
-    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000
+    graph: KnowledgeGraph,
+    walks: Sequence[Walk],
+    ends: Sequence[Sequence[Term] | None],
+    *,
+    limit: int = 1_000,
+    through: Sequence[Mapping[int, Sequence[Term]]] = (),
 ) -> list[Found[Way]]:
     """The ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
+    :param through: for each walk, hops → the terms of which one must be reached after them; without any, all ways.
     """
     arms = [
         path_queries.walk_triples(
-            walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i
+            walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i,
+            through=through[i] if through else None,
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in _chunks(own, graph.chunk_size)
-    ]
+    ]  # fmt: skip
 
     def names_of(solution: Solution) -> Iterable[str]:
         walk = walks[_number(solution)]

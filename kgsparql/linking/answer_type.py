@@ -163,10 +163,15 @@ def word_overlap(question: str, text: str) -> float:
     >>> word_overlap("Which scientists worked there?", "work of a person")
     0.5
     """
-    wanted = _stems(question)
-    return len(wanted & _stems(text)) / len(wanted) if wanted else 0.0
+    wanted = content_stems(question)
+    return len(wanted & content_stems(text)) / len(wanted) if wanted else 0.0
 
 
-def _stems(text: str) -> set[str]:
+def content_stems(text: str) -> set[str]:
+    """The stems of the words that carry what a text says.
+
+    >>> sorted(content_stems("Which of the films were banned?"))
+    ['ban', 'film']
+    """
     stops = stop_words(("en",))
     return {stem(token.text) for token in tokens(text) if token.text not in stops}

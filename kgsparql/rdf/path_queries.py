@@ -160,6 +160,38 @@ def answers(
     return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
+def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at: int, answers: Query) -> Query:
+    """The query of a table: each answer of a path with its row, and what other paths of the same beginning say of it.
+
+    ``?row`` is the term that the beginning leads to (``?answer`` where that is the end of the path); ``?value2``,
+    ``?value3`` … are what the columns lead to, where they lead anywhere.
+
+    :param at: the steps of the beginning, which all columns share.
+    :param answers: the query of the path alone, as :func:`answers` makes it.
+
+    >>> path, of = PropertyPath.of("^http://e.org/by", "http://e.org/year"), IRI("http://e.org/Ann")
+    >>> genre = PropertyPath.of("^http://e.org/by", "http://e.org/genre")
+    >>> print(table(path, of, [genre], at=1, answers=answers(path, of)).text)
+    SELECT DISTINCT ?row ?answer ?value2 {
+      { SELECT DISTINCT ?answer { <http://e.org/Ann> ^<http://e.org/by>/<http://e.org/year> ?answer } }
+      ?row <http://e.org/by> <http://e.org/Ann> .
+      ?row <http://e.org/year> ?answer .
+      OPTIONAL {
+      ?row <http://e.org/genre> ?value2 .
+      }
+    }
+    """
+    nodes = [str(validated(start)), *_nodes(path)[1:-1], "?answer"]
+    nodes[at] = nodes[at] if at == len(path) else "?row"
+    body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
+    for number, column in enumerate(columns, 2):
+        further = [f"?n{number}_{i}" for i in range(at + 1, len(column))]
+        lines = _path_patterns(column, [*nodes[: at + 1], *further, f"?value{number}"], since=at)
+        body += f"  OPTIONAL {{\n{lines}  }}\n"
+    head = dict.fromkeys([nodes[at], "?answer", *(f"?value{number}" for number in range(2, len(columns) + 2))])
+    return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
+
+
 def steps_of_walks(text: str) -> Iterator[tuple[frozenset[str], str, tuple[TriplePattern, ...]]]:
     """For each walk in a query text: the variables of its solutions, its number, and the triples that they show.
 
@@ -186,10 +218,10 @@ def _walk_number(number: int | None) -> str:
     return "" if number is None else f" ({int(number)} AS ?walk)"
 
 
-def _path_patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
-    """Triple patterns from the first node to the last, with the filters for steps that go back."""
+def _path_patterns(path: PropertyPath, nodes: Sequence[str], *, since: int = 0) -> str:
+    """Triple patterns from the node at ``since`` to the last, with the filters for steps that go back."""
     lines = []
-    for i, step in enumerate(path):
+    for i, step in enumerate(path.steps[since:], since):
         lines.append(_step_pattern(nodes[i], step, nodes[i + 1]))
         if i and step.inverts(path.steps[i - 1]):
             lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")

@@ -27,7 +27,7 @@ from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.linking.answer_type import asks_how_many
+from kgsparql.linking.answer_type import asks_how_many, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Term, iri, printable
@@ -225,7 +225,14 @@ class PathRanking(Weights, Retriever):
     def _items_of(self, chosen: Sequence[tuple[LikelyPath, Choice]], session: Session) -> list[EvidenceItem]:
         walks = [found.enumeration.walk(found.path) for found, _ in chosen]
         limit = ENDS if session.complete else SAMPLE
-        items = expanded_items(walks, session.labels, limit=limit)
+        labels = session.labels(found.path.steps[-1].predicate for found, _ in chosen)
+        columns = [
+            walk
+            for walk, (found, choice) in zip(walks, chosen, strict=True)
+            if choice.chosen_by != "ranker"
+            or word_overlap(session.masked_question, labels[found.path.steps[-1].predicate])
+        ]
+        items = expanded_items(walks, session.labels, limit=limit, question=session.masked_question, columns=columns)
         return [
             replace(item, score=choice.score)
             for item, (_, choice) in zip(items, chosen, strict=True)

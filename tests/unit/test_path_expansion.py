@@ -55,7 +55,7 @@ def test_every_end_is_found_and_the_query_finds_just_these(graph_of: Graph) -> N
     assert item is not None
     assert item.ends == (ex("b"), ex("c"), ex("d"))
     assert again(graph, item.query) == set(item.ends)
-    assert [way.end for way in item.ways] == list(item.ends)
+    assert list(dict.fromkeys(way.end for way in item.ways)) == list(item.ends)
     assert {way.start for way in item.ways} == {ex("a")}
     assert len({cited.triple for cited in item.triples}) == len(item.triples)
     assert item.text.startswith("a —at→ u ←at— b")

@@ -1,0 +1,119 @@
+"""Paths that begin alike as one table: what the others say of each term that the beginning leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.evidence.verbalising import Line, line_text, name_of
+from kgsparql.exploration import walk_ways
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Path, PropertyPath, Walk
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import is_mediator
+
+_CELL = 4  # values of one column that a row shows
+_WAYS = 500  # ways of one column, to all rows
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedRows:
+    """What stands beside the rows of a path.
+
+    :param at: the steps of the beginning, which lead to the rows.
+    :param columns: the paths that begin like it.
+    :param ways: to the values of the columns, from the start and through the rows.
+    """
+
+    at: int = 0
+    columns: tuple[PropertyPath, ...] = ()
+    ways: tuple[Path, ...] = ()
+
+    def texts(self, labels: Mapping[Term, str]) -> dict[Term, str]:
+        """For each row, its values, after the predicates that lead to them."""
+        cells: dict[Term, dict[PropertyPath, list[Path]]] = {}
+        for way in self.ways:
+            row = way.terms[self.at]
+            cell = Path(row, way.hops[self.at :])
+            cells.setdefault(row, {}).setdefault(cell.property_path, []).append(cell)
+        return {row: ", ".join(_cell(row, own, labels) for own in found.values()) for row, found in cells.items()}
+
+    def query(self, walk: Walk, answers: Query) -> Query:
+        """The query of the whole table; without columns that of the answers alone."""
+        if not self.columns:
+            return answers
+        return path_queries.table(walk.path, walk.start, self.columns, at=self.at, answers=answers)
+
+
+ALONE = JoinedRows()
+
+
+def _cell(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
+    line = Line(ways[0].property_path, tuple(ways), len({way.end for way in ways}))
+    text = line_text(line, labels, shown=_CELL, bar="; ")
+    return text[len(name_of(row, labels)) + 1 :]
+
+
+def joined_walks(
+    walks: Sequence[tuple[Walk, Sequence[Path]]], columns: Collection[Walk], terms: TermLabels
+) -> dict[Walk, JoinedRows]:
+    """Tables of the walks that others share the beginning of; one query, or none where no two begin alike.
+
+    The first of the walks that begin alike gets the table. Its rows are its ends where others go on from there, else
+    the terms before its ends.
+
+    :param walks: each with the ways that are shown.
+    :param columns: those of them that may be joined to others.
+    """
+    groups = _groups([walk for walk, _ in walks], columns)
+    shown = dict(walks)
+    asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
+    for first, at, others in groups:
+        rows = dict.fromkeys(way.terms[at] for way in shown[first])
+        iris = [row for row in rows if isinstance(row, IRI)]
+        asked += [(other, {at: iris}) for other in others if iris]
+    if not asked:
+        return {}
+    found = walk_ways(
+        terms.graph, [walk for walk, _ in asked], [None] * len(asked), limit=_WAYS, through=[via for _, via in asked]
+    )
+    reached = {walk: own.items for (walk, _), own in zip(asked, found, strict=True) if not own.cuts}
+    tables: dict[Walk, JoinedRows] = {}
+    for first, at, others in groups:
+        leads = {way.terms[at]: way.hops[:at] for way in reversed(shown[first])}
+        own = [(walk, way.path) for walk in others for way in reached.get(walk, ())]
+        ways = dict.fromkeys(
+            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for _, way in own if not is_mediator(way.end)
+        )
+        paths = dict.fromkeys(walk.path for walk, way in own if not is_mediator(way.end))
+        if ways:
+            tables[first] = JoinedRows(at, tuple(paths), _longest(ways))
+    return tables
+
+
+def _groups(walks: Sequence[Walk], columns: Collection[Walk]) -> list[tuple[Walk, int, list[Walk]]]:
+    """Each walk that others share the beginning of, how long that is, and the others, which are in no other group."""
+    groups = []
+    left = list(walks)
+    while left:
+        first = left.pop(0)
+        for at in (len(first.path), len(first.path) - 1):
+            others = [walk for walk in left if at and walk in columns and _goes_on(walk, first, at)]
+            if others:
+                groups.append((first, at, others))
+                left = [walk for walk in left if walk not in others]
+                break
+    return groups
+
+
+def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
+    is_same = walk.start == first.start and walk.constraints == first.constraints
+    return is_same and len(walk.path) > at and walk.path.steps[:at] == first.path.steps[:at]
+
+
+def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:
+    """The ways but those that another goes on from: their values stand on it."""
+    begun = {way.hops[:length] for way in ways for length in range(1, len(way))}
+    return tuple(way for way in ways if way.hops not in begun)
