@@ -32,7 +32,7 @@ MENDING = """\
 Between <links> and </links>, data too, is what names in the question were taken for and, numbered, what else they may
 mean. If a name was taken for the wrong thing, choose the number of the right one. If that is not there, reply with no
 choices and the name to look up in the graph instead, such as {"choices": [], "search": "New York City"} where NYC is
-meant. Else search is empty."""
+meant. Else search is empty; without choices and search you are shown more, once."""
 
 _CHOICES: dict[str, Any] = {
     "choices": {"type": "array", "items": object_schema(n={"type": "integer"}, score={"type": "number"})}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
@@ -146,8 +147,8 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
         if link.matched in {"given", "same as"}:
             continue
         if link.score < THRESHOLD:
-            rivals = [printable(c.label, 60) for c in link.candidates[:3]]
-            among = f", the best connected of those and {'; '.join(rivals)}" if rivals else ""
+            rivals = [_to_take(c, link) for c in link.candidates[:MAX_NAMESAKES_SHOWN]]
+            among = f", the best connected; to take another, add {', or '.join(rivals)}" if rivals else ""
             text = f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
             yield Note("link_uncertain", text)
         if link.namesakes:
@@ -157,15 +158,17 @@ def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
 def _namesakes_text(link: LinkedEntity) -> str:
     others = link.namesakes
     at_least = "at least " if others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES else ""
-    named = ", ".join(_with_description(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
+    named = ", or ".join(_to_take(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
     more = " …" if len(others) > MAX_NAMESAKES_SHOWN or at_least else ""
-    rest = f"the other is {named}" if len(others) == 1 else f"the others are {named}{more}"
+    taken = f"{link.term}{f' ({link.description})' if link.description else ''}"
     return (
-        f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}: {_with_description(link, link)} "
-        f"is linked, {rest}; -e IRI takes one"
+        f"{at_least}{len(others) + 1} things are called {printable(link.label, 60)!r}: {taken} is linked; "
+        f"to take another, add {named}{more}"
     )
 
 
-def _with_description(entity: LinkedEntity, link: LinkedEntity) -> str:
-    label = f"{printable(entity.label, 60)} " if entity.label != link.label else ""
-    return f"{label}{entity.term}{f' ({entity.description})' if entity.description else ''}"
+def _to_take(entity: LinkedEntity, link: LinkedEntity) -> str:
+    """What to add to a command to have an entity instead of what was linked, and what it is."""
+    label = "" if entity.label == link.label else printable(entity.label, 60)
+    about = ", ".join(filter(None, [label, entity.description]))
+    return f"-e {quote(entity.term.value)}{f' ({about})' if about else ''}"

@@ -97,8 +97,8 @@ def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: Knowledge
     assert {c.description for c in link.candidates[:3]} == {"town", "film", "Q4"}
     assert len(queries) == 1
     (note,) = [note for note in answer.notes if "things are called" in note]
-    assert "<http://example.org/s1> (capital of Illinois) is linked, the others are " in note
-    assert "<http://example.org/s2> (town)" in note
+    assert "<http://example.org/s1> (capital of Illinois) is linked; to take another, add -e " in note
+    assert "-e http://example.org/s2 (town)" in note
     assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in render(answer, "text")
 
 
@@ -136,11 +136,13 @@ SEARCHING = """
 def test_one_list_of_namesakes_and_a_count_that_fits(tmp_path: Path) -> None:
     (tmp_path / "graph.ttl").write_text(SEARCHING, encoding="utf-8")
     answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Who is the founder of Quaero?")
-    others = {"<http://example.org/site> (search engine)", ".quaero <http://example.org/domain> (top-level domain)"}
     (note,) = [note for note in answer.notes if "things are called" in note]
-    before, _, named = note.removesuffix("; -e IRI takes one").partition(", the others are ")
+    before, _, named = note.partition("; to take another, add ")
     assert before == "3 things are called 'Quaero': <http://example.org/firm> (company) is linked"
-    assert set(named.split(", ")) == others
+    assert set(named.split(", or ")) == {
+        "-e http://example.org/site (search engine)", "-e http://example.org/domain (.quaero, top-level domain)",
+    }  # fmt: skip
+    others = {"<http://example.org/site> (search engine)", ".quaero <http://example.org/domain> (top-level domain)"}
     (line,) = [line for line in render(answer, "text").splitlines() if "Quaero' →" in line]
     assert set(line.removesuffix(")").partition("; or ")[2].split(", ")) == others
 
@@ -159,7 +161,7 @@ def test_one_namesake_is_told_of_in_the_singular(tmp_path: Path) -> None:
     answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Who is the founder of Quaero?")
     (note,) = [note for note in answer.notes if "things are called" in note]
     assert "2 things are called 'Quaero'" in note
-    assert "is linked, the other is <http://example.org/site> (search engine); -e IRI takes one" in note
+    assert note.endswith("is linked; to take another, add -e http://example.org/site (search engine)")
 
 
 @pytest.mark.parametrize(
