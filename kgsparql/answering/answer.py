@@ -15,7 +15,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.rdf.terms import Term
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer_json import AnsweredObject
+    from kgsparql.answering.answer_schema import AnsweredObject
     from kgsparql.errors import KgsparqlError
     from kgsparql.linking.linked_entity import LinkedEntity
 
@@ -200,7 +200,7 @@ class Answer:
         return {path.start for marker in one.markers for path in self.evidence[marker].paths[:1]}
 
     def to_json(self) -> AnsweredObject:
-        """The answer as one JSON object; :mod:`~kgsparql.answering.answer_json` says what is in it."""
+        """The answer as one JSON object; :mod:`~kgsparql.answering.answer_schema` says what is in it."""
         from kgsparql.answering.answer_json import answer_json  # not needed to answer
 
         return answer_json(self)

@@ -112,7 +112,7 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
         return draft
     is_ungrounded = reply.sufficient is not False
     if is_ungrounded:
-        session.notes.append(NO_EVIDENCE, code="ungrounded")
+        session.notes.append(NO_EVIDENCE, code="ungrounded", cause=NO_EVIDENCE)
         session.fall_back(call.purpose, NO_EVIDENCE)
     known = closed_book(session)
     if known is not None:

@@ -207,7 +207,9 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
                 return retriever.compose(found, session), None
             return closed_book(session) or Draft(""), None
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
-        session.notes.append(f"no answer was written: {error.message}", code="model_failed")
+        session.notes.append(
+            f"no answer was written: {error.message}", code="model_failed", cause=f"{error.message} [{error.code}]"
+        )
         return compose_from_templates(found), error
     return compose_from_templates(found), None
 

@@ -17,7 +17,7 @@ def schema(
     output: c.OutputOption = None,
 ) -> None:
     """Print the JSON Schema of an answer, and of what stands for one where there is none."""
-    from kgsparql.answering.answer_json import answer_schema
+    from kgsparql.answering.answer_schema import answer_schema
 
     if what != "answer":
         raise InputError(f"no schema {printable(what, 40)!r}", hint="there is one: kgsparql schema answer")

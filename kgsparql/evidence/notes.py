@@ -60,9 +60,9 @@ class Notes:
         """The causes of the notes with a code."""
         return [note.cause for note in self._notes if note.code == code and note.cause]
 
-    def append(self, text: str, *, code: str = "method") -> None:
-        """Add a line for the reader; ``code`` is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
-        self._notes.append(Note(code, text))
+    def append(self, text: str, *, code: str = "method", cause: str = "") -> None:
+        """Add a line for the reader; the rest is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
+        self._notes.append(Note(code, text, cause))
 
     def extend(self, notes: Iterable[Note]) -> None:
         """Add several notes."""

@@ -7,7 +7,8 @@ class Note(str):
     """Something that the reader of an answer should know: the line that is shown.
 
     :param code: what kind of note it is: ``graph_failed``, ``names_unfound`` …
-    :param cause: what went wrong, where something did. A note is left out beside a ``graph_failed`` of the same cause.
+    :param cause: what went wrong, where something did, or the reason of the fallback that it tells of. A note is left
+        out beside a ``graph_failed`` of the same cause, and a fallback beside a note.
 
     >>> note = Note("rewritten", "searched as: Who?")
     >>> note, note.code

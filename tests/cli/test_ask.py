@@ -12,7 +12,7 @@ import pyoxigraph
 import pytest
 from pydantic import TypeAdapter
 
-from kgsparql.answering.answer_json import AnsweredObject, UnansweredObject
+from kgsparql.answering.answer_schema import AnsweredObject, UnansweredObject
 from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, KgsparqlError, QueryTimeoutError, UnreachableError
 from tests.cli.conftest import Run

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 
 import pytest
 
-from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
+from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
 from kgsparql.cli._rendering import render
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.evidence_tree import decision_tree
 from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.cut import Cut
+from kgsparql.graphs.notes import Note
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.rdf.terms import IRI, Literal, Triple
 
 KNOWS = IRI("http://e.org/knows")
 ANN = IRI("http://e.org/ann")
@@ -112,8 +114,9 @@ def test_ten_candidates_are_listed_and_every_end_of_the_best_way_is_an_answer() 
     assert draft.answers == candidates[:5_000]
     made = answer(draft.text, answers=draft.answers, claims=draft.claims, evidence=evidence, is_ranked=True)
     shown = lines(made)
-    assert shown[:2] == ["Ranked candidates", "1. Friend 0 [P1]"]
-    assert shown[11:13] == ["… 4,990 more: the query of P1 finds them all", ""]
+    assert shown[0].startswith("Friend 0; Friend 1; ")
+    assert shown[0].endswith("; Friend 9; … 4,990 more: the query of P1 finds them all  [P1]")
+    assert shown[1:3] == ["(candidates of the best reading, by rank; no model wrote an answer)", ""]
     assert "Answers" not in shown
     said = json.loads(render(made, "json"))
     assert (len(said["answers"]), said["more_answers"], said["cited"]) == (1_000, 4_000, ["P1"])
@@ -130,6 +133,76 @@ def test_a_long_answer_is_whole_and_a_list_stays_one() -> None:
     ]  # fmt: skip
     evidence = Evidence([item(0, text=f"Ann —knows→ {'Friend; ' * 500}the last")])
     assert "the last" in render(answer(evidence=evidence), "md")
+
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def ranked(**values: object) -> Answer:
+    """Candidates of two readings from Ann, and more pieces of evidence than are shown beside the best."""
+    others = [item(i, text=f"Ann —knows→ {'Somebody; ' * 20}Friend {i}") for i in range(2, 9)]
+    candidates = (*terms(2, "P1", "P3"), *terms(1, "P2", start=2), *terms(1, "P1", start=3))
+    made: dict[str, object] = {
+        "evidence": Evidence([item(0, 1), *others]), "answers": candidates, "claims": (), "is_ranked": True,
+    }  # fmt: skip
+    return answer("Ranked candidates\n 1. Friend 0", **{**made, **values})
+
+
+def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_short() -> None:
+    made = ranked()
+    assert [one.label for one in made.best] == ["Friend 0", "Friend 1"]
+    assert lines(made)[:2] == [
+        "Friend 0; Friend 1  [P1]", "(candidates of the best reading, by rank; no model wrote an answer)",
+    ]  # fmt: skip
+    also = section(made, "Also found")
+    assert [line.split()[0] for line in also] == ["P2", "P3", "P4", "P5", "…"]
+    assert also[-1] == "… 3 more (-v shows all)"
+    assert all(len(line) < 110 for line in also)
+    whole = render(made, "text", verbose=1)
+    assert "Friend 8" in whole
+    assert "more (-v" not in whole
+    assert len(lines(made)) < 16
+
+
+def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> None:
+    from_ann, from_ben = (
+        replace(item(0), ways=(Path(start, (Hop(Triple(start, KNOWS, friend(0))),)),)) for start in (ANN, friend(9))
+    )
+    candidates = (*terms(1, "P1", "P2"), *terms(2, "P1", start=1))
+    made = ranked(evidence=Evidence([from_ann, from_ben]), answers=candidates)
+    assert made.best == candidates[:1]
+    assert lines(made)[0] == "Friend 0  [P1, P2]"
+
+
+def test_what_keeps_candidates_from_being_an_answer_comes_before_them() -> None:
+    gap = Gap("operation", "how many", "this asks how many there are, which is not computed: these are the facts")
+    made = replace(ranked(gaps=(gap,)), text=f"No sure answer: {gap.text}\nRanked candidates", status="partial")
+    assert lines(made)[:2] == [f"No sure answer: {gap.text}", "Nearest: Friend 0; Friend 1  [P1]"]
+
+
+@pytest.mark.parametrize(
+    ("value", "datatype", "shown"),
+    [
+        ("3005172", "integer", "3,005,172"), ("1209", "integer", "1209"), ("-12345.50", "decimal", "-12,345.5"),
+        ("2015-03-01T00:00:00Z", "dateTime", "2015-03-01"), ("1903", "gYear", "1903"), ("1E400", "double", "1E400"),
+        ("1.5E3", "double", "1500"), ("0.000", "decimal", "0"), ("NaN", "double", "NaN"), ("12345", "string", "12345"),
+    ],
+)  # fmt: skip
+def test_a_value_is_in_a_persons_form(value: str, datatype: str, shown: str) -> None:
+    term = Literal(value, datatype=IRI(XSD + datatype))
+    made = ranked(answers=(AnswerTerm(term, value, 1.0, ("P1",)),))
+    assert lines(made)[0] == f"{shown}  [P1]"
+    assert render(made, "plain") == value
+
+
+def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v() -> None:
+    noted = answer(notes=(Note("frontier", "only 50 ends were walked on from"), Note("namesakes", "two Anns")))
+    assert section(noted, "Notes") == ["two Anns"]
+    assert "walked on from" in render(noted, "text", verbose=1)
+    assert json.loads(render(noted, "json"))["notes"] == [
+        {"code": "frontier", "text": "only 50 ends were walked on from"}, {"code": "namesakes", "text": "two Anns"},
+    ]  # fmt: skip
+    assert copy.deepcopy(noted.notes[0]).code == "frontier"
 
 
 def test_a_wide_line_of_evidence_has_its_parts_below_each_other() -> None:
@@ -195,7 +268,8 @@ def test_every_fallback_is_a_note_once() -> None:
         Fallback("predicates", "no number in the reply"), Fallback("predicates", "no number in the reply"),
         Fallback("answer", "its reply is empty [E_LLM_EMPTY]"),
     ]  # fmt: skip
-    made = answer(fallbacks=tuple(fallbacks), notes=("no answer was written: its reply is empty",))
+    note = Note("model_failed", "no answer was written: its reply is empty", "its reply is empty [E_LLM_EMPTY]")
+    made = answer(fallbacks=tuple(fallbacks), notes=(note,))
     assert section(made, "Notes") == [
         "no answer was written: its reply is empty",
         "mentions: the model refused; the linker found the names",
