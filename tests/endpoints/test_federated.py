@@ -239,7 +239,7 @@ def test_E01_where_nothing_is_found_it_is_said_as_without_the_graph_that_is_not_
     assert (alone.exit_code, done.exit_code) == (3, 5)
     why = f"{url}: no connection: Connection refused"
     said = [f"      {why}; what it holds may be missing"]
-    assert done.stdout.splitlines()[:-2] == [*alone.stdout.splitlines()[:-2], *said]
+    assert done.stdout.splitlines()[:-3] == [*alone.stdout.splitlines()[:-3], *said]
     assert "not found in the graph: 'Marie Curie'" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("partial · ")
     assert done.stderr.splitlines()[0] == f"error: {why} [E_ENDPOINT_DOWN]"
