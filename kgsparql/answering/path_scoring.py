@@ -5,8 +5,8 @@ Source: the project's own recipe; its parts and what each is worth are printed b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, TypeAlias
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from kgsparql.answering.option_ranges import Within
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
 from kgsparql.linking.answer_type import asks_for_others, expected_kind
-from kgsparql.linking.ranking import Ranker
-from kgsparql.linking.words import TextToken, stop_words, tokens
+from kgsparql.linking.ranking import BM25Ranker, Ranker
+from kgsparql.linking.words import TextToken, root, stop_words, tokens
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term
 
@@ -25,6 +25,9 @@ _LONGEST = 3  # words of a run of the question that one predicate is compared wi
 
 _REPEATS = 0.45
 """How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
+
+_SAME_WORDS = 0.9
+"""How alike texts are of which all words have the same roots, as `director` and `directed by`, at least."""
 
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
 
@@ -144,6 +147,16 @@ class ScoredQuestion:
         dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS}
         return [i for i in self.content if i not in dropped]
 
+    def without_types(self, names: Iterable[str]) -> ScoredQuestion:
+        """The question in which `director` is no mention, but asks for something, where a predicate or kind is that."""
+        known = frozenset().union(*map(_roots, names))
+        places = tuple(own for own in self.mentions if own == self.about or not self._only_says(known, own))
+        return replace(self, mentions=places) if places != self.mentions else self
+
+    def _only_says(self, known: Collection[str], place: tuple[int, int]) -> bool:
+        text = self.question[slice(*place)]
+        return text.islower() and _roots(text).issubset(known)
+
     def runs(self, places: Iterable[int]) -> int:
         """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""
         count, last = 0, None
@@ -167,6 +180,18 @@ class ScoredQuestion:
                 rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
                 found.append((" ".join(self.tokens[place].text for place in places), rank))
         return found
+
+
+def _roots(text: str) -> frozenset[str]:
+    stops = stop_words(("en",))
+    return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
+
+
+def _alike(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
+    """How alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
+    if not texts or not names:
+        return np.zeros((len(texts), len(names)))
+    return np.maximum(ranker.similarities(texts, names), _SAME_WORDS * BM25Ranker().similarities(texts, names))
 
 
 def path_scores(
@@ -194,6 +219,8 @@ def path_features(
     """
     if not paths:
         return np.zeros((0, 9))
+    predicates = {labels[step.predicate] for p in paths for step in p.path}
+    question = question.without_types({*predicates, *(kind for p in paths for kind in p.kinds)})
     says = (nested_text, arrow_text, reversed_text) if in_words else ()
     wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
     ranked = ranker.rank(question.masked, wordings) if in_words else np.zeros(3 * len(paths))
@@ -230,7 +257,7 @@ def _coverage(question: ScoredQuestion, words: Sequence[int], steps: _Steps, ran
     """The mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
-    alike = ranker.similarities([question.tokens[i].text for i in words], steps.names)
+    alike = _alike([question.tokens[i].text for i in words], steps.names, ranker)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
     best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
@@ -241,7 +268,7 @@ def _order(question: ScoredQuestion, steps: _Steps, ranker: Ranker) -> NDArray[n
     phrases = question.phrases()
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
-    alike = ranker.similarities([text for text, _ in phrases], steps.names)
+    alike = _alike([text for text, _ in phrases], steps.names, ranker)
     ranks = sorted({rank for _, rank in phrases})
     at = np.array([ranks.index(rank) for _, rank in phrases])
     by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
@@ -270,5 +297,5 @@ def _kind(
     names = list(dict.fromkeys(name for name in (*kinds, *last) if name))
     if not expected or not names:
         return np.zeros(len(paths))
-    alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
+    alike = dict(zip(names, _alike([expected], names, ranker)[0], strict=True))
     return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in zip(kinds, last, strict=True)])

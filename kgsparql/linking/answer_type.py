@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ _OTHERS = frozenset(
 _PAST = frozenset(
     "became began born built came died gave got held led made met ran sang sold taught took went won wrote".split()
 )
+_NAMING = frozenset({"name", "names"})
 _BEFORE_NOUN = frozenset({"what", "which", "whose"})
 
 
@@ -39,11 +40,13 @@ def expected_kind(question: str) -> str:
     ('scientists', 'date year')
     >>> expected_kind("How many people live there?"), expected_kind("Name the novels of Morrison")
     ('people live', 'name novels')
+    >>> expected_kind("What is the gender of her spouse?"), expected_kind("What is the name of the city?")
+    ('gender', 'city')
     """
     question_words = [token.text for token in tokens(question)]
     stops = stop_words(("en",))
     for i, word in enumerate(question_words):
-        following = [w for w in question_words[i + 1 :] if w not in stops][:2]
+        following = _first_run(question_words[i + 1 :], stops)
         if word == "how" and i + 1 < len(question_words) and question_words[i + 1] in _QUANTITY:
             return " ".join(_noun(following)) if question_words[i + 1] == "many" and following else "number"
         if word in _BEFORE_NOUN:
@@ -51,6 +54,14 @@ def expected_kind(question: str) -> str:
         if word in _BY_FIRST_WORD:
             return _BY_FIRST_WORD[word]
     return " ".join([word for word in question_words if word not in stops][:2])
+
+
+def _first_run(words: list[str], stops: frozenset[str]) -> list[str]:
+    """The first two content words, or one that a small word parts from the next: `sex` of `is the sex of her spouse`."""
+    begun = list(dropwhile(lambda word: word in stops, words))
+    if begun[:1] and begun[0] in _NAMING and begun[1:2] == ["of"]:
+        return _first_run(begun[1:], stops)
+    return list(takewhile(lambda word: word not in stops, begun))[:2]
 
 
 def _noun(words: list[str]) -> list[str]:

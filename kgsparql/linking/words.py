@@ -230,7 +230,7 @@ _SYNONYMS = {
     for group in (
         "birth born birthplace birthdate",
         "death die dies died dead deathplace",
-        "write wrote written writes writer author authors authored",
+        "write wrote written writes writer writers author authors authored screenwriter screenwriters scriptwriter",
         "spouse married marry marries wife husband marriage",
         "work worked works working employer employed employs",
         "place located location situated city",
@@ -241,6 +241,10 @@ _SYNONYMS = {
         "make made maker makes",
         "study studied studies educated education university school",
         "lead led leader head",
+        "star starred starring stars actor actors actress act acts acted acting cast",
+        "film films movie movies",
+        "genre genres type types kind kinds sort category",
+        "tag tags keyword keywords topic topics theme describe describes described",
     )
     for word in group.split()
 }

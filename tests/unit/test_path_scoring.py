@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, WordedPath, path_features, path_scores
 from kgsparql.linking.ranking import BM25Ranker
@@ -64,6 +67,30 @@ def test_more_steps_than_words_are_out_of_order_and_too_long() -> None:
     asked = about("Anna 's parents ?", "Anna")
     assert feature("order", asked, path("parents"), path("parents", "gender")) == [1.0, -1.0]
     assert feature("words", asked, path("parents"), path("parents", "gender", "award")) == [0.0, 2.0]
+
+
+def test_words_of_one_root_are_alike_whatever_the_ranker_says() -> None:
+    asked = about("who directed it, Anna", "Anna")
+    features = path_features(asked, [path("director")], LABELS, _Unlike())
+    assert features[0, COLUMNS.index("order")] == pytest.approx(0.9)
+
+
+class _Unlike(BM25Ranker):
+    """Finds nothing alike."""
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        return np.zeros((len(texts), len(others)))
+
+
+def test_what_only_says_a_predicate_or_kind_is_no_name() -> None:
+    question = "films of the director of The Film"
+    place = question.index("The Film"), len(question)
+    asked = ScoredQuestion(question, ((0, 5), (13, 21), place), place)
+    known = asked.without_types(["directed by", "Movie"])
+    assert (known.masked, asked.masked) == ("films of the director of", "of the of")
+    assert asked.without_types(["directed by"]).masked == "of the director of"
+    named = ScoredQuestion(question, ((0, 5), place), (0, 5))
+    assert named.without_types(["Movie"]) is named
 
 
 def test_runs_of_words_are_split_by_small_words_and_punctuation() -> None:
