@@ -230,7 +230,7 @@ _SYNONYMS = {
     for group in (
         "birth born birthplace birthdate",
         "death die dies died dead deathplace",
-        "write wrote written writes writer writers author authors authored screenwriter screenwriters scriptwriter",
+        "write wrote written writer author authored screenwriter scriptwriter",
         "spouse married marry marries wife husband marriage",
         "work worked works working employer employed employs",
         "place located location situated city",
@@ -241,10 +241,10 @@ _SYNONYMS = {
         "make made maker makes",
         "study studied studies educated education university school",
         "lead led leader head",
-        "star starred starring stars actor actors actress act acts acted acting cast",
-        "film films movie movies",
-        "genre genres type types kind kinds sort category",
-        "tag tags keyword keywords topic topics theme describe describes described",
+        "star starred starring actor actress act acted acting cast",
+        "film movie movies",
+        "genre type kind sort",
+        "tag keyword topic theme describe describ",
     )
     for word in group.split()
 }
@@ -258,7 +258,8 @@ def root(word: str) -> str:
     >>> [root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
     ['birth', 'birth', 'write', 'produc', 'produc', 'film']
     """
-    base = _SYNONYMS.get(word) or stem(word)
+    ending = stem(word)
+    base = _SYNONYMS.get(word) or _SYNONYMS.get(ending, ending)
     return base[:-1] if base.endswith("e") and len(base) > 5 else base
 
 
