@@ -57,7 +57,7 @@ def expected_kind(question: str) -> str:
 
 
 def _first_run(words: list[str], stops: frozenset[str]) -> list[str]:
-    """The first two content words, or one that a small word parts from the next: `sex` of `is the sex of her spouse`."""
+    """The first two content words; one where a small word follows: `sex` of `is the sex of her spouse`."""
     begun = list(dropwhile(lambda word: word in stops, words))
     if begun[:1] and begun[0] in _NAMING and begun[1:2] == ["of"]:
         return _first_run(begun[1:], stops)
