@@ -159,7 +159,7 @@ class ModelChooser(Chooser):
     ) -> Chosen:
         """What the model chose, in its order: candidates, and what else names mean, or a name to look up."""
         others = links.others if links is not None else ()
-        if not (candidates or others) or at_most < 1:
+        if not (candidates or links) or at_most < 1:
             return Chosen()
         listed = self._listed(question, candidates)
         reply = self.ask(self._call(question, listed, purpose, at_most, links))
@@ -191,7 +191,8 @@ class ModelChooser(Chooser):
         lines = [f"{n}. {name}" for n, name in enumerate(names, 1)]
         if links is not None:
             asked.append(fenced("links", [*links.lines, *lines[len(listed) :]]))
-        asked += [f"Choose at most {at_most} of these {purpose}:", fenced("candidates", lines[: len(listed)])]
+        if listed:
+            asked += [f"Choose at most {at_most} of these {purpose}:", fenced("candidates", lines[: len(listed)])]
         return Call(
             purpose=purpose,
             messages=(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser
+from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser, is_read
 from kgsparql.answering.session import Session
 from kgsparql.events import EntitiesLinked
 from kgsparql.evidence.term_labels import descriptions_of
@@ -14,17 +14,42 @@ from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.words import counted, place_of
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
+_NOTHING_LINKED = "no name in the question was found in the graph"
 _OTHERS = 4  # of what else a name may mean, those that are shown
 _ALL = 10  # of all names together
 
 
 def choose_or_mend(
-    chooser: Chooser, candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session
+    chooser: Chooser,
+    candidates: Sequence[Candidate],
+    purpose: str,
+    at_most: int,
+    session: Session,
+    *,
+    mends: bool = True,
 ) -> Chosen:
     """What a chooser takes of these candidates; a model may say that a link is wrong, too."""
     if isinstance(chooser, ModelChooser):
-        return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links_to_mend(session))
+        links = links_to_mend(session) if mends else None
+        return chooser.choose_or_mend(session.question, candidates, purpose, at_most, links)
     return Chosen(tuple(chooser.choose(session.question, candidates, purpose, at_most)))
+
+
+def find_links(session: Session) -> bool:
+    """Where nothing in the question was linked, link what a model says is meant; whether a model was asked.
+
+    It chooses from what looks like words of the question, or names something to look up.
+    """
+    if session.links or session.given or session.linker is None or not is_read(session.choose):
+        return False
+    if not session.can_spare_call("links"):
+        return False
+    with session.within_budget():
+        said = choose_or_mend(session.choose, [], "links", 1, session)
+        found = said.links or looked_up(said.search, session, at_most=_OTHERS)
+        if found:
+            mend_links(session, [replace(found[0], candidates=tuple(found[1:]))])
+    return True
 
 
 def links_to_mend(session: Session) -> Links | None:
@@ -33,11 +58,11 @@ def links_to_mend(session: Session) -> Links | None:
     ``None`` where the entities were given: they are what is meant.
     """
     links = session.links
-    if session.linker is None or not links or all(link.matched in {"given", "same as"} for link in links):
+    if session.linker is None or session.given or any(link.matched == "given" for link in links):
         return None
-    others = alternatives(session)
+    others = alternatives(session) if links else session.linker.suggest(session.own_words)
     descriptions = _descriptions((*links, *others), session)
-    lines = tuple(_line(link, descriptions) for link in links)
+    lines = tuple(_line(link, descriptions) for link in links) or (_NOTHING_LINKED,)
     return Links(lines, tuple((other, _line(other, descriptions)) for other in others))
 
 
@@ -98,7 +123,7 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
         wrong = [link for link in links if _same_place(link.mention, entity.mention)]
         wrong = wrong or (links if entity.mention.start < 0 and len(links) == 1 else [])
         others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
-        candidates = tuple(other for other in others if other.term != entity.term)
+        candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
         links = [replace(entity, candidates=candidates), *(link for link in links if link not in wrong)]
         if wrong:
             was = "; ".join(printable(link.label, 60) for link in wrong)

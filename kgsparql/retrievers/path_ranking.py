@@ -10,27 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, Chosen
 from kgsparql.answering.grounding import retrieval_with_tree
-from kgsparql.answering.link_mending import alternatives, choose_or_mend, looked_up, mend_links
+from kgsparql.answering.link_mending import alternatives, choose_or_mend, find_links, looked_up, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Term, iri, printable
+from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._path_enumeration import (
     Enumeration,
@@ -39,6 +36,7 @@ from kgsparql.retrievers._path_enumeration import (
     others_named,
     restrict_to_shared,
 )
+from kgsparql.retrievers._predicate_words import predicate_words
 from kgsparql.retrievers._walking import SAMPLE, note_order
 
 _SHORTLIST = 50
@@ -104,25 +102,18 @@ class PathRanking(Weights, Retriever):
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        self._words  # noqa: B018 - a file of aliases that cannot be read is an error before a graph is loaded
-
-    @property
-    def _words(self) -> Mapping[Term, str]:
-        """The other words for predicates; their file is read again when it has changed."""
-        if self.aliases is None:
-            return {}
-        file = Path(self.aliases)
-        return _predicate_words(self.aliases, file.stat().st_mtime_ns if file.exists() else 0)
+        predicate_words(self.aliases)  # a file that cannot be read is an error before a graph is loaded
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
+        searched = find_links(session)
         found = self.likely_paths(session)
         chosen: list[tuple[LikelyPath, Choice]] = []
         evidence = Evidence()
         with session.within_budget():
-            chosen = self._choices(found, session)
+            chosen = self._choices(found, session, mends=not searched)
             if chosen:
-                _note_uncertainty(found, chosen, session, self._words)
+                _note_uncertainty(found, chosen, session, predicate_words(self.aliases))
             first = 1.0 + (found[0].score if found else 0.0)
             defining = [replace(item, score=first) for item in definitions(session)]
             said = [_path_of(item) for item in defining]
@@ -180,13 +171,19 @@ class PathRanking(Weights, Retriever):
         bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
         return [
             LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
-            for candidate in session.path_candidates(paths_with_kinds, about=link, weights=weights, words=self._words)
+            for candidate in session.path_candidates(
+                paths_with_kinds, about=link, weights=weights, words=predicate_words(self.aliases)
+            )
         ]
 
-    def _choices(self, found: Sequence[LikelyPath], session: Session) -> list[tuple[LikelyPath, Choice]]:
+    def _choices(
+        self, found: Sequence[LikelyPath], session: Session, *, mends: bool
+    ) -> list[tuple[LikelyPath, Choice]]:
         """The best paths; a model chooses from the likeliest, and is asked once more where these are not enough.
 
         The last call of a budget is kept for the answer.
+
+        :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
         likely = _distinct(found, 2 * self.prompt_paths)
         first, rest = likely[: self.prompt_paths], likely[self.prompt_paths :]
@@ -194,11 +191,12 @@ class PathRanking(Weights, Retriever):
         chooser = session.choose if spared else session.ranked
         said = Chosen()
         with session.within_budget():
-            said = choose_or_mend(chooser, _numbered_list(first, session), "paths", self.paths_kept, session)
+            listed = _numbered_list(first, session)
+            said = choose_or_mend(chooser, listed, "paths", self.paths_kept, session, mends=mends)
         chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
         if said.wants_more:
             with session.within_budget():
-                chosen += self._second_choices(said, rest, session)
+                chosen += self._second_choices(said, rest, session) if mends else []
             if not chosen and not session.notes.partial:
                 session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
         return chosen[: self.paths_kept]
@@ -238,24 +236,6 @@ class PathRanking(Weights, Retriever):
             for item, (_, choice) in zip(items, chosen, strict=True)
             if item is not None
         ]
-
-
-@lru_cache(maxsize=8)
-def _predicate_words(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
-    try:
-        lines = Path(aliases).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
-    found: dict[Term, str] = {}
-    for number, line in enumerate(lines, 1):
-        name, tab, words = line.partition("\t")
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not tab or not words.strip():
-            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
-        found[iri(name.strip().strip("<>"))] = words.strip()
-    return found
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:

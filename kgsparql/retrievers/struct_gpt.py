@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 from kgsparql.answering.answer import Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, is_read
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.link_mending import alternatives, mend_links
+from kgsparql.answering.link_mending import alternatives, find_links, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost
@@ -74,8 +74,8 @@ class StructGPT(WalkingRetriever):
     summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
     source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
     cost: ClassVar[Cost] = Cost(
-        calls="(2 + mediators) * max_steps + 2",
-        rounds="(2 + mediators) * max_steps + 2",
+        calls="(2 + mediators) * max_steps + 3",
+        rounds="(2 + mediators) * max_steps + 3",
         queries=(
             "(14 + 6 * mediators) * max_steps + 10 * (3 if predicates_per_step is None else predicates_per_step) + 30"
         ),
@@ -94,6 +94,7 @@ class StructGPT(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P) from the topics: those that the answer rests on with all their ends, then others that were read."""
+        find_links(session)
         found: list[FoundFacts] = []
         draft: Draft | None = None
         frontiers = [_frontier(link.term) for link in session.links]

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import LISTED, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import draft_if_enough
-from kgsparql.answering.link_mending import alternatives, mend_links
+from kgsparql.answering.link_mending import alternatives, find_links, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
 from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.retriever import Cost
@@ -85,9 +85,9 @@ class ThinkOnGraph(WalkingRetriever):
     cost: ClassVar[Cost] = Cost(
         calls=(
             "(prune == 'model') * (depth if batch_prune else entities + (depth - 1) * width)"
-            " + score_entities * (depth + 1) + depth + (prune == 'model')"
+            " + score_entities * (depth + 1) + depth + (prune == 'model') + 1"
         ),
-        rounds="depth + score_entities * (depth + 1) + 2 * (prune == 'model')",
+        rounds="depth + score_entities * (depth + 1) + 2 * (prune == 'model') + 1",
         queries="depth * (8 + width * width * neighbours_per_predicate // 500) + 60",
     )
 
@@ -111,6 +111,7 @@ class ThinkOnGraph(WalkingRetriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Chains (P); those that the answer rests on are followed to all their ends."""
+        find_links(session)
         walked = Walked(beam=tuple(Chain(Path(link.term)) for link in session.links))
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
@@ -13,6 +15,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
 from kgsparql.rdf.terms import IRI
+from kgsparql.retrievers import load
 from tests.model_server import ModelServer, Text
 
 EX = "http://example.org/"
@@ -38,13 +41,13 @@ def wrote(answer: str, *entities: int) -> Text:
 
 
 def asked(
-    graph: OxigraphGraph, replies: Sequence[Text], question: str, **options: object
+    graph: OxigraphGraph, replies: Sequence[Text], question: str, method: str = "path_ranking", **options: object
 ) -> tuple[Answer, list[str], list[Event]]:
     """The answer, what the model read of each request, and the events."""
     events: list[Event] = []
     with ModelServer(list(replies)) as server:
         model = LanguageModel("scripted", OpenAIClient(server.url, timeout_s=10.0))
-        asking = AskOptions(retriever="path_ranking", model=model, emit=events.append, **options)  # type: ignore[arg-type]
+        asking = AskOptions(retriever=method, model=model, emit=events.append, **options)  # type: ignore[arg-type]
         try:
             answer = KnowledgeBase(graph, embedder=None).answer(question, asking)
         finally:
@@ -140,3 +143,42 @@ def test_a_number_that_is_no_link_is_dropped_and_counted(graph_of: Graph) -> Non
     answer, said, _ = asked(graph_of(GRAPH), [picks(1, 99), wrote("x [P1]", 1)], QUESTION)
     assert len(said) == 2
     assert any(f.purpose == "paths" and f.reason.startswith("1 of") for f in answer.fallbacks)
+
+
+@pytest.mark.parametrize("method", ["path_ranking", "think_on_graph", "struct_gpt"])
+def test_where_nothing_is_linked_a_model_names_what_to_look_up(graph_of: Graph, method: str) -> None:
+    search = Text({"choices": [], "search": "New York City"})
+    answer, said, events = asked(
+        graph_of(GRAPH), [search, picks(1, 2), wrote("Adams [P1].", 1), wrote("Adams [P1].", 1)],
+        "who rules the Big Apple?", method,
+    )  # fmt: skip
+    assert calls(events)[0] == "links"
+    assert "no name in the question was found in the graph" in said[0]
+    assert "<candidates>" not in said[0]
+    assert [link.term for link in answer.linked] == [IRI(EX + "nyc")]
+    assert answer.status == "answered"
+    assert len(said) <= 3
+
+
+def test_what_looks_like_words_of_the_question_is_offered_where_nothing_is_linked(graph_of: Graph) -> None:
+    answer, said, events = asked(
+        graph_of(GRAPH), [picks(1), picks(1), wrote("Barclays [P1].", 1)], "who was Broklynn?"
+    )
+    assert calls(events) == ["links", "paths", "answer"]
+    assert "Brooklyn Nets" in said[0]
+    assert "Brooklyn" in answer.linked[0].label
+    assert "<links>" not in said[1], "its links were chosen already"
+
+
+def test_a_model_that_knows_no_name_either_leaves_it_at_that(graph_of: Graph) -> None:
+    answer, said, _ = asked(graph_of(GRAPH), [NOTHING], "where do zebras live?")
+    assert (answer.status, len(said)) == ("no_entity", 1)
+    assert asked(graph_of(GRAPH), [], "where do zebras live?", budget=Budget(max_calls=1))[1] == []
+
+
+def test_the_calls_stay_within_what_the_method_says(graph_of: Graph) -> None:
+    most = load("path_ranking").cost.bounds({"link_candidates": 3}, entities=1)["calls"]
+    search = Text({"choices": [], "search": "New York City"})
+    for replies, question in (([search, picks(1)], QUESTION), ([search, NOTHING], QUESTION), ([search, picks(1)], "zebras?")):
+        _, said, _ = asked(graph_of(GRAPH), [*replies, wrote("x [P1]", 1)], question)
+        assert len(said) <= most

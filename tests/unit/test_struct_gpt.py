@@ -616,7 +616,7 @@ def test_no_more_calls_than_it_says(ask: Ask, predicates: int) -> None:
         made = StructGPT(predicates_per_step=predicates)
         options = {"max_steps": 3, "predicates_per_step": predicates}
         bounds = made.cost.bounds(options, mediators=mediators, entities=1)
-        assert bounds["calls"] == 2 * 3 + 2 + 3 * mediators
+        assert bounds["calls"] == 2 * 3 + 3 + 3 * mediators
         assert len(asked.bodies) <= bounds["calls"]
         assert asked.answer.usage["queries"] <= bounds["queries"]
 
