@@ -161,9 +161,7 @@ def test_where_nothing_is_linked_a_model_names_what_to_look_up(graph_of: Graph, 
 
 
 def test_what_looks_like_words_of_the_question_is_offered_where_nothing_is_linked(graph_of: Graph) -> None:
-    answer, said, events = asked(
-        graph_of(GRAPH), [picks(1), picks(1), wrote("Barclays [P1].", 1)], "who was Broklynn?"
-    )
+    answer, said, events = asked(graph_of(GRAPH), [picks(1), picks(1), wrote("Barclays [P1].", 1)], "who was Broklynn?")
     assert calls(events) == ["links", "paths", "answer"]
     assert "Brooklyn Nets" in said[0]
     assert "Brooklyn" in answer.linked[0].label
@@ -179,6 +177,10 @@ def test_a_model_that_knows_no_name_either_leaves_it_at_that(graph_of: Graph) ->
 def test_the_calls_stay_within_what_the_method_says(graph_of: Graph) -> None:
     most = load("path_ranking").cost.bounds({"link_candidates": 3}, entities=1)["calls"]
     search = Text({"choices": [], "search": "New York City"})
-    for replies, question in (([search, picks(1)], QUESTION), ([search, NOTHING], QUESTION), ([search, picks(1)], "zebras?")):
+    for replies, question in (
+        ([search, picks(1)], QUESTION),
+        ([search, NOTHING], QUESTION),
+        ([search, picks(1)], "zebras?"),
+    ):
         _, said, _ = asked(graph_of(GRAPH), [*replies, wrote("x [P1]", 1)], question)
         assert len(said) <= most
