@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.choosing import Candidate, Chooser, ModelChooser, RankerChooser, wording_scores
-from kgsparql.answering.path_scoring import ScoredQuestion, Weights, WordedPath, path_scores
+from kgsparql.answering.path_scoring import Weights, WordedPath, path_scores
+from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, Event, FallbackUsed

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.path_scoring import ScoredQuestion
+from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.answer_type import asks_what_it_is, expected_kind, operation_asked

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql.answering.path_scoring import ScoredQuestion, Weights, WordedPath, path_features, path_scores
+from kgsparql.answering.path_scoring import Weights, WordedPath, path_features, path_scores
+from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
