@@ -143,6 +143,7 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
+    :param graphs: the graphs that were asked, by their names.
     :param model: who was asked to choose and to write; empty if nobody was.
     :param labels: a label for every term of the evidence, predicates too; answers and links carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
@@ -161,6 +162,7 @@ class Answer:
     grounding: Grounding = "graph"
     inference: tuple[InferenceStep, ...] = ()
     tree: DecisionTree = _NO_TREE
+    graphs: tuple[str, ...] = ()
     retriever: str = ""
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)

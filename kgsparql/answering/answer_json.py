@@ -40,6 +40,7 @@ def answer_json(answer: Answer) -> AnsweredObject:
         "question": answer.question,
         "status": answer.status,
         "grounding": answer.grounding,
+        "graphs": list(answer.graphs),
         "retriever": answer.retriever,
         "model": answer.model,
         "text": answer.text,

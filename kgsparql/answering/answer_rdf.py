@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from importlib.metadata import version
 
 import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
@@ -26,17 +27,22 @@ _TEXT_PREFIXES = {
     "itsrdf": "http://www.w3.org/2005/11/its/rdf#",
 }
 
+_CANDIDATES = 1_000
+"""Candidates with rank and evidence; ``schema:about`` names all."""
 
-def answer_to_trig(answer: Answer) -> str:
+
+def answer_to_trig(answer: Answer, *, at: str = "") -> str:
     """The answer as TriG: the default graph says what was asked, answered and why.
 
     ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
     are what it is derived from. What a model says from memory is derived from nothing. ``ontologies/shapes.ttl`` says
     what is always there. The same answer gives the same IRIs.
+
+    :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
     has_texts = any(item.excerpt is not None for item in answer.evidence)
     prefixes = {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
-    data = pyoxigraph.serialize(_quads(answer), format=RdfFormat.TRIG, prefixes=prefixes)
+    data = pyoxigraph.serialize(_quads(answer, at), format=RdfFormat.TRIG, prefixes=prefixes)
     return (data or b"").decode("utf-8")
 
 
@@ -51,12 +57,15 @@ def _about(node: IRI, *said: tuple[str, Term | str]) -> Iterator[Quad]:
         yield Quad(node, _iri(name), Literal(value) if isinstance(value, str) else value, DefaultGraph())
 
 
-def _quads(answer: Answer) -> Iterator[Quad]:
+def _quads(answer: Answer, at: str) -> Iterator[Quad]:
     found_by = [item.query.text or item.sourced_text for item in answer.evidence]
     text = "\n".join([answer.question, answer.retriever, answer.model, answer.text, *found_by])
     run = f"urn:kgsparql:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:32]}"
     given = IRI(run + "#answer")
     yield from _answer_quads(answer, run, IRI(run + "#question"), given)
+    yield from _activity_quads(answer, run, given, at)
+    yield from _candidate_quads(answer, run, given)
+    yield from _note_quads(answer, run, given)
     cited = frozenset(answer.cited)
     for item in answer.evidence:
         node = IRI(f"{run}#{item.marker}")
@@ -81,7 +90,8 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
         ("kgs:grounding", answer.grounding),
     )
     if answer.status == "answered" or (answer.status == "partial" and answer.cited):
-        yield from _about(question, ("schema:acceptedAnswer", given))
+        is_chosen = not answer.is_ranked and not answer.gaps
+        yield from _about(question, (f"schema:{'accepted' if is_chosen else 'suggested'}Answer", given))
     if any(answer.evidence[marker].triples for marker in answer.cited):
         yield from _about(given, ("prov:wasDerivedFrom", IRI(run + "#evidence")))
     if answer.model and answer.error is None and answer.status in {"answered", "partial"}:
@@ -93,14 +103,64 @@ def _answer_quads(answer: Answer, run: str, question: IRI, given: IRI) -> Iterat
             yield from _about(given, ("schema:about", found.term))
 
 
+def _activity_quads(answer: Answer, run: str, given: IRI, at: str) -> Iterator[Quad]:
+    """How the answer came about: by which software and model, from which graphs, and when."""
+    activity, software = IRI(run + "#activity"), IRI(run + "#software")
+    yield from _about(given, ("prov:wasGeneratedBy", activity))
+    yield from _about(activity, ("rdf:type", _iri("prov:Activity")), ("prov:wasAssociatedWith", software))
+    yield from _about(activity, ("schema:instrument", answer.retriever))
+    if at:
+        yield from _about(activity, ("prov:endedAtTime", Literal(at, datatype=_iri("xsd:dateTime"))))
+    yield from _about(software, ("rdf:type", _iri("prov:SoftwareAgent")), ("schema:name", "kgsparql"))
+    yield from _about(software, ("schema:softwareVersion", version("kgsparql")))
+    if answer.model:
+        model = IRI(run + "#model")
+        yield from _about(activity, ("prov:wasAssociatedWith", model))
+        yield from _about(model, ("rdf:type", _iri("prov:SoftwareAgent")), ("schema:name", answer.model))
+    for number, name in enumerate(answer.graphs, 1):
+        graph = IRI(f"{run}#G{number}")
+        yield from _about(activity, ("prov:used", graph))
+        yield from _about(graph, ("rdf:type", _iri("prov:Entity")), ("schema:name", name))
+
+
+def _candidate_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
+    """What may answer, each with its rank, and the evidence it is in."""
+    for rank, found in enumerate(answer.answers[:_CANDIDATES], 1):
+        node = IRI(f"{run}#C{rank}")
+        place = Literal(str(rank), datatype=_iri("xsd:integer"))
+        yield from _about(given, ("kgs:candidate", node))
+        yield from _about(node, ("rdf:type", _iri("kgs:Candidate")), ("schema:position", place))
+        yield from _about(node, ("schema:name", found.label), ("kgs:score", _score(found.score)))
+        if not isinstance(found.term, BlankNode):
+            yield from _about(node, ("rdf:value", found.term))
+        for marker in found.markers:
+            yield from _about(node, ("schema:citation", IRI(f"{run}#{marker}")))
+
+
+def _note_quads(answer: Answer, run: str, given: IRI) -> Iterator[Quad]:
+    """What the reader should know, and what of the question the answer does not account for."""
+    for number, note in enumerate(answer.notes, 1):
+        node = IRI(f"{run}#note{number}")
+        yield from _about(given, ("kgs:note", node))
+        yield from _about(node, ("rdf:type", _iri("kgs:Note")), ("kgs:code", note.code), ("schema:text", str(note)))
+    for number, gap in enumerate(answer.gaps, 1):
+        node = IRI(f"{run}#gap{number}")
+        yield from _about(given, ("kgs:notUnderstood", node))
+        yield from _about(node, ("rdf:type", _iri("kgs:Note")), ("kgs:code", gap.code), ("schema:text", gap.text))
+        yield from _about(node, ("kgs:words", gap.words))
+
+
+def _score(score: float) -> Literal:
+    return Literal(str(round(score, 4)), datatype=_iri("xsd:double"))
+
+
 def _item_quads(node: IRI, item: EvidenceItem) -> Iterator[Quad]:
     kind = {"path": "EvidencePath", "neighbours": "EvidenceNeighbours", "passage": "EvidencePassage"}[item.kind]
     executable = ("rdf:type", _iri("sh:SPARQLSelectExecutable"))
     yield from _about(node, ("rdf:type", _iri(f"kgs:{kind}")))
     if item.query.text:
         yield from _about(node, executable)
-    score = Literal(str(round(item.score, 4)), datatype=_iri("xsd:double"))
-    yield from _about(node, ("kgs:marker", item.marker), ("schema:text", item.text), ("kgs:score", score))
+    yield from _about(node, ("kgs:marker", item.marker), ("schema:text", item.text), ("kgs:score", _score(item.score)))
     if item.query.text:
         yield from _about(node, ("sh:select", item.query.shown))
     for i, own in enumerate(item.queries, 1):

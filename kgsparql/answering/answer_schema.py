@@ -155,8 +155,9 @@ class ErrorObject(TypedDict):
 class AnsweredObject(TypedDict):
     """The answer to one question; `id` is there for questions from stdin: their own, else the number of their line.
 
-    `is_ranked`: nobody chose among the answers, they are candidates in order. `more_answers` counts those that are not
-    listed. `cited` are the markers of what the answer rests on. `error` is what kept a model from writing the answer.
+    `graphs` are those that were asked. `is_ranked`: nobody chose among the answers, they are candidates in order.
+    `more_answers` counts those that are not listed. `cited` are the markers of what the answer rests on. `error` is
+    what kept a model from writing the answer.
     """
 
     schema_version: int
@@ -164,6 +165,7 @@ class AnsweredObject(TypedDict):
     question: str
     status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
     grounding: OneOf["graph", "model", "mixed"]
+    graphs: list[str]
     retriever: str
     model: str
     text: str

@@ -92,6 +92,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         grounding=draft.grounding,
         inference=draft.inference,
         tree=draft.tree or _tree_of(found.evidence, draft, session),
+        graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.name,
         model="" if session.model is None else session.model.name,
         labels=evidence_labels(found.evidence, session),

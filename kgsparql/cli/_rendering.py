@@ -49,10 +49,11 @@ _ASIDE = frozenset({"frontier"})
 """Codes of notes that change nothing in what a person would do: they are in JSON, and shown with ``-v``."""
 
 
-def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False) -> str:
+def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
     """The answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.
+    :param at: when it was given, for TriG; left out where it is empty.
     """
     if form in {"json", "jsonl"}:
         return json.dumps(answer.to_json(), ensure_ascii=False, indent=2 if form == "json" else None)
@@ -61,7 +62,7 @@ def render(answer: Answer, form: str, *, verbose: int = 0, told_graphs: bool = F
     if form == "trig":
         from kgsparql.answering.answer_rdf import answer_to_trig
 
-        return answer_to_trig(answer)
+        return answer_to_trig(answer, at=at)
     if form == "mermaid":
         return answer.tree.mermaid(nothing="nothing to draw")
     if form == "md":

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ from kgsparql.cli._method_options import PresetOption, method_with, options_of
 from kgsparql.cli._model_options import HOW_TO_ADD, LimitOptions, ModelOptions
 from kgsparql.cli._snapshot_options import SnapshotOptions
 from kgsparql.cli._stderr import steps
-from kgsparql.errors import BudgetExceededError, InputError
+from kgsparql.errors import BudgetExceededError, InputError, ReplayMissError
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -121,14 +122,17 @@ class AnswerOptions:
             complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
         )  # fmt: skip
 
-    def rendered(self, answer: Answer, form: str, *, names_graphs: bool, verbose: int = 0) -> str:
+    def rendered(
+        self, answer: Answer, form: str, knowledge: KnowledgeBase, *, names_graphs: bool, verbose: int = 0
+    ) -> str:
         """The answer as text in this format."""
         from kgsparql.cli._rendering import render
 
+        at = "" if self.reproducible or form != "trig" else _time_of(answer, knowledge)
         if self.reproducible:
             differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
             answer = replace(answer, usage={**answer.usage, **differing})
-        return render(answer, form, verbose=verbose, told_graphs=names_graphs)
+        return render(answer, form, verbose=verbose, told_graphs=names_graphs, at=at)
 
 
 @c.command
@@ -152,7 +156,6 @@ def ask(
     form = how.checked_format(question, named)
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
     languages = c.languages(how.lang)
-    rendered = partial(how.rendered, form=form, names_graphs=len(named) > 1)
     with snapshots.opened(
         graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
         entities=how.entity or [], model=model.model,
@@ -161,6 +164,7 @@ def ask(
         load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
         opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
         with asking.model or nullcontext(), opened as knowledge:
+            rendered = partial(how.rendered, form=form, knowledge=knowledge, names_graphs=len(named) > 1)
             asking = asking.about(knowledge.resolve(name) for name in how.entity or ())
             without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
             if question == "-":
@@ -168,14 +172,24 @@ def ask(
                 _answer_lines(knowledge, asking, how, BatchOutput(form, rendered))
                 return
             answer = knowledge.answer(question, asking)
+            result = rendered(answer, verbose=how.verbose)
     graph.say(without)
-    c.write(rendered(answer, verbose=how.verbose), how.output)
+    c.write(result, how.output)
     if answer.gaps and form in {"plain", "csv", "tsv"}:
         graph.say(printable(answer.text.partition("\n")[0], 600))
     if answer.error is not None:
         c.show_error(answer.error)
     if _exit_code(answer):
         raise typer.Exit(_exit_code(answer))
+
+
+def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
+    """When an answer was given; in a replay, when it was recorded, empty if that was not noted."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        return str(knowledge.measured({"answered": answer.question}, {"at": now})["at"])
+    except ReplayMissError:
+        return ""
 
 
 def _answer_lines(knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, output: BatchOutput) -> None:

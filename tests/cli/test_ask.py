@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +59,23 @@ def test_other_formats_say_the_same(run: Run, form: str) -> None:
         quads = list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
         graphs = {q.graph_name.value for q in quads if isinstance(q.graph_name, pyoxigraph.NamedNode)}
         assert {name.partition("#")[2] for name in graphs} <= {"evidence", "retrieved"}
+        assert "prov:endedAtTime" in done.stdout
+        again = [run("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "--reproducible").stdout for _ in range(2)]
+        assert again[0] == again[1]
+        assert "prov:endedAtTime" not in again[0]
+
+
+def test_a_replay_says_when_it_was_recorded(run: Run, tmp_path: Path) -> None:
+    asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q")
+    recorded = run(*asked, "--record", tmp_path / "S").stdout
+    said = re.search(r'prov:endedAtTime "([^"]+)"', recorded)
+    assert said is not None
+    file = sqlite3.connect(tmp_path / "S" / "exchanges.sqlite")
+    file.execute("UPDATE exchange SET reply = replace(reply, ?, '2020-01-01T00:00:00+00:00')", (said[1],))
+    file.commit()
+    file.close()
+    replayed = run(*asked, "--replay", tmp_path / "S").stdout
+    assert replayed == recorded.replace(said[1], "2020-01-01T00:00:00+00:00")
 
 
 def test_given_entities_are_not_linked(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import version
 
 import pyoxigraph
 import pytest
@@ -18,7 +19,8 @@ from tests.model_server import ModelServer, Text
 from tests.scripted import by_call, wrote
 
 QUESTION = "Which scientists worked at the same institution as Richard Feynman?"
-PREFIXES = """PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIXES = """PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX kgs: <https://w3id.org/kgsparql#> PREFIX sh: <http://www.w3.org/ns/shacl#>
 """
 NOTHING = Text({"sufficient": False, "answer": ""})
@@ -46,6 +48,7 @@ def answers(nobel: kgsparql.KnowledgeBase) -> dict[str, Answer]:
     made["no model"] = nobel.ask(QUESTION)
     made["passages"] = nobel.ask("Who was Marie Curie?", retriever="entity")
     made["no entity"] = nobel.ask("Who painted Xyzzyplugh?")
+    made["unsure"] = nobel.ask("How many children did Marie Curie have?")
     return made
 
 
@@ -99,6 +102,49 @@ def test_what_does_not_answer_is_no_accepted_answer(answers: dict[str, Answer], 
     assert not ask(store, "?a prov:wasAttributedTo ?x"), "the words are ours"
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("cited", "accepted"),
+        ("memory", "accepted"),
+        ("no model", "suggested"),
+        ("unsure", "suggested"),
+        ("no entity", ""),
+    ],
+)
+def test_only_what_somebody_chose_is_an_accepted_answer(answers: dict[str, Answer], kind: str, said: str) -> None:
+    store = loaded(answers[kind])
+    there = [name for name in ("accepted", "suggested") if ask(store, f"?q schema:{name}Answer ?a")]
+    assert there == ([said] if said else [])
+
+
+def test_how_the_answer_came_about(answers: dict[str, Answer]) -> None:
+    answer, store = answers["cited"], loaded(answers["cited"])
+    assert select(store, "?a prov:wasGeneratedBy/prov:wasAssociatedWith/schema:name ?x") == ["a model", "kgsparql"]
+    assert select(store, "?a prov:wasGeneratedBy/prov:used/schema:name ?x") == [str(FIXTURES / "nobel.ttl")]
+    assert select(store, "?a schema:parentItem ?q . ?s schema:softwareVersion ?x") == [version("kgsparql")]
+    assert not ask(store, "?a prov:endedAtTime ?x"), "the same bytes each time"
+    timed = pyoxigraph.Store()
+    timed.load(answer_to_trig(answer, at="2026-11-22T10:00:00+00:00").encode(), pyoxigraph.RdfFormat.TRIG)
+    assert select(timed, "?a prov:wasGeneratedBy/prov:endedAtTime ?x") == ["2026-11-22T10:00:00Z"]
+
+
+def test_candidates_have_their_rank_and_their_evidence(answers: dict[str, Answer]) -> None:
+    answer, store = answers["no model"], loaded(answers["no model"])
+    for rank, found in enumerate(answer.answers, 1):
+        candidate = f"?a kgs:candidate ?c . ?c schema:position {rank} ."
+        assert select(store, f"{candidate} ?c rdf:value ?x") == [found.term.value]  # type: ignore[union-attr]
+        assert select(store, f"{candidate} ?c schema:citation/kgs:marker ?x") == sorted(found.markers)
+
+
+def test_notes_and_what_was_not_understood_are_said(answers: dict[str, Answer]) -> None:
+    for answer in answers.values():
+        store = loaded(answer)
+        assert select(store, "?a kgs:note/schema:text ?x") == sorted(map(str, answer.notes))
+        assert select(store, "?a kgs:notUnderstood/kgs:words ?x") == sorted({gap.words for gap in answer.gaps})
+    assert select(loaded(answers["unsure"]), "?a kgs:notUnderstood/kgs:code ?x") == ["operation"]
+
+
 def test_every_term_of_our_own_is_in_the_vocabulary(answers: dict[str, Answer]) -> None:
     vocabulary = pyoxigraph.Store()
     vocabulary.load(path=str(ROOT / "ontologies" / "kgsparql.ttl"))
@@ -117,6 +163,8 @@ def wrong(answer: Answer) -> Iterator[str]:
     yield right.replace('kgs:status "answered"', 'kgs:status "not_in_graph"')
     yield right.replace('kgs:marker "P1"', 'kgs:marker "first"')
     yield answer_to_trig(replace(answer, text=""))
+    yield answer_to_trig(replace(answer, graphs=()))
+    yield right.replace("schema:position", "schema:rank")
 
 
 def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, Answer]) -> None:
@@ -135,3 +183,5 @@ def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, 
     for kind, answer in answers.items():
         assert conforms(answer_to_trig(answer)), kind
     assert not any(conforms(trig) for trig in wrong(answers["cited"]))
+    unsure = answer_to_trig(answers["unsure"])
+    assert not conforms(unsure.replace("schema:suggestedAnswer", "schema:acceptedAnswer"))
