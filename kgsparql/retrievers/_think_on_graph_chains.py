@@ -22,8 +22,6 @@ from kgsparql.retrievers._walking import SAMPLE, candidates_by_start, terms_of
 
 _ORACLE = 100.0  # the score of a step that an oracle chose: more than the words of any path
 
-_KEPT = 10  # chains of a depth that a model chose, of which it reads again
-
 _REPEATED = 0.25
 """The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores."""
 
@@ -57,14 +55,20 @@ class Chain:
 
 
 def beam_of(
-    chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, unlisted: Iterable[Path] = ()
+    chains: Iterable[Chain],
+    labels: Mapping[Term, str],
+    width: int,
+    *,
+    spread: bool,
+    kept: int,
+    unlisted: Iterable[Path] = (),
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
     """The chains of a depth that are kept, and those that are continued: by score, then label, then IRI.
 
     Those that are continued are the best that do not end at a literal; they are kept, too.
 
-    :param spread: prefer chains of different trails, since nobody has told siblings apart; else keep up to ten chains,
-        as somebody chose them.
+    :param spread: prefer chains of different trails, since nobody has told siblings apart.
+    :param kept: chains that are kept.
     """
     ordered = sorted(
         (chain for chain in chains if chain.score > 0),
@@ -75,9 +79,8 @@ def beam_of(
         met.setdefault((chain.trail, chain.end), chain)
     distinct = _by_spread_score(met.values()) if spread else list(met.values())
     onward = [chain for chain in distinct if isinstance(chain.end, IRI)][:width]
-    paths = {chain.path for chain in (*distinct[: width if spread else max(width, _KEPT)], *onward)}
-    kept = tuple(chain for chain in distinct if chain.path in paths)
-    return kept, tuple(_with_others(onward, distinct, unlisted))
+    paths = {chain.path for chain in (*distinct[:kept], *onward)}
+    return tuple(chain for chain in distinct if chain.path in paths), tuple(_with_others(onward, distinct, unlisted))
 
 
 def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:

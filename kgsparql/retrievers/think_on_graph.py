@@ -55,6 +55,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
 )
 from kgsparql.retrievers._walking import WalkingRetriever, note_order, terms_of
 
+_KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 
 
@@ -87,7 +88,7 @@ class ThinkOnGraph(WalkingRetriever):
             "(prune == 'model') * (depth if batch_prune else entities + (depth - 1) * width)"
             " + score_entities * (depth + 1) + depth + (prune == 'model') + 1"
         ),
-        rounds="depth + score_entities * (depth + 1) + 2 * (prune == 'model') + 1",
+        rounds="(prune == 'model') * (depth + 1) + score_entities * (depth + 1) + depth + 1",
         queries="depth * (8 + width * width * neighbours_per_predicate // 500) + 60",
     )
 
@@ -121,7 +122,7 @@ class ThinkOnGraph(WalkingRetriever):
         return self._retrieval(walked, session)
 
     def _advance(self, walked: Walked, session: Session) -> None:
-        """Walk one depth: choose predicates while the evidence so far is judged, then score what they lead to."""
+        """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
         offered = offers(walked.beam, session, skip=self._skipped, walked=walked.led_to)
         walked.stopped = not offered
         choices = self._choices(offered, walked, session) if offered else []
@@ -138,36 +139,25 @@ class ThinkOnGraph(WalkingRetriever):
             walked.depths.append(kept)
 
     def _choices(self, offered: Sequence[Offer], walked: Walked, session: Session) -> list[list[Choice]]:
-        """The choices of predicates, one list for each call; the evidence so far is judged at the same time.
-
-        Where the budget may end, it is judged first, and nothing is chosen if it is enough.
-        """
-        drafts: list[Draft | None] = []
-        so_far = chains_retrieval(walked.depths, session) if walked.depths else None
-
-        def enough(branch: Session) -> list[Choice]:
-            if so_far is not None and branch.can_spare_call("enough"):
-                with branch.within_budget():
-                    drafts.append(draft_if_enough(so_far, branch))
-            return []
+        """The choices of predicates, one list for each call; none if the evidence so far is judged enough before."""
 
         def choosing(own: Sequence[Candidate]) -> Callable[[Session], list[Choice]]:
-            def choose(branch: Session) -> list[Choice]:
-                if branch is session and any(map(is_enough, drafts)):  # not a branch: the steps run one after the other
-                    return []
-                return self._choose(own, len({offered[c.number].place for c in own}) * self.width, branch)
-
-            return choose
+            return lambda branch: self._choose(own, len({offered[c.number].place for c in own}) * self.width, branch)
 
         try:
-            _, *chosen = run_in_parallel(session, [enough, *map(choosing, self._lists(offered, session))])
+            if walked.depths and session.can_spare_call("enough"):
+                with session.within_budget():
+                    self._take_judgement(
+                        draft_if_enough(chains_retrieval(walked.depths, session), session), walked, session
+                    )
+            if walked.stopped:
+                return []
+            return run_in_parallel(session, list(map(choosing, self._lists(offered, session))))
         except _MODEL_FAILED as error:
             if not walked.depths:
                 raise
             _stop(walked, error, session)
             return []
-        self._take_judgement(drafts, walked, session)
-        return chosen
 
     def _second_choices(
         self, offered: list[Offer], walked: Walked, session: Session
@@ -204,15 +194,16 @@ class ThinkOnGraph(WalkingRetriever):
     def _skipped(self) -> frozenset[IRI]:
         return UNWALKED | PICTURES_AND_PAGES | {iri(name) for name in self.skip}
 
-    def _take_judgement(self, drafts: Sequence[Draft | None], walked: Walked, session: Session) -> None:
+    def _take_judgement(self, draft: Draft | None, walked: Walked, session: Session) -> None:
         """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
-        for draft in filter(None, drafts):
-            walked.stopped |= is_enough(draft)
-            if is_enough(draft) and draft.text:  # an oracle writes nothing
-                walked.draft = draft
-            walked.by_model |= bool(draft.text) or not is_enough(draft)
-            if draft.sufficient is None:
-                session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
+        if draft is None:
+            return
+        walked.stopped |= is_enough(draft)
+        if is_enough(draft) and draft.text:  # an oracle writes nothing
+            walked.draft = draft
+        walked.by_model |= bool(draft.text) or not is_enough(draft)
+        if draft.sufficient is None:
+            session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
     def _choose(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
         if self.prune == "bm25":
@@ -244,7 +235,8 @@ class ThinkOnGraph(WalkingRetriever):
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         chains = with_meeting_bonus(chains, self.meeting_bonus)
-        return beam_of(chains, labels, self.width, spread=not told_apart, unlisted=unlisted)
+        kept = max(self.width, _KEPT) if walked.by_model and self.score_entities else self.width
+        return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
     def _retrieval(self, walked: Walked, session: Session) -> Retrieval:
         """The chains, or, if more answers are wanted and found, the walks with all their ends."""
