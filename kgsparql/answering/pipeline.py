@@ -78,12 +78,11 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         outcome = "partial"
         draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
-    status = "partial" if session.graph.failures else outcome
     if outcome == "no_entity":
         session.notes.append(_WAY_OUT, code="way_out")
     made = Answer(
         question=session.own_words,
-        status=status,
+        status="partial" if session.graph.failures else outcome,
         text=draft.text or _NOTHING[outcome],
         answers=draft.answers,
         claims=draft.claims,
@@ -104,7 +103,7 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
         error=error or session.notes.lost or next(iter(session.graph.errors), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
-    session.emit(Finished(status=status, answer=made))
+    session.emit(Finished(status=made.status, answer=made))
     return made
 
 

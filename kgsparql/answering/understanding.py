@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from shlex import quote
 
 import numpy as np
 
@@ -44,6 +45,9 @@ _STEP_NEAR = 0.25
 
 _IS_NAMED = 0.75
 """How alike a word and the name of a predicate are at least, so that the question asks for that predicate."""
+
+_MEANINGS = 3
+"""Meanings of a name that are told."""
 
 _NEARER = 0.15
 """How much more like a predicate that is not on the path a word must be than the most alike step."""
@@ -185,7 +189,9 @@ def _ambiguities(session: Session, found: Retrieval, best: EvidenceItem) -> Iter
             meant += [c for c in link.candidates if all(_has_word(words(normalised(c.label)), w) for w in asked)]
         others = [one for one in dict.fromkeys(meant) if one.term in alike - {start}]
         if others and start in {one.term for one in meant}:
-            named = " or ".join(f"{printable(one.label, 60)} (-e {one.term})" for one in dict.fromkeys(meant))
+            told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
+            left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
+            named = " or ".join([*told[:_MEANINGS], *left])
             yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
 
 

@@ -98,3 +98,13 @@ def test_an_entity_that_was_given_is_not_doubted(ask: Ask, graph_of: Callable[..
 def test_operations(question: str, kind: str | None) -> None:
     operation = operation_asked(question)
     assert (operation and operation.kind) == kind
+
+
+def test_of_very_many_meanings_three_are_told(graph_of: Callable[..., OxigraphGraph]) -> None:
+    people = " ".join(f':p{i} rdfs:label "Ann Weir" ; :born {1900 + i} .' for i in range(7))
+    answer = KnowledgeBase(graph_of(f':born rdfs:label "birth year" . {people}'), embedder="none").ask(
+        "What is the birth year of Ann Weir?"
+    )
+    (gap,) = (gap for gap in answer.gaps if gap.code == "ambiguous")
+    assert gap.text.count(" or ") == gap.text.count("(-e http") == 3
+    assert gap.text.endswith(" or 4 others")
