@@ -36,13 +36,12 @@ def choose_or_mend(
 
 
 def find_links(session: Session) -> bool:
-    """Where nothing in the question was linked, link what a model says is meant; whether a model was asked.
+    """Where nothing in the question was linked, or only a predicate, link what a model means; whether it was asked.
 
     It chooses from what looks like words of the question, or names something to look up.
     """
-    if session.links or session.given or session.linker is None or not is_read(session.choose):
-        return False
-    if not session.can_spare_call("links"):
+    is_linked = session.given or any(link.kind != "predicate" for link in session.links)
+    if is_linked or session.linker is None or not is_read(session.choose) or not session.can_spare_call("links"):
         return False
     with session.within_budget():
         said = choose_or_mend(session.choose, [], "links", 1, session)

@@ -184,3 +184,12 @@ def test_the_calls_stay_within_what_the_method_says(graph_of: Graph) -> None:
     ):
         _, said, _ = asked(graph_of(GRAPH), [*replies, wrote("x [P1]", 1)], question)
         assert len(said) <= most
+
+
+def test_a_predicate_alone_is_nothing_to_start_from(graph_of: Graph) -> None:
+    graph = graph_of(f"{GRAPH} :mayor rdfs:label 'mayor' .")
+    search = Text({"choices": [], "search": "New York City"})
+    replies = [search, picks(1), wrote("Adams [P1].", 1)]
+    answer, _, events = asked(graph, replies, "who is the mayor of the Big Apple?")
+    assert calls(events)[0] == "links"
+    assert [link.term for link in answer.linked] == [IRI(EX + "nyc")]
