@@ -121,23 +121,6 @@ class Retrieval:
     tree: DecisionTree = _NO_TREE
     notes: tuple[Note, ...] = ()
 
-    @property
-    def choices(self) -> tuple[tuple[str, tuple[AnswerTerm, ...]], ...]:
-        """What a model may name as the answer by its number: all ends of an item of several, or one candidate.
-
-        Each with the words it is shown in; at most :data:`LISTED` candidates.
-        """
-        groups = [
-            (
-                f"all {len(item.ends):,} at the end of {item.marker} [{item.marker}]",
-                tuple(c for c in self.candidates if c.term in ends),
-            )
-            for item in self.evidence
-            if len(ends := frozenset(item.ends)) > 1
-        ]
-        single = [(f"{c.shown} [{', '.join(c.markers)}]", (c,)) for c in self.candidates[:LISTED]]
-        return (*(group for group in groups if group[1]), *single)
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Retrieval
+from kgsparql.answering.answer_choices import AnswerChoice, answer_choices
 from kgsparql.answering.grounding import grounded_draft, plain_lines
 from kgsparql.answering.ranked_answers import candidates_text, more_text
 from kgsparql.answering.session import Session
@@ -28,6 +30,8 @@ SHOWN = 10
 _ECHO = 3  # an answer with so many spaces that stands in the prompt, word for word, was copied from there
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
+
+_AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
 NOT_ANSWERED = "The facts that were found do not answer the question."
 UNGROUNDED = "The model's reply rests on none of the facts; these were found:"
@@ -161,15 +165,20 @@ def closed_book(session: Session) -> Draft | None:
     return Draft(f"{OWN_KNOWLEDGE} {plain_lines(reply.answer, 4000)}", grounding="model")
 
 
-def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Session) -> tuple[Message, ...]:
-    """The conversation that asks for an answer: the facts are a turn of their own."""
-    facts = list(_fact_lines(retrieval))
+def answer_messages(
+    rules: str, reply: str, retrieval: Retrieval, session: Session, *, texts: Mapping[str, str] = _AS_THEY_ARE
+) -> tuple[Message, ...]:
+    """The conversation that asks for an answer: the facts are a turn of their own.
+
+    :param texts: what is read of some items, by their markers, in place of their own texts.
+    """
+    facts = list(_fact_lines(retrieval, texts))
     if len(facts) < len(retrieval.evidence):
         session.notes.append(
             f"the model was shown the first {len(facts)} of {len(retrieval.evidence)} pieces of evidence",
             code="prompt_cut",
         )
-    listed = [f"{n}. {_shortened_choice(text)}" for n, (text, _) in enumerate(retrieval.choices, 1)]
+    listed = [f"{n}. {_choice_text(choice)}" for n, choice in enumerate(answer_choices(retrieval, session), 1)]
     shown = f"{fenced('facts', facts, limit=_LINE)}\n\n{fenced('candidates', listed, limit=2 * _CHOICE)}"
     return (
         Message("system", rules),
@@ -179,26 +188,24 @@ def answer_messages(rules: str, reply: str, retrieval: Retrieval, session: Sessi
     )
 
 
-def _fact_lines(retrieval: Retrieval) -> Iterator[str]:
+def _fact_lines(retrieval: Retrieval, texts: Mapping[str, str]) -> Iterator[str]:
     left = _FACTS
     for item in retrieval.evidence:
-        line = f"{item.marker} {item.text}"
+        line = f"{item.marker} {texts.get(item.marker, item.sourced_text)}"
         left -= min(len(line), _LINE)
         if left < 0:
             return
         yield line
 
 
-def _shortened_choice(choice: str) -> str:
-    """A candidate and its markers; of a long one, the beginning of its name and of its markers.
+def _choice_text(choice: AnswerChoice) -> str:
+    """A choice and its markers; of a long one, the beginning of its name and of its markers.
 
-    >>> _shortened_choice(f"{'x' * 500} [P1, N2]")[-12:]
+    >>> _choice_text(AnswerChoice("x" * 500, (), ("P1", "N2")))[-12:]
     'xx… [P1, N2]'
     """
-    name, _, markers = choice.rpartition(" [")
-    listed = markers.removesuffix("]").split(", ")
-    more = ", …" if len(listed) > _MARKERS else ""
-    return f"{printable(name, _CHOICE)} [{', '.join(listed[:_MARKERS])}{more}]"
+    more = ", …" if len(choice.markers) > _MARKERS else ""
+    return f"{printable(choice.name, _CHOICE)} [{', '.join(choice.markers[:_MARKERS])}{more}]"
 
 
 def compose_from_templates(retrieval: Retrieval) -> Draft:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, InferenceStep, Retrieval
+from kgsparql.answering.answer_choices import answer_choices, answers_of
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence
 from kgsparql.evidence.evidence_tree import decision_tree
@@ -51,11 +52,13 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     carrying = {
         *answer.known, *written.markers, *(m for c in claims for m in c.markers), *(s.marker for s in inference),
     }  # fmt: skip
-    names = _made_up(written, [answer, *said], len(retrieval.choices), known)
+    listed = answer_choices(retrieval, session)
+    chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
+    names = _made_up(written, [answer, *said], len(listed), known)
     by_itself = not carrying & known.keys()
     made_up = by_itself and any(name.startswith("[") for name in names)
     if not answer.known and not made_up:
-        carrying |= _chosen_markers(written, retrieval, carrying) & known.keys()
+        carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
     ordered = tuple(marker for marker in known if marker in carrying)
     lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
     names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
@@ -68,7 +71,12 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     )
     if written.sufficient is False or not ordered:
         return empty
-    answers = _chosen_answers(written, answer.text, retrieval, ordered)
+    named = (
+        answers_of(chosen, retrieval, session)
+        if written.names_entities
+        else _named_answers(answer.text, retrieval, ordered)
+    )
+    answers = tuple(replace(a, markers=_markers_among(ordered, a, evidence)) for a in named)
     text = answer.text
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
         text = _names_text(answers)
@@ -137,31 +145,17 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
 
 
-def _chosen_answers(
-    written: WrittenAnswer, text: str, retrieval: Retrieval, cited: Collection[str]
-) -> tuple[AnswerTerm, ...]:
-    """The candidates whose numbers were given; without a list of numbers, those that are all the text names."""
-    choices = retrieval.choices
-    chosen: Iterable[AnswerTerm] = dict.fromkeys(
-        c for number in written.entities if number <= len(choices) for c in choices[number - 1][1]
-    )
-    if not written.names_entities:
-        bare = _CITATION.sub(" ", text).strip()
-        possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
-        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
-    return tuple(replace(a, markers=tuple(m for m in a.markers if m in cited) or a.markers) for a in chosen)
+def _named_answers(text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
+    """The candidates that are all a text names."""
+    bare = _CITATION.sub(" ", text).strip()
+    possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
+    return _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
 
 
-def _chosen_markers(written: WrittenAnswer, retrieval: Retrieval, cited: Collection[str]) -> set[str]:
-    """The markers of each choice by number (of several ends, those in common), unless some are cited already."""
-    found: set[str] = set()
-    choices = retrieval.choices
-    for number in written.entities:
-        terms = choices[number - 1][1] if number <= len(choices) else ()
-        own = set.intersection(*(set(term.markers) for term in terms)) if terms else set()
-        if not own & set(cited):
-            found |= own
-    return found
+def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:
+    """The cited items that an answer is in, as an end or on the way; its own markers if it is in none."""
+    own = tuple(m for m in answer.markers if m in cited)
+    return own or tuple(m for m in cited if answer.term in evidence[m].terms) or answer.markers
 
 
 def _names_any(text: str, answers: Iterable[AnswerTerm]) -> bool:

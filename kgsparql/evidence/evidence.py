@@ -85,6 +85,12 @@ class EvidenceItem:
         return self.ways or (() if self.path is None else (self.path,))
 
     @property
+    def terms(self) -> frozenset[Term]:
+        """What it is about: its ends, what lies between, and the subjects and objects of its triples."""
+        stated = (term for cited in self.triples for term in (cited.triple.subject, cited.triple.object))
+        return frozenset((*self.ends, *(term for place in self.between for term in place), *stated))
+
+    @property
     def graphs(self) -> tuple[str, ...]:
         """The graphs that its triples were found in, as the user named them."""
         return tuple(dict.fromkeys(source.graph for cited in self.triples for source in cited.sources))

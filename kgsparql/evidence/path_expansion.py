@@ -80,16 +80,31 @@ def expanded_items(
     labels = terms(end for own in ends if len(own) <= LABELLED for end in own)
     ordered = [_ordered(own, labels) for own in ends]
     asked = [_first(own, labels, question, shown) for own in ordered]
-    ways = walk_ways(terms.graph, walks, asked, limit=_WAYS)
-    read_statements([way.path for own in ways for way in own.items], terms)
+    ways = _ways(walks, ordered, asked, terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
     reached = [
         _reached(walk, via, ends=own, met=met, asked=some, terms=terms, question=question)
         for walk, own, met, via, some in zip(walks, ordered, found, ways, asked, strict=True)
     ]
     found_ends = [one for one in reached if one is not None]
+    read_statements([way.path for one in found_ends for way in one.ways], terms)
     tables = joined_walks([(one.walk, [way.path for way in one.told]) for one in found_ends], columns, terms)
     return [None if one is None else _item(one, tables.get(one.walk, ALONE), terms) for one in reached]
+
+
+def _ways(
+    walks: Sequence[Walk], ends: Sequence[Sequence[Term]], asked: Sequence[Sequence[Term]], terms: TermLabels
+) -> list[Found[Way]]:
+    """All ways of each walk, so that what lies between is known, too; where these are too many, those to ``asked``."""
+    some: list[Sequence[Term] | None] = [
+        None if len(walk.path) > 1 and len(own) < len(all_) <= LABELLED else own
+        for walk, own, all_ in zip(walks, asked, ends, strict=True)
+    ]
+    found = walk_ways(terms.graph, walks, some, limit=_WAYS)
+    again = [i for i, own in enumerate(found) if own.cuts and some[i] is None]
+    fewer = walk_ways(terms.graph, [walks[i] for i in again], [asked[i] for i in again], limit=_WAYS)
+    known = dict(zip(again, fewer, strict=True))
+    return [known.get(i, own) for i, own in enumerate(found)]
 
 
 def _ordered(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
@@ -125,7 +140,7 @@ def _reached(
         return None
     labels = terms(dict.fromkeys(term for way in kept for term in way.path.terms[1:]), in_grace=True)
     told = _rows(kept, _first(asked, labels, question, _TOLD), _TOLD)
-    all_ways = not ways.cuts and len(asked) == len(ends)
+    all_ways = not ways.cuts and {way.path.end for way in unique}.issuperset(ends)
     places = zip(*(way.path.terms[1:-1] for way in unique), strict=True) if all_ways else ()
     return _Reached(
         walk=walk,

@@ -109,8 +109,10 @@ def _groups(walks: Sequence[Walk], columns: Collection[Walk]) -> list[tuple[Walk
 
 
 def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
+    """Whether a walk says something of the rows of another; one that goes on and back is about other things."""
     is_same = walk.start == first.start and walk.constraints == first.constraints
-    return is_same and len(walk.path) > at and walk.path.steps[:at] == first.path.steps[:at]
+    begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at:])
+    return is_same and begun == first.path.steps[:at] and len(further) > 0 and not further.goes_back
 
 
 def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:

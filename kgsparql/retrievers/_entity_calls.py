@@ -128,8 +128,7 @@ def numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
 def _draft_of_call(
     reply: str, schema: dict[str, object], read: Callable[[str], WrittenAnswer], retrieval: Retrieval, session: Session
 ) -> Draft:
-    shown = Evidence(replace(item, text=item.sourced_text) for item in retrieval.evidence)
-    messages = answer_messages(RULES, reply, replace(retrieval, evidence=shown), session)
+    messages = answer_messages(RULES, reply, retrieval, session)
     return draft_from_reply(Call("answer", messages, schema, read), retrieval, session)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice, zip_longest
 
 from kgsparql.answering.answer import Retrieval
@@ -225,11 +224,10 @@ def answer_call(retrieval: Retrieval, sentences: Mapping[str, str], session: Ses
 
     :param sentences: by marker; the model reads them instead of the texts of these items.
     """
-    shown = Evidence(replace(item, text=sentences.get(item.marker, item.text)) for item in retrieval.evidence)
     step = object_schema(marker=_TEXT, subject=_TEXT, predicate=_TEXT, object=_TEXT)
     return Call(
         purpose="answer",
-        messages=answer_messages(RULES, REPLY, replace(retrieval, evidence=shown), session),
+        messages=answer_messages(RULES, REPLY, retrieval, session, texts=sentences),
         schema=object_schema(**ANSWER, inference={"type": "array", "items": step}),
         read=written_answer,
     )

@@ -116,7 +116,7 @@ def test_the_same_description_does_not_tell_apart(file: Path) -> None:
 
 def test_a_retrieval_has_them_too(file: Path) -> None:
     found = kgsparql.open(file, embedder="none").retrieve("Where has Marge Lee lived?")
-    assert "Springfield (film) [P1]" in {text for text, _ in found.choices}
+    assert "Springfield (film)" in {c.shown for c in found.candidates if c.markers == ("P1",)}
 
 
 SEARCHING = """

@@ -104,3 +104,17 @@ def test_of_many_names_the_one_of_the_question_is_shown(graph_of: Graph) -> None
     named = re.findall(r"Person (\d+)", item.text)
     assert named == [*map(str, range(11)), "77"]
     assert item.text.endswith("Person 77 Smith; … 78 more")
+
+
+def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_ways(graph_of: Graph) -> None:
+    graph = graph_of("".join(f":joan :in :f{i % 30} . :f{i % 30} :with :o{i} . " for i in range(90)))
+    (item,) = items_of(graph, [Walk(ex("joan"), path("in", "with"))])
+    assert (len(item.ends), len(item.between), len(item.between[0])) == (90, 1, 30)
+    dense = graph_of(
+        "".join(f":joan :in :f{i} . :f{i} :with {', '.join(f':o{j}' for j in range(70))} . " for i in range(60))
+    )
+    events: list[Event] = []
+    (item,) = items_of(dense, [Walk(ex("joan"), path("in", "with"))], events=events)
+    assert (len(item.ends), item.between) == (70, ())
+    assert item.cuts
+    assert sum(isinstance(event, QueryRun) and event.name == "walk_triples" for event in events) == 2

@@ -553,8 +553,8 @@ def test_a_long_name_of_a_candidate_is_cut_and_its_markers_are_not(make: MakeSes
     ]  # fmt: skip
     found = Retrieval(EVIDENCE, tuple(AnswerTerm(iri, label, 0.5, own) for iri, label, own in listed))
     lines = shown(found, make()).split("<candidates>\n")[1].splitlines()
-    assert lines[0].startswith("1. long long")
-    assert lines[0].endswith("… [P1, N1]")
-    assert lines[1].startswith("2. Bob (USA) [P1, P2, ")
-    assert lines[1].endswith("P12, …]")
+    (long,) = (line for line in lines if ". long long" in line)
+    assert long.endswith("… [P1, N1]")
+    (bob,) = (line for line in lines if ". Bob (USA) [P1, P2, " in line)
+    assert bob.endswith("P12, …]")
     assert max(map(len, lines)) < 400
