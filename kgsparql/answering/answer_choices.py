@@ -13,7 +13,7 @@ from kgsparql.rdf.terms import Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
 _SHOWN = 120  # terms of the evidence that get a number; candidates that it does not show are added up to LISTED
-_SAMPLE = 5  # terms from which the kind of a group is taken
+_SAMPLE = 200  # terms from which the kind of a group is taken, those whose classes are known
 _FITS = 0.5  # how well, in [0, 1], the kind of a group fits what is asked for, to come first
 
 
@@ -74,11 +74,11 @@ def _places(evidence: Evidence) -> Iterator[_Place]:
 
 
 def _of_asked_kind(places: Sequence[_Place], session: Session) -> list[_Place]:
-    """The places whose terms are, for the most part, of the kind that the question asks for; none without a model."""
-    expected = expected_kind(session.question) if session.model is not None else ""
-    if not expected:
-        return []
-    kinds = session.labels.majority_types([[(t,) for t in p.terms[:_SAMPLE]] for p in places], in_grace=True)
+    """The places whose terms are, for the most part, of the kind that the question asks for."""
+    expected = expected_kind(session.question)
+    kinds = session.labels.majority_types(
+        [[(term,) for term in place.terms[:_SAMPLE]] for place in places], in_grace=True, ask=False
+    )
     fits = session.fit(expected, [kind[0] if kind else "" for kind in kinds])
     best = max(fits, default=0.0)
     return [place for place, fit in zip(places, fits, strict=True) if fit == best >= _FITS]

@@ -82,9 +82,14 @@ def expanded_items(
     asked = [_first(own, labels, question, shown) for own in ordered]
     ways = _ways(walks, ordered, asked, terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
+    kept = [_rows(_unique(via), some, max(SHOWN, len(some))) for via, some in zip(ways, asked, strict=True)]
+    labels |= terms(
+        (term for own in kept for way in own for triple in way.path.triples for term in triple), in_grace=True
+    )
+    told = [_rows(own, _first(some, labels, question, _TOLD), _TOLD) for own, some in zip(kept, asked, strict=True)]
     reached = [
-        _reached(walk, via, ends=own, met=met, asked=some, terms=terms, question=question)
-        for walk, own, met, via, some in zip(walks, ordered, found, ways, asked, strict=True)
+        _reached(walk, via, own, met=met, kept=some, told=of_text)
+        for walk, via, own, met, some, of_text in zip(walks, ways, ordered, found, kept, told, strict=True)
     ]
     found_ends = [one for one in reached if one is not None]
     read_statements([way.path for one in found_ends for way in one.ways], terms)
@@ -125,33 +130,28 @@ def _first(ends: Sequence[Term], labels: Mapping[Term, str], question: str, at_m
 
 
 def _reached(
-    walk: Walk,
-    ways: Found[Way],
-    *,
-    ends: Sequence[Term],
-    met: Found[Term],
-    asked: Sequence[Term],
-    terms: TermLabels,
-    question: str,
+    walk: Walk, ways: Found[Way], ends: Sequence[Term], *, met: Found[Term], kept: Sequence[Way], told: Sequence[Way]
 ) -> _Reached | None:
-    unique = list({way.path: way for way in reversed(ways.items)}.values())[::-1]
-    kept = _rows(unique, asked, max(SHOWN, len(asked)))
     if not ends or not kept:
         return None
-    labels = terms(dict.fromkeys(term for way in kept for term in way.path.terms[1:]), in_grace=True)
-    told = _rows(kept, _first(asked, labels, question, _TOLD), _TOLD)
-    all_ways = not ways.cuts and {way.path.end for way in unique}.issuperset(ends)
-    places = zip(*(way.path.terms[1:-1] for way in unique), strict=True) if all_ways else ()
+    known = _unique(ways)
+    all_ways = not ways.cuts and {way.path.end for way in known}.issuperset(ends)
+    places = zip(*(way.path.terms[1:-1] for way in known), strict=True) if all_ways else ()
     return _Reached(
         walk=walk,
         met=met,
         ends=ends,
         ways=kept,
         told=told,
-        times={} if ways.cuts else Counter(way.path.end for way in unique),
+        times={} if ways.cuts else Counter(way.path.end for way in known),
         between=tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places),
         cuts=(*met.cuts, *ways.cuts),
     )
+
+
+def _unique(ways: Found[Way]) -> list[Way]:
+    """The ways whose paths differ: what satisfies a constraint may do so in several ways."""
+    return list({way.path: way for way in reversed(ways.items)}.values())[::-1]
 
 
 def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:

@@ -74,23 +74,27 @@ class TermLabels:
         """Whether the graph itself says what a term is called, as far as it was asked."""
         return term not in self._derived
 
-    def majority_types(self, groups: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False) -> list[list[str]]:
+    def majority_types(
+        self, groups: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False, ask: bool = True
+    ) -> list[list[str]]:
         """What the terms at each place of some paths are, in words: the name of the class that most of them have.
 
         ``date``, ``number`` or ``text`` for literals.
 
         :param groups: groups of paths as terms in order; all paths of a group have the same length.
+        :param ask: without it, only terms count whose classes were asked for before.
         :return: for each group, a name for each place.
         """
         terms = dict.fromkeys(term for group in groups for path in group for term in path if isinstance(term, IRI))
         missing = [term for term in terms if term not in self._types]
-        if missing:
+        if missing and ask:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             with self.notes.looking_up(in_grace=in_grace):
                 found = types(self._graph(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        classes = self(dict.fromkeys(c for term in terms for c in self._types[term]), in_grace=in_grace)
-        return [[majority_type(place, self._types, classes) for place in zip(*group, strict=True)] for group in groups]
+        known = {term: self._types.get(term, ()) for term in terms}
+        classes = self(dict.fromkeys(c for own in known.values() for c in own), in_grace=in_grace)
+        return [[majority_type(place, known, classes) for place in zip(*group, strict=True)] for group in groups]
 
     def _graph(self, *, in_grace: bool) -> MeteredGraph:
         return self.graph.unlimited() if in_grace else self.graph
