@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from kgsparql.answering.answer import Answer, InferenceStep
+from kgsparql.answering.answer import Answer, AnswerTerm, InferenceStep
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Literal, printable
+from kgsparql.rdf.values import value_text
 
 LISTED = 10
 """Answers that are listed."""
@@ -39,9 +40,15 @@ def listed_answers(answer: Answer) -> list[str]:
         return []
     text = answer.text.casefold()
     first = answer.answers[:LISTED]
-    if len(answer.answers) <= LISTED and all(term.shown.casefold() in text for term in first):
+    is_named = (any(name.casefold() in text for name in (one.shown, answer_name(one))) for one in first)
+    if len(answer.answers) <= LISTED and all(is_named):
         return []
-    return [f"{printable(term.shown, 180)}  [{', '.join(term.markers)}]" for term in first]
+    return [f"{answer_name(one)}  [{', '.join(one.markers)}]" for one in first]
+
+
+def answer_name(one: AnswerTerm) -> str:
+    """What an answer is called: a value in a person's form."""
+    return printable(value_text(one.term) if isinstance(one.term, Literal) else one.shown, 180)
 
 
 def titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str, list[EvidenceItem]]]:

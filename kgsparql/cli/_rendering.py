@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgsparql.answering.answer import Answer, AnswerTerm
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.ranked_answers import more_text
 from kgsparql.cli._answer_parts import (
     LISTED,
+    answer_name,
     cost_line,
     fallback_lines,
     link_lines,
@@ -19,8 +20,7 @@ from kgsparql.cli._answer_parts import (
 )  # fmt: skip
 from kgsparql.cli._answer_rows import as_lines
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.rdf.terms import Literal, Term, printable
-from kgsparql.rdf.values import value_text
+from kgsparql.rdf.terms import Term, printable
 
 _LONGEST = 20_000
 """Characters of a piece of evidence."""
@@ -106,16 +106,11 @@ def _first_lines(answer: Answer) -> Iterator[str]:
     if answer.gaps:
         yield printable(answer.text.partition("\n")[0], _ANSWER)
     best = answer.best
-    names = [_name(one) for one in best[:LISTED]]
+    names = [answer_name(one) for one in best[:LISTED]]
     more = more_text(best[LISTED:], answer.evidence)
     listed = "; ".join([*names, *([more] if more else [])])
     yield f"{'Nearest: ' if answer.gaps else ''}{printable(listed, _ANSWER)}  [{', '.join(_rests_on(answer))}]"
     yield _BY_RANK
-
-
-def _name(one: AnswerTerm) -> str:
-    """What an answer is called: a value in a person's form."""
-    return printable(value_text(one.term) if isinstance(one.term, Literal) else one.shown, 180)
 
 
 def _rests_on(answer: Answer) -> list[str]:

@@ -111,15 +111,16 @@ class AnswerOptions:
         return c.chosen_format("jsonl" if form in {None, "json"} else form, None, c.ANSWER_FORMATS)
 
     def asking(
-        self, method: str, options: Mapping[str, Any], budget: Budget, model: LanguageModel | None
+        self, method: str, options: Mapping[str, Any], budget: Budget, model: LanguageModel | None, *, quiet: bool
     ) -> AskOptions:
-        """How a question is asked with these options."""
+        """How a question is asked with these options; ``quiet`` shows no steps."""
         from kgsparql.answering.ask_options import AskOptions
 
         return AskOptions(
             retriever=method, options=options, direction=c.checked_direction(self.direction), seed=self.seed,
-            budget=budget, model=model, emit=steps(self.verbose), allow_model_knowledge=self.allow_model_knowledge,
-            complete=self.complete, qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
+            budget=budget, model=model, emit=steps(0 if quiet else self.verbose),
+            allow_model_knowledge=self.allow_model_knowledge, complete=self.complete,
+            qualifiers=self.qualifiers, augment=self.augment, rerank=self.rerank,
         )  # fmt: skip
 
     def rendered(
@@ -141,7 +142,10 @@ def ask(
     model: ModelOptions,
     limits: LimitOptions,
     snapshots: SnapshotOptions,
-    question: Annotated[str, typer.Argument(help="The question in quotes; - reads one per line from stdin.")],
+    question: Annotated[
+        str,
+        typer.Argument(help='The question in quotes; - reads one per line from stdin, or {"id": …, "question": …}.'),
+    ],
     how: AnswerOptions,
 ) -> None:
     """Answer a question from the graph, with the triples and queries every answer rests on.
@@ -160,7 +164,8 @@ def ask(
         graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
         entities=how.entity or [], model=model.model,
     ) as snapshot:  # fmt: skip
-        asking = how.asking(method, options, limits.budget(), model.opened(seed=how.seed, snapshot=snapshot))
+        opened_model = model.opened(seed=how.seed, snapshot=snapshot)
+        asking = how.asking(method, options, limits.budget(), opened_model, quiet=graph.quiet)
         load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
         opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
         with asking.model or nullcontext(), opened as knowledge:

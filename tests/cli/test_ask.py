@@ -181,6 +181,12 @@ def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) ->
     assert run(*asked, "-f", "plain", "-q").stderr == ""
 
 
+def test_quiet_is_quiet_whatever_else_is_asked_for(run: Run) -> None:
+    done = run("ask", BORN, "-k", NOBEL, "-q", "-vv")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "SELECT" in done.stdout
+
+
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_an_error_is_json_where_json_is_read(run: Run, form: str) -> None:
     done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", form)

@@ -195,6 +195,13 @@ def test_a_value_is_in_a_persons_form(value: str, datatype: str, shown: str) -> 
     assert render(made, "plain") == value
 
 
+def test_a_value_that_the_text_names_in_either_form_is_not_listed_again() -> None:
+    value = AnswerTerm(Literal("1200000", datatype=IRI(XSD + "integer")), "1200000", 1.0, ("P1",))
+    for text in ("It has 1,200,000 [P1].", "It has 1200000 [P1]."):
+        assert "Answers" not in lines(answer(text, answers=(value,)))
+    assert section(answer("A lot [P1].", answers=(value,)), "Answers") == ["1  1,200,000  [P1]"]
+
+
 def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v() -> None:
     noted = answer(notes=(Note("frontier", "only 50 ends were walked on from"), Note("namesakes", "two Anns")))
     assert section(noted, "Notes") == ["two Anns"]
