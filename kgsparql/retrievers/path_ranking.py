@@ -186,7 +186,7 @@ class PathRanking(Weights, Retriever):
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
         likely = _distinct(found, 2 * self.prompt_paths)
-        first, rest = likely[: self.prompt_paths], likely[self.prompt_paths :]
+        first = likely[: self.prompt_paths]
         spared = session.chooser is not None or session.can_spare_call("paths")
         chooser = session.choose if spared else session.ranked
         said = Chosen()
@@ -196,20 +196,22 @@ class PathRanking(Weights, Retriever):
         chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
         if said.wants_more:
             with session.within_budget():
-                chosen += self._second_choices(said, rest, session) if mends else []
+                chosen += self._second_choices(said, likely, session) if mends else []
             if not chosen and not session.notes.partial:
                 session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
         return chosen[: self.paths_kept]
 
     def _second_choices(
-        self, said: Chosen, rest: Sequence[LikelyPath], session: Session
+        self, said: Chosen, likely: Sequence[LikelyPath], session: Session
     ) -> list[tuple[LikelyPath, Choice]]:
         """What a model chooses from the paths of other entities, where it says that a link is wrong, or the next paths.
 
-        Where there are no next paths, from those of what else the names may mean. It is not asked about nothing.
+        With the next paths, which may be no better, the best of the first are listed again. Where there are none, those
+        of what else the names may mean are. It is not asked about nothing.
         """
         others = said.links or looked_up(said.search, session, at_most=self.link_candidates)
-        listed = [] if others else list(rest)
+        rest = [] if others else likely[self.prompt_paths :]
+        listed = [*rest, *likely[: self.paths_kept]] if rest else []
         if not listed:
             others = others or alternatives(session)[: self.link_candidates]
             listed = _distinct(self.likely_paths(session, others), self.prompt_paths) if others else []

@@ -120,6 +120,19 @@ def test_a_choice_of_nothing_is_asked_once_more_and_then_respected(graph_of: Gra
     assert "no path that the model read leads to an answer" in answer.notes
 
 
+def test_after_the_next_paths_a_model_may_still_take_the_best_of_the_first(graph_of: Graph) -> None:
+    options = {"prompt_paths": 2, "paths_kept": 1}
+    first, second = (lines(text) for text in asked(graph_of(GRAPH), [NOTHING, NOTHING], QUESTION, options=options)[1])
+    assert second[-1].partition(". ")[2] == first[0].partition(". ")[2]
+    again = picks(len(second))
+    answer, _, _ = asked(graph_of(GRAPH), [NOTHING, again, wrote("x [P1]", 1)], QUESTION, options=options)
+    assert (len(answer.evidence), answer.status) == (1, "answered")
+
+
+def lines(shown: str) -> list[str]:
+    return shown.partition("<candidates>\n")[2].removesuffix("\n</candidates>").splitlines()
+
+
 def test_where_there_is_nothing_more_to_read_it_is_not_asked_again(graph_of: Graph) -> None:
     answer, said, _ = asked(graph_of(':a rdfs:label "Ada" ; :born "1815" .'), [NOTHING], "who is the heir of Ada?")
     assert len(said) == 1
