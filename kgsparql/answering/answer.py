@@ -90,7 +90,7 @@ class Draft:
     is_ranked: bool = False
 
 
-GapCode = OneOf["name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step"]
+GapCode = OneOf["name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,16 +85,29 @@ class TermLabels:
         :param ask: without it, only terms count whose classes were asked for before.
         :return: for each group, a name for each place.
         """
-        terms = dict.fromkeys(term for group in groups for path in group for term in path if isinstance(term, IRI))
-        missing = [term for term in terms if term not in self._types]
+        terms = [term for group in groups for path in group for term in path]
+        known, classes = self._classes_of(terms, ask=ask, in_grace=in_grace)
+        return [[majority_type(place, known, classes) for place in zip(*group, strict=True)] for group in groups]
+
+    def shared_types(self, groups: Sequence[Sequence[Term]], *, in_grace: bool = False) -> list[list[str]]:
+        """For each group of terms, the names of all classes that at least half of them have."""
+        known, classes = self._classes_of([term for group in groups for term in group], in_grace=in_grace)
+        counts = [type_counts(group, known, classes) for group in groups]
+        return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
+
+    def _classes_of(
+        self, terms: Iterable[Term], *, ask: bool = True, in_grace: bool
+    ) -> tuple[Mapping[IRI, tuple[IRI, ...]], Mapping[Term, str]]:
+        """The classes of some terms, which are remembered, and their names."""
+        own = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
+        missing = [term for term in own if term not in self._types]
         if missing and ask:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             with self.notes.looking_up(in_grace=in_grace):
                 found = types(self._graph(in_grace=in_grace), missing)
             self._types.update({term: found.get(term, ()) for term in missing})
-        known = {term: self._types.get(term, ()) for term in terms}
-        classes = self(dict.fromkeys(c for own in known.values() for c in own), in_grace=in_grace)
-        return [[majority_type(place, known, classes) for place in zip(*group, strict=True)] for group in groups]
+        known = {term: self._types.get(term, ()) for term in own}
+        return known, self(dict.fromkeys(c for classes in known.values() for c in classes), in_grace=in_grace)
 
     def _graph(self, *, in_grace: bool) -> MeteredGraph:
         return self.graph.unlimited() if in_grace else self.graph
@@ -111,13 +124,21 @@ def majority_type(terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]]
     >>> majority_type([Literal("a"), Literal("b"), Literal(3)], {}, {})
     'text'
     """
+    counts = type_counts(terms, types_of, classes)
+    return min(counts, key=lambda name: (-counts[name], name), default="")
+
+
+def type_counts(
+    terms: Iterable[Term], types_of: Mapping[IRI, tuple[IRI, ...]], classes: Mapping[Term, str]
+) -> Counter[str]:
+    """How many of these terms have each class, by its name."""
     counts: Counter[str] = Counter()
     for term in dict.fromkeys(terms):
         if isinstance(term, Literal):
             counts[_literal_type(term)] += 1
         elif isinstance(term, IRI):
             counts.update(dict.fromkeys((classes[c] for c in types_of[term]), 1))
-    return min(counts, key=lambda name: (-counts[name], name), default="")
+    return counts
 
 
 def _literal_type(literal: Literal) -> str:

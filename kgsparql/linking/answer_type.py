@@ -27,6 +27,8 @@ _PAST = frozenset(
 )
 _NAMING = frozenset({"name", "names"})
 _BEFORE_NOUN = frozenset({"what", "which", "whose"})
+_DOES = re.compile(r"what (?:do|does|did) .+ do\b", re.IGNORECASE)
+"""A question for what somebody does for a living."""
 
 
 def expected_kind(question: str) -> str:
@@ -42,7 +44,11 @@ def expected_kind(question: str) -> str:
     ('people live', 'name novels')
     >>> expected_kind("What is the gender of her spouse?"), expected_kind("What is the name of the city?")
     ('gender', 'city')
+    >>> expected_kind("What did Ann do at Bell Labs?")
+    'profession job'
     """
+    if _DOES.match(question.strip()):
+        return "profession job"
     question_words = [token.text for token in tokens(question)]
     stops = stop_words(("en",))
     for i, word in enumerate(question_words):
@@ -111,14 +117,14 @@ _SUPERLATIVES = (
 ).split()
 _TOTALS = ["average", "mean", "median", "sum", "in total", "total", "altogether", "percentage", "proportion", "how old"]
 _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
-    ("count", r"how many|the number of", "how many there are"),
+    ("count", r"how many|how often|the number of", "how many there are"),
     ("comparison", rf"(?:more|less|fewer|[a-z]{{2,}}er) than|{'|'.join(_COMPARED)}", "for a comparison"),
     ("comparison", r"at (?:least|most) \d+|between \d+ and \d+|(?:in|during) the \d+s", "for a comparison"),
     ("comparison", r"(?:before|after|since|until) (?:[a-z]+ )?\d{3,}", "for a comparison"),
     ("extreme", "|".join(_SUPERLATIVES), "for the {words}"),
     ("total", "|".join(_TOTALS), "for the {words}"),
     ("negation", r"without|never|neither|nor|except|lacks?|lacking|not|no|\w+n['’]t", "for what is not so"),
-    ("yes or no", r"^(?:is|are|was|were|do|does|did|has|have|had|can|could)", "for yes or no"),
+    ("yes or no", r"^(?:is|are|was|were|do|does|did|has|have|had|can|could)(?! you\b)", "for yes or no"),
 )
 """Words that ask for something to be computed: the first that a question has say what it asks."""
 

@@ -239,12 +239,20 @@ _SYNONYMS = {
         "child children son daughter",
         "direct directed directs director directors",
         "make made maker makes",
-        "study studied studies educated education university school",
+        "study studied studies educated education university school attend attended attends",
         "lead led leader head",
-        "star starred starring actor actress act acted acting cast",
+        "star starred starring stars actor actors actress act acted acts acting cast",
         "film movie movies",
         "genre type kind sort",
         "tag keyword topic theme describe describ",
+        "live lived lives living residence residences reside resides",
+        "speak speaks spoke spoken speaking language languages",
+        "supervisor supervise supervised supervises advisor adviser advised",
+        "end ends ended finish finished finishes completed",
+        "begin begins began begun start starts started",
+        "manage manages managed manager managers boss",
+        "job occupation profession",
+        "cost costs price",
     )
     for word in group.split()
 }

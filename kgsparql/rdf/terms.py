@@ -181,12 +181,14 @@ def printable(text: str, limit: int = 300) -> str:
 def normalised(text: str) -> str:
     r"""The key under which labels are compared: NFKC, case-folded, without accents, ``_`` and punctuation as spaces.
 
-    >>> normalised("Café_de  Flore") == normalised("cafe\u0301 de flore")
+    Soft hyphens, which are only seen at the end of a line, do not count.
+
+    >>> normalised("Café_de  Flo\u00adre") == normalised("cafe\u0301 de flore")
     True
     """
     if text.isascii():  # most labels, ten times as fast
         return " ".join(_ASCII_GAP.sub(" ", text[:2000].lower()).split())
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text[:2000]).casefold())
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text[:2000].replace("\u00ad", "")).casefold())
     # Accents (U+0300 to U+036F) go; the vowel signs of Indic and Thai scripts stay: they carry the word.
     kept = (c for c in folded if unicodedata.category(c) != "Mn" or not "\u0300" <= c <= "\u036f")
     composed = unicodedata.normalize("NFC", "".join(kept))

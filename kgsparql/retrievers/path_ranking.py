@@ -8,8 +8,9 @@ Source: ours; ``benchmarks/path_weights.py`` prints the recipe and how much each
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log10
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
@@ -44,7 +45,7 @@ _SHORTLIST = 50
 
 More paths cost time and change nothing: of 150, the best five are among the first 30 on every data set."""
 
-_UNCERTAIN = 0.05  # if the two best scores differ by less than this, the best path is wrong far more often
+_LESS_KNOWN = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
 _NEARLY = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
 _EXAMPLES = 2  # ends of a path that a model reads
 
@@ -112,10 +113,13 @@ class PathRanking(Weights, Retriever):
         evidence = Evidence()
         with session.within_budget():
             chosen = self._choices(found, session, mends=not searched)
-            if chosen:
-                _note_uncertainty(found, chosen, session, predicate_words(self.aliases))
+            if all(choice.chosen_by == "ranker" for _, choice in chosen):
+                worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
+                note_order(worded, session, words=predicate_words(self.aliases))
             first = 1.0 + (found[0].score if found else 0.0)
-            defining = [replace(item, score=first) for item in definitions(session)]
+            steps = [one.path.steps[0] for one in found if len(one.path) == 1]
+            around = [step.predicate for step in steps if step.direction == "forward"]
+            defining = [replace(item, score=first) for item in definitions(session, around)]
             said = [_path_of(item) for item in defining]
             evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
         if session.notes.partial and found and not len(evidence):
@@ -129,12 +133,18 @@ class PathRanking(Weights, Retriever):
         return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
 
     def _meanings(self, session: Session) -> list[LinkedEntity]:
-        """The entities that the mentions may mean: each link, and the candidates that scored nearly as high."""
+        """The entities that the mentions may mean: each link, and the candidates that scored nearly as high.
+
+        Of several, one that is in fewer triples is less likely meant.
+        """
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.links:
             near = [c for c in link.candidates if c.score >= link.score - _NEARLY and _is_rival(c, link)]
-            for one in (link, *near[: self.link_candidates - 1]):
-                meant.setdefault(one.term, one)
+            own = (link, *near[: self.link_candidates - 1])
+            most = max(one.degree for one in own)
+            for one in own:
+                fewer = _LESS_KNOWN * log10((most + 1) / (one.degree + 1))
+                meant.setdefault(one.term, replace(one, score=one.score - fewer))
         return list(meant.values())
 
     def likely_paths(self, session: Session, starts: Sequence[LinkedEntity] = ()) -> list[LikelyPath]:
@@ -248,22 +258,6 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
     """Whether a candidate's mention covers that of the link: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
-
-
-def _note_uncertainty(
-    found: Sequence[LikelyPath],
-    chosen: Sequence[tuple[LikelyPath, Choice]],
-    session: Session,
-    words: Mapping[Term, str],
-) -> None:
-    """Note if no path has a word of the question, or if the two best paths of one mention fit nearly equally well."""
-    worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
-    by_ranker = all(choice.chosen_by == "ranker" for _, choice in chosen)
-    if by_ranker and note_order(worded, session, words=words):
-        return
-    own = [one for one in found if one.link.mention == found[0].link.mention]
-    if len(own) > 1 and own[0].score - own[1].score < _UNCERTAIN:
-        session.notes.append("uncertain: another way of reading the question fits nearly as well as that of P1")
 
 
 def _distinct(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:

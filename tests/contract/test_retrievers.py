@@ -401,7 +401,7 @@ def test_a_limit_on_queries_keeps_what_was_found(
     for limit, asked in partial:
         check_honest(asked)
         assert asked.answer.usage["queries"] <= limit + 10, "labels and citations of what is shown are owed"
-        assert any(f"budget reached: {limit} quer" in note for note in asked.answer.notes)
+        assert asked.answer.gaps or any(f"budget reached: {limit} quer" in note for note in asked.answer.notes)
     found = [len(asked.answer.evidence) for _, asked in partial]
     assert found[-1] > 0, "with one query less than it takes, what was found until then is kept"
 

@@ -18,6 +18,7 @@ GRAPH = """
 :saw a :PowerTool , owl:NamedIndividual ; rdfs:label "chain saw" ; :maker :North .
 :North rdfs:label "North Green" ; :boss :Ada .
 :Ada a :Person ; rdfs:label "Ada Novak" ; :age 40 .
+:Bo a :Person ; rdfs:label "Bo Lind" ; :age 50 ; :occupation "welder" .
 :spade a :Tool ; rdfs:label "Spaten"@de ; :maker :North .
 """
 
@@ -36,6 +37,7 @@ def knowledge(tmp_path_factory: pytest.TempPathFactory) -> kgsparql.KnowledgeBas
         ("What does power tool mean?", ["power tool —comment→ A tool with a motor."]),
         ("Define power tool", ["power tool —comment→ A tool with a motor."]),
         ("What is the chain saw?", ["chain saw —type→ power tool"]),
+        ("Who is Bo Lind?", ["Bo Lind —occupation→ welder"]),
     ],
 )
 def test_what_it_is_comes_first(knowledge: kgsparql.KnowledgeBase, question: str, texts: list[str]) -> None:

@@ -1,0 +1,112 @@
+"""Names in a question that are not in the graph, only in part, or that several things have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from shlex import quote
+
+from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.label_matching import similarity
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import root, stop_words, tokens, words
+from kgsparql.rdf.terms import normalised, printable
+
+_LITTLE_KNOWN = 20
+"""How many times fewer triples a thing is in than another of the name, so that nobody means it without saying so."""
+
+_MEANINGS = 3
+"""Meanings of a name that are told."""
+
+_SAME_WORD = 0.8
+"""How alike two spellings of one word are at least."""
+
+
+def missing_names(session: Session, *, light: Collection[str], said: Collection[str]) -> Iterator[Gap]:
+    """Names that were not found, or of which only a part was.
+
+    :param light: words that are no names, and words before a name that are no part of it.
+    :param said: roots of the words that the way to the answer says.
+    """
+    if session.linker is None or session.given:
+        return
+    for name in session.notes.causes("missing_name"):
+        if normalised(name) in light:
+            continue
+        yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
+    for link in session.links:
+        whole = _name_around(link, session.own_words, session.links, light)
+        if whole and not _is_name_of(whole, link, said):
+            shown = printable(whole, 80)
+            yield Gap("part_of_name", whole, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
+
+
+def _name_around(link: LinkedEntity, question: str, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
+    """The mention with the words before and after it that are written like a name and are in no other mention."""
+    if not link.mention.text or link.mention.start < 0:
+        return ""
+    found = tokens(question)
+    own = [i for i, t in enumerate(found) if link.mention.start < t.end and t.start < link.mention.end]
+    taken = [(o.mention.start, o.mention.end) for o in links if o is not link]
+    stops = stop_words(("en",))
+
+    def joins(i: int, beside: int) -> bool:
+        if not 0 < i < len(found) or found[i].text in stops or not question[found[i].start].isupper():
+            return False
+        first, last = sorted((i, beside))
+        between = question[found[first].end : found[last].start]
+        is_taken = any(start < found[i].end and found[i].start < end for start, end in taken)
+        return between.isspace() and not is_taken
+
+    first, last = own[0], own[-1]
+    while question[found[first].start].isupper() and joins(first - 1, first):
+        first -= 1
+    while question[found[last].start].isupper() and joins(last + 1, last):
+        last += 1
+    while first < last and found[first].text in light:
+        first += 1
+    return question[found[first].start : found[last].end]
+
+
+def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
+    """Whether every word of a name is in the label or said, or the name itself is one that the graph has."""
+    if link.matched in {"given", "same as"} or (link.matched == "exact" and whole == link.mention.text):
+        return True
+    label, asked = words(normalised(link.label)), content_words(whole)
+    has = [_has_word(label, word) or root(word) in said for word in asked]
+    if link.matched == "exact":
+        inner = set(words(normalised(link.mention.text)))
+        return all(ok or word in inner for word, ok in zip(asked, has, strict=True))
+    return all(has)
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text, as they are compared, that are no stop words."""
+    stops = stop_words(("en",))
+    return [word for word in words(normalised(text)) if word not in stops]
+
+
+def _has_word(label: Sequence[str], word: str) -> bool:
+    """Whether a label has a word, or one of which it is the initial."""
+    return any(similarity(own, word) >= _SAME_WORD or (len(word) == 1 and own.startswith(word)) for own in label)
+
+
+def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
+    """Mentions of which another meaning leads somewhere by the same predicates."""
+    start, path = best.paths[0].start, best.paths[0].property_path
+    alike = {item.paths[0].start for item in found.evidence if item.paths and item.paths[0].property_path == path}
+    for link in session.links:
+        if link.matched in {"given", "same as"} or not link.mention.text:
+            continue
+        meant = [link, *link.namesakes]
+        if link.matched != "exact":
+            asked = content_words(link.mention.text)
+            meant += [c for c in link.candidates if all(_has_word(words(normalised(c.label)), w) for w in asked)]
+        known = max(one.degree for one in meant) / _LITTLE_KNOWN
+        others = [one for one in dict.fromkeys(meant) if one.term in alike - {start} and one.degree >= known]
+        if others and start in {one.term for one in meant}:
+            told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
+            left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
+            named = " or ".join([*told[:_MEANINGS], *left])
+            yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
