@@ -63,20 +63,12 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     lost = [s for s, found in zip(written.steps, steps, strict=True) if found is None]
     names += [_step_name(s) for s in lost if not s.marker or s.marker in known]
     names += [f"claim {printable(c.text, 60)!r}" for c in claims if not c.markers]
-    empty = Draft(
-        "",
-        sufficient=written.sufficient,
-        removed=len(names) + written.dropped,
-        removed_names=tuple(names[:_MAX_REMOVED_NAMES]),
-    )
+    some = tuple(names[:_MAX_REMOVED_NAMES])
+    empty = Draft("", sufficient=written.sufficient, removed=len(names) + written.dropped, removed_names=some)
     if written.sufficient is False or not ordered:
         return empty
-    named = (
-        answers_of(chosen, retrieval, session)
-        if written.names_entities
-        else _named_answers(answer.text, retrieval, ordered)
-    )
-    answers = tuple(replace(a, markers=_markers_among(ordered, a, evidence)) for a in named)
+    named = answers_of(chosen, retrieval, session) if written.names_entities else None
+    answers = _answers(named, answer.text, retrieval, ordered)
     text = answer.text
     if not _CITATION.sub("", text).strip(" .\n") or (by_itself and not _names_any(text, answers)):
         text = _names_text(answers)
@@ -145,11 +137,15 @@ def _step_text(step: InferenceStep, labels: Mapping[Term, str]) -> str:
     return f"{printable(labels[triple.subject], 120)} {arrow(forward, labels)} {printable(labels[triple.object], 120)}"
 
 
-def _named_answers(text: str, retrieval: Retrieval, cited: Collection[str]) -> tuple[AnswerTerm, ...]:
-    """The candidates that are all a text names."""
-    bare = _CITATION.sub(" ", text).strip()
-    possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
-    return _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+def _answers(
+    chosen: tuple[AnswerTerm, ...] | None, text: str, retrieval: Retrieval, cited: Sequence[str]
+) -> tuple[AnswerTerm, ...]:
+    """What was chosen, with the cited items that it is in; without a list of numbers, what is all that a text names."""
+    if chosen is None:
+        bare = _CITATION.sub(" ", text).strip()
+        possible = [c for c in retrieval.candidates if set(c.markers) & set(cited)]
+        chosen = _answers_listed_in(bare, possible) or _answers_listed_in(_LEAD_IN.sub("", bare), possible)
+    return tuple(replace(a, markers=_markers_among(cited, a, retrieval.evidence)) for a in chosen)
 
 
 def _markers_among(cited: Sequence[str], answer: AnswerTerm, evidence: Evidence) -> tuple[str, ...]:
