@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.natural_order import first_to_show, natural_key
-from kgsparql.evidence.tables import ALONE, JoinedRows, joined_walks
+from kgsparql.evidence.tables import ALONE, JoinedRows, joined_rows, joined_walks
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.evidence.verbalising import Line, line_terms, line_text
 from kgsparql.evidence.wikibase_statements import read_statements, statement_labels
@@ -82,18 +82,26 @@ def expanded_items(
     asked = [_first(own, labels, question, shown) for own in ordered]
     ways = _ways(walks, ordered, asked, terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
-    kept = [_rows(_unique(via), some, max(SHOWN, len(some))) for via, some in zip(ways, asked, strict=True)]
+    groups = joined_walks(walks, columns)
+    leads = [any(walk == group.first for group in groups) for walk in walks]
+    kept = [
+        _rows(_unique(via), some, max(SHOWN, len(some)), fill=is_lead)
+        for via, some, is_lead in zip(ways, asked, leads, strict=True)
+    ]
     labels |= terms(
         (term for own in kept for way in own for triple in way.path.triples for term in triple), in_grace=True
     )
-    told = [_rows(own, _first(some, labels, question, _TOLD), _TOLD) for own, some in zip(kept, asked, strict=True)]
+    told = [
+        _rows(own, _first(some, labels, question, _TOLD), _TOLD, fill=is_lead)
+        for own, some, is_lead in zip(kept, asked, leads, strict=True)
+    ]
     reached = [
         _reached(walk, via, own, met=met, kept=some, told=of_text)
         for walk, via, own, met, some, of_text in zip(walks, ways, ordered, found, kept, told, strict=True)
     ]
     found_ends = [one for one in reached if one is not None]
     read_statements([way.path for one in found_ends for way in one.ways], terms)
-    tables = joined_walks([(one.walk, [way.path for way in one.told]) for one in found_ends], columns, terms)
+    tables = joined_rows(groups, {one.walk: [way.path for way in one.told] for one in found_ends}, terms)
     return [None if one is None else _item(one, tables.get(one.walk, ALONE), terms) for one in reached]
 
 
@@ -154,16 +162,19 @@ def _unique(ways: Found[Way]) -> list[Way]:
     return list({way.path: way for way in reversed(ways.items)}.values())[::-1]
 
 
-def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:
-    """A way to each of these ends; as far as there is room, ways through other terms, and all between these."""
+def _rows(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
+    """A way to each of these ends, and all ways to them if they go through few other terms.
+
+    :param fill: ways through as many other terms as there is room for, even if not through all.
+    """
     place = {end: i for i, end in enumerate(ends)}
     wanted = [way for way in ways if way.path.end in place]
     kept = {way.path.end: way for way in reversed(wanted)}
     rows = {way.path.hops[:-1] for way in kept.values()}
     more = [way for way in wanted if way is not kept[way.path.end]]
-    for way in more:
-        if len(rows) < at_most:
-            rows.add(way.path.hops[:-1])
+    others = dict.fromkeys(way.path.hops[:-1] for way in more if way.path.hops[:-1] not in rows)
+    if fill or len(rows) + len(others) <= at_most:
+        rows.update(list(others)[: max(0, at_most - len(rows))])
     beside = [way for way in more if way.path.hops[:-1] in rows]
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 

@@ -56,53 +56,31 @@ def _cell(row: Term, ways: Sequence[Path], labels: Mapping[Term, str]) -> str:
     return text[len(name_of(row, labels)) + 1 :]
 
 
-def joined_walks(
-    walks: Sequence[tuple[Walk, Sequence[Path]]], columns: Collection[Walk], terms: TermLabels
-) -> dict[Walk, JoinedRows]:
-    """Tables of the walks that others share the beginning of; one query, or none where no two begin alike.
+@dataclass(frozen=True, slots=True)
+class JoinedWalks:
+    """A walk, and others that begin like it: after ``at`` steps they go on from the same terms."""
 
-    The first of the walks that begin alike gets the table. Its rows are its ends where others go on from there, else
-    the terms before its ends.
+    first: Walk
+    at: int
+    others: tuple[Walk, ...]
 
-    :param walks: each with the ways that are shown.
-    :param columns: those of them that may be joined to others.
+
+def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[JoinedWalks]:
+    """The walks that begin alike, each in one group at most.
+
+    The terms from which they go on are the ends of the first of them where others go on from there, else the terms
+    before its ends.
+
+    :param columns: those that may be joined to others.
     """
-    groups = _groups([walk for walk, _ in walks], columns)
-    shown = dict(walks)
-    asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
-    for first, at, others in groups:
-        rows = dict.fromkeys(way.terms[at] for way in shown[first])
-        iris = [row for row in rows if isinstance(row, IRI)]
-        asked += [(other, {at: iris}) for other in others if iris]
-    if not asked:
-        return {}
-    found = walk_ways(
-        terms.graph, [walk for walk, _ in asked], [None] * len(asked), limit=_WAYS, through=[via for _, via in asked]
-    )
-    reached = {walk: own.items for (walk, _), own in zip(asked, found, strict=True) if not own.cuts}
-    tables: dict[Walk, JoinedRows] = {}
-    for first, at, others in groups:
-        leads = {way.terms[at]: way.hops[:at] for way in reversed(shown[first])}
-        own = [(walk, way.path) for walk in others for way in reached.get(walk, ())]
-        ways = dict.fromkeys(
-            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for _, way in own if not is_mediator(way.end)
-        )
-        paths = dict.fromkeys(walk.path for walk, way in own if not is_mediator(way.end))
-        if ways:
-            tables[first] = JoinedRows(at, tuple(paths), _longest(ways))
-    return tables
-
-
-def _groups(walks: Sequence[Walk], columns: Collection[Walk]) -> list[tuple[Walk, int, list[Walk]]]:
-    """Each walk that others share the beginning of, how long that is, and the others, which are in no other group."""
     groups = []
     left = list(walks)
     while left:
         first = left.pop(0)
         for at in (len(first.path), len(first.path) - 1):
-            others = [walk for walk in left if at and walk in columns and _goes_on(walk, first, at)]
+            others = tuple(walk for walk in left if at and walk in columns and _goes_on(walk, first, at))
             if others:
-                groups.append((first, at, others))
+                groups.append(JoinedWalks(first, at, others))
                 left = [walk for walk in left if walk not in others]
                 break
     return groups
@@ -113,6 +91,40 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     is_same = walk.start == first.start and walk.constraints == first.constraints
     begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at:])
     return is_same and begun == first.path.steps[:at] and len(further) > 0 and not further.goes_back
+
+
+def joined_rows(
+    groups: Sequence[JoinedWalks], shown: Mapping[Walk, Sequence[Path]], terms: TermLabels
+) -> dict[Walk, JoinedRows]:
+    """What the others of each group say of the rows of the first; one query, or none without a group.
+
+    :param shown: the ways of a walk that are shown, and so its rows.
+    """
+    asked: list[tuple[Walk, Mapping[int, Sequence[Term]]]] = []
+    for group in groups:
+        rows = dict.fromkeys(way.terms[group.at] for way in shown.get(group.first, ()))
+        iris = [row for row in rows if isinstance(row, IRI)]
+        asked += [(other, {group.at: iris}) for other in group.others if iris]
+    if not asked:
+        return {}
+    found = walk_ways(
+        terms.graph, [walk for walk, _ in asked], [None] * len(asked), limit=_WAYS, through=[via for _, via in asked]
+    )
+    reached = {
+        walk: [way.path for way in own.items if not is_mediator(way.path.end)]
+        for (walk, _), own in zip(asked, found, strict=True)
+        if not own.cuts
+    }
+    tables: dict[Walk, JoinedRows] = {}
+    for group in groups:
+        at, others = group.at, [walk for walk in group.others if reached.get(walk)]
+        leads = {way.terms[at]: way.hops[:at] for way in reversed(shown.get(group.first, ()))}
+        ways = dict.fromkeys(
+            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in others for way in reached[walk]
+        )
+        if ways:
+            tables[group.first] = JoinedRows(at, tuple(dict.fromkeys(walk.path for walk in others)), _longest(ways))
+    return tables
 
 
 def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:
