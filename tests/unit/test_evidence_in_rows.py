@@ -118,3 +118,15 @@ def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_
     assert (len(item.ends), item.between) == (70, ())
     assert item.cuts
     assert sum(isinstance(event, QueryRun) and event.name == "walk_triples" for event in events) == 2
+
+
+def test_where_one_value_is_that_of_many_a_single_example_stands_for_them(graph_of: Graph) -> None:
+    of_many = Walk(ex("joan"), path("^star", "genre"))
+    few = graph_of("".join(f":f{i} :star :joan ; :genre :drama . " for i in range(3)))
+    (item,) = items_of(few, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama | f1 —genre→ drama | f2 —genre→ drama"
+    many = graph_of("".join(f":f{i} :star :joan ; :genre :drama ; :by :d{i} . " for i in range(40)))
+    (item,) = items_of(many, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama (40 times)"
+    table, _ = items_of(many, [of_many, BY])
+    assert table.text.count("(—by→ d") == 12
