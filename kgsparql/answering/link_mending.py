@@ -116,23 +116,29 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
     One that no word of the question names takes the place of the only link, else it is one more.
     """
     links = list(session.links)
-    for entity in meant:
-        if any(link.term == entity.term for link in links):
-            continue
-        wrong = [link for link in links if _same_place(link.mention, entity.mention)]
-        wrong = wrong or (links if entity.mention.start < 0 and len(links) == 1 else [])
+    right = {entity.term for entity in meant}
+    new = [entity for entity in meant if all(link.term != entity.term for link in links)]
+    for entity in {entity.term: entity for entity in new}.values():
+        wrong = [link for link in links if link.term not in right and _same_place(link.mention, entity.mention)]
+        wrong = wrong or (links if entity.mention.start < 0 and len(links) == 1 and links[0].term not in right else [])
         others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
         candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
         links = [replace(entity, candidates=candidates), *(link for link in links if link not in wrong)]
         if wrong:
-            was = "; ".join(printable(link.label, 60) for link in wrong)
-            session.notes.append(f"{was} was linked first; the model took {printable(entity.label, 60)} to be meant")
+            was = "; ".join(_named(link) for link in wrong)
+            session.notes.append(f"{was} was linked first; the model took {_named(entity)} to be meant", code="mended")
+    if not new:
+        return
     session.links = tuple(links)
     session.emit(
         EntitiesLinked(
             entities=tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in session.links)
         )
     )
+
+
+def _named(entity: LinkedEntity) -> str:
+    return f"{printable(entity.label, 60)} {entity.term}"
 
 
 def _same_place(one: Mention, other: Mention) -> bool:

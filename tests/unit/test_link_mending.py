@@ -92,9 +92,22 @@ def test_another_meaning_is_chosen_by_its_number(graph_of: Graph) -> None:
     assert answer.linked[0].mention.text == "Brooklyn"
     assert IRI(EX + "film") in {other.term for other in answer.linked[0].candidates}
     assert [a.label for a in answer.answers] == ["Barclays Center"]
-    assert any("Brooklyn was linked first" in note for note in answer.notes)
+    assert any(
+        note.startswith(f"Brooklyn <{EX}film> was linked first; the model took Brooklyn Nets <")
+        for note in answer.notes
+    )
     assert [e.entities[0][1] for e in events if isinstance(e, EntitiesLinked)][-1] == f"<{EX}nets>"
     assert {f.purpose for f in answer.fallbacks} == {"ranking"}, "there is no embedding model"
+
+
+def test_two_meanings_that_are_both_chosen_are_both_linked(graph_of: Graph) -> None:
+    graph = graph_of(GRAPH)
+    _, (shown, *_), _ = asked(graph, [picks(1), wrote("x [P1]")], QUESTION)
+    both = [number_of("Brooklyn Nets", shown), number_of("(borough of New York City", shown)]
+    _, (_, second, *_), _ = asked(graph, [picks(*both), picks(1), wrote("x [P1]")], QUESTION)
+    of_each = [number_of("Brooklyn Nets —arena→", second), number_of("(1: New York City)", second)]
+    answer, _, _ = asked(graph, [picks(*both), picks(*of_each), wrote("x [P1, P2]", 1)], QUESTION)
+    assert {link.term for link in answer.linked} == {IRI(EX + "nets"), IRI(EX + "borough")}
 
 
 def test_a_name_that_is_not_there_is_looked_up_and_only_among_the_names(graph_of: Graph) -> None:
