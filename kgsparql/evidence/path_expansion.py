@@ -83,14 +83,12 @@ def expanded_items(
     ways = _ways(walks, ordered, asked, terms)
     terms.notes.add_cuts(cut for met, own in zip(found, ways, strict=True) for cut in (*met.cuts, *own.cuts))
     groups = joined_walks(walks, columns)
-    leads = [any(walk == group.first for group in groups) for walk in walks]
+    leads = [walk in {group.first for group in groups} for walk in walks]
     kept = [
         _rows(_unique(via), some, max(SHOWN, len(some)), fill=is_lead)
         for via, some, is_lead in zip(ways, asked, leads, strict=True)
     ]
-    labels |= terms(
-        (term for own in kept for way in own for triple in way.path.triples for term in triple), in_grace=True
-    )
+    labels |= terms((t for own in kept for way in own for triple in way.path.triples for t in triple), in_grace=True)
     told = [
         _rows(own, _first(some, labels, question, _TOLD), _TOLD, fill=is_lead)
         for own, some, is_lead in zip(kept, asked, leads, strict=True)
