@@ -85,7 +85,7 @@ def _text(answer: Answer, verbose: int, *, told_graphs: bool) -> Iterator[str]:
     for heading, items in titled_items(answer, _rests_on(answer)):
         is_aside = heading == "Also found" and not verbose
         lines: list[str] = []
-        for item in items[:_ALSO] if is_aside else items:
+        for item in _few(items) if is_aside else items:
             lines += _item_lines(item, answer.labels, told_graphs=is_of_several, is_cut=is_aside)
             for title, query in shown_queries(item) if verbose else ():
                 lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
@@ -124,6 +124,14 @@ def _rests_on(answer: Answer) -> list[str]:
             way = answer.evidence[marker].paths[:1]
             starts.setdefault(way[0].start if way else None, marker)
     return list(starts.values())
+
+
+def _few(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """At most four pieces of evidence in their order, among them the first path, neighbours and passage."""
+    first = {item.kind: item.marker for item in reversed(items)}
+    others = [item.marker for item in items if item.marker not in first.values()]
+    shown = {*first.values(), *others[: _ALSO - len(first)]}
+    return [item for item in items if item.marker in shown]
 
 
 def _text_section(heading: str, lines: Sequence[str]) -> Iterator[str]:

@@ -164,6 +164,13 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
     assert len(lines(made)) < 16
 
 
+def test_a_passage_is_among_the_few_pieces_that_are_shown_beside_the_best() -> None:
+    passage = EvidenceItem("passage", "Ann has said whom she knows.", (), FOUND)
+    made = ranked()
+    made = replace(made, evidence=Evidence([*made.evidence, passage]))
+    assert [line.split()[0] for line in section(made, "Also found")] == ["P2", "P3", "P4", "T1", "…"]
+
+
 def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> None:
     from_ann, from_ben = (
         replace(item(0), ways=(Path(start, (Hop(Triple(start, KNOWS, friend(0))),)),)) for start in (ANN, friend(9))
