@@ -93,7 +93,7 @@ def _has_word(label: Sequence[str], word: str) -> bool:
 
 
 def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
-    """Mentions of which another meaning leads somewhere by the same predicates."""
+    """Mentions of which another meaning leads somewhere by the same predicates, or is as near to a part of a name."""
     start, path = best.paths[0].start, best.paths[0].property_path
     alike = {item.paths[0].start for item in found.evidence if item.paths and item.paths[0].property_path == path}
     for link in session.links:
@@ -104,7 +104,8 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             asked = content_words(link.mention.text)
             meant += [c for c in link.candidates if all(_has_word(words(normalised(c.label)), w) for w in asked)]
         known = max(one.degree for one in meant) / _LITTLE_KNOWN
-        others = [one for one in dict.fromkeys(meant) if one.term in alike - {start} and one.degree >= known]
+        near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
+        others = [o for o in dict.fromkeys(meant) if o.term in (alike | near) - {start} and o.degree >= known]
         if others and start in {one.term for one in meant}:
             told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
             left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []

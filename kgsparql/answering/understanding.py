@@ -16,7 +16,7 @@ from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.answer_type import asks_what_it_is, expected_kind, operation_asked
+from kgsparql.linking.answer_type import WHAT_ONE_DOES, asks_for_others, asks_what_it_is, expected_kind, operation_asked
 from kgsparql.linking.words import root, words
 from kgsparql.rdf.terms import Literal, Term, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
@@ -34,7 +34,7 @@ _EMPTY = frozenset(
     "shared sharing fellow happen happened involve involved involving associated related respectively specific "
     "particular mr mrs ms miss mx dr prof professor sir madam lord lady saint st phd through during among within "
     "across between under over around beside toward towards behind located location situated now right today "
-    "nowadays fall falls fell".split()
+    "nowadays fall falls fell few word words".split()
 )
 """Words that say nothing, or too little, of what is asked: light verbs, question nouns, titles of people."""
 
@@ -76,6 +76,7 @@ _NO_KIND = r"(?:kinds?|types?|sorts?|is|are|was|were|do|does|did|has|have|had|ca
 _ASKS_FOR_KIND = re.compile(rf"^who|\b(?:what|which) (?!{_NO_KIND})[^\W\d]+")
 """A question for people, or for things of a kind that it names; `where` has answers of many kinds."""
 _ASKS_WHERE = re.compile(r"(?:where|in (?:which|what))\b", re.IGNORECASE)
+_PLACE = re.compile(r"^where\b|\bbirthplace\b|\bplace of\b")
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
@@ -93,7 +94,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     way = best.paths[0].property_path  # further columns of its rows are beside what was asked for
     best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
     asked = session.scored_question()
-    said = {root(word) for name in _step_names(best, session) for word in words(normalised(name))}
+    said = _roots(_step_names(best, session))
     missing = [*missing_names(session, light=_EMPTY, said=said), *ambiguous_names(session, found, best)]
     if asks_what_it_is(session.own_words, session.links):
         is_said = best.paths[0].hops[0].triple.predicate in _SAYS_WHAT_IT_IS or root("profession") in said
@@ -104,6 +105,10 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
         missing += _word_gaps(asked, best, session, said_already=named)
         missing = missing or [*_other_readings(best, found)]
     return tuple(dict.fromkeys(missing))
+
+
+def _roots(names: Iterable[str]) -> set[str]:
+    return {root(word) for name in names for word in words(normalised(name))}
 
 
 def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
@@ -121,7 +126,7 @@ def _operation_gaps(session: Session, best: EvidenceItem) -> Iterator[Gap]:
         return
     if operation.kind == "count" and len(best.ends) == 1 and _is_number(best.ends[0]):
         return
-    named = {root(word) for label in _step_names(best, session) for word in words(normalised(label))}
+    named = _roots(_step_names(best, session))
     if operation.kind == "extreme" and root(operation.words.split()[-1]) in named:
         return
     yield Gap("operation", operation.words, f"this asks {operation.text}, which is not computed: these are the facts")
@@ -141,6 +146,10 @@ def _kind_gaps(session: Session, best: EvidenceItem, found: Retrieval) -> Iterat
         yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
     elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, (*names, *literals))):
         yield Gap("kind", asks[0], "this asks for an amount, and what was found is none")
+    elif _PLACE.search(asked) and literals and all(map(_CODE.fullmatch, literals)):
+        yield Gap("kind", "place", "this asks for a place, and what was found is none")
+    elif wanted == WHAT_ONE_DOES and root("profession") not in _roots(_step_names(best, session)):
+        yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
     elif (asks := _THING.match(asked)) and best.ends and len(literals) == len(best.ends):
         step = [name for name in _step_names(best, session)[-1:] if not _COUNTS.search(name)]
         is_said = bool(wanted) and float(session.ranker.similarities([wanted], step).max(initial=0.0)) >= _NEAR
@@ -190,13 +199,17 @@ def _word_gaps(
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
+    beside = session.labels({cited.triple.predicate for cited in best.triples}, in_grace=True).values()
     for word in left:
-        named = _named_predicate(word, alike[word], steps, session)
+        named = _named_predicate(word, alike[word], [*steps, *beside], session)
         if named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
         elif word.isdecimal() or (session.ranker.by_meaning and alike[word] < _NEAR):
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
-    if len(best.paths[0].hops) > 1 and telling:
+    path = best.paths[0].property_path
+    if path.goes_back and not asks_for_others(session.own_words):
+        yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")
+    elif len(path) > 1 and telling:
         at_place = ["place location"] if _ASKS_WHERE.match(session.own_words) else []
         light = [word for word in content if word not in telling and root(word) in said]
         for step in _unasked_steps(best, [*telling, *light, *at_place], session):

@@ -27,6 +27,7 @@ _PAST = frozenset(
 )
 _NAMING = frozenset({"name", "names"})
 _BEFORE_NOUN = frozenset({"what", "which", "whose"})
+WHAT_ONE_DOES = "profession job"
 _DOES = re.compile(r"what (?:do|does|did) .+ do\b", re.IGNORECASE)
 """A question for what somebody does for a living."""
 
@@ -48,7 +49,7 @@ def expected_kind(question: str) -> str:
     'profession job'
     """
     if _DOES.match(question.strip()):
-        return "profession job"
+        return WHAT_ONE_DOES
     question_words = [token.text for token in tokens(question)]
     stops = stop_words(("en",))
     for i, word in enumerate(question_words):

