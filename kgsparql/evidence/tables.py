@@ -89,8 +89,8 @@ def joined_walks(walks: Sequence[Walk], columns: Collection[Walk]) -> list[Joine
 def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     """Whether a walk says something of the rows of another; one that goes on and back is about other things."""
     is_same = walk.start == first.start and walk.constraints == first.constraints
-    begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at:])
-    return is_same and begun == first.path.steps[:at] and len(further) > 0 and not further.goes_back
+    begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at - 1 :])
+    return is_same and begun == first.path.steps[:at] and len(further) > 1 and not further.goes_back
 
 
 def joined_rows(
@@ -111,7 +111,7 @@ def joined_rows(
         terms.graph, [walk for walk, _ in asked], [None] * len(asked), limit=_WAYS, through=[via for _, via in asked]
     )
     reached = {
-        walk: [way.path for way in own.items if not is_mediator(way.path.end)]
+        walk: [way.path for way in own.items if not is_mediator(way.path.end) and not _is_circle(way.path)]
         for (walk, _), own in zip(asked, found, strict=True)
         if not own.cuts
     }
@@ -125,6 +125,10 @@ def joined_rows(
         if ways:
             tables[group.first] = JoinedRows(at, tuple(dict.fromkeys(walk.path for walk in others)), _longest(ways))
     return tables
+
+
+def _is_circle(path: Path) -> bool:
+    return len(set(path.terms)) < len(path.terms)
 
 
 def _longest(ways: Mapping[Path, None]) -> tuple[Path, ...]:

@@ -72,6 +72,14 @@ def test_what_goes_on_from_the_ends_of_a_path_stands_beside_them(graph_of: Graph
     assert {s["answer"] for s in graph.select(first.query)} == set(first.ends)
 
 
+def test_what_leads_back_says_nothing_of_a_row(graph_of: Graph) -> None:
+    graph = graph_of(":uni :laureate :ann , :bo . :ann :at :uni ; :award :p1 . :bo :at :uni .")
+    laureates = Walk(ex("uni"), path("laureate"))
+    back = [Walk(ex("uni"), path("laureate", "at", "laureate")), Walk(ex("uni"), path("laureate", "^laureate"))]
+    (first, *_) = items_of(graph, [laureates, *back, Walk(ex("uni"), path("laureate", "award"))])
+    assert first.text == "uni —laureate→ ann (—award→ p1); bo"
+
+
 def test_only_paths_with_the_same_beginning_and_constraints_are_joined(graph_of: Graph) -> None:
     graph = graph_of(FILMS + ":f1 :place :x . :joan :likes :f2 .")
     here = Constraint(1, Step(ex("place")), (ex("x"),))
