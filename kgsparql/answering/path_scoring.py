@@ -103,6 +103,7 @@ def path_features(
         return np.zeros((0, 9))
     predicates = {labels[step.predicate] for p in paths for step in p.path}
     question = question.without_types({*predicates, *(kind for p in paths for kind in p.kinds)})
+    question = question.without_kind_of(paths[0].kinds[0])
     says = (nested_text, arrow_text, reversed_text) if in_words else ()
     wordings = [say(p.path, p.kinds, labels) for say in says for p in paths]
     ranked = ranker.rank(question.masked, wordings) if in_words else np.zeros(3 * len(paths))
@@ -179,5 +180,5 @@ def _kind(
     names = list(dict.fromkeys(name for name in (*kinds, *last) if name))
     if not expected or not names:
         return np.zeros(len(paths))
-    alike = dict(zip(names, _alike([expected], names, ranker)[0], strict=True))
+    alike = dict(zip(names, ranker.similarities([expected], names)[0], strict=True))
     return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in zip(kinds, last, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +14,9 @@ _LONGEST = 3  # words of a run of the question that one predicate is compared wi
 
 _REPEATS = 0.45
 """How alike a word beside a mention and the kind of what is mentioned are, so that the word asks for nothing."""
+
+
+_KIND_OF = re.compile(r"\b((?:kind|type|sort)s? of) (\w+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,16 @@ class ScoredQuestion:
     def _only_says(self, known: Collection[str], place: tuple[int, int]) -> bool:
         text = self.question[slice(*place)]
         return text.islower() and _roots(text).issubset(known)
+
+    def without_kind_of(self, kind: str) -> ScoredQuestion:
+        """The question without `kind of`, unless it is the kind of what the paths start from that is asked for.
+
+        `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
+        """
+        found = _KIND_OF.search(self.question)
+        if found is None or _roots(found[2]) == _roots(kind):
+            return self
+        return replace(self, mentions=(*self.mentions, found.span(1)))
 
     def runs(self, places: Iterable[int]) -> int:
         """How many runs of words there are that nothing stands between: no other word, no mention, no punctuation."""

@@ -244,6 +244,7 @@ _SYNONYMS = {
         "star starred starring stars actor actors actress act acted acts acting cast",
         "film movie movies",
         "genre type kind sort",
+        "language speak spoke spoken",
         "tag keyword topic theme describe describ",
         "live lived lives living residence residences reside resides",
         "speak speaks spoke spoken speaking language languages",

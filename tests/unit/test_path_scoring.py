@@ -94,6 +94,13 @@ def test_what_only_says_a_predicate_or_kind_is_no_name() -> None:
     assert named.without_types(["Movie"]) is named
 
 
+def test_kind_of_asks_for_nothing_but_where_it_asks_for_the_kind_itself() -> None:
+    asked = about("what kind of film did Anna make?", "Anna")
+    assert asked.without_kind_of("person").masked == "what film did make?"
+    asked = about("what kind of film is Anna?", "Anna")
+    assert asked.without_kind_of("movie") is asked
+
+
 def test_runs_of_words_are_split_by_small_words_and_punctuation() -> None:
     asked = about("film award, director of the language for Anna", "Anna")
     assert asked.runs(asked.content) == 3
