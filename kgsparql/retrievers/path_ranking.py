@@ -14,7 +14,7 @@ from math import log10
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, Chosen
+from kgsparql.answering.choosing import Choice, Chosen
 from kgsparql.answering.grounding import retrieval_with_tree
 from kgsparql.answering.link_mending import alternatives, choose_or_mend, find_links, looked_up, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
@@ -24,12 +24,19 @@ from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
-from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import asks_how_many, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Term, printable
+from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.retrievers._definitions import definitions
+from kgsparql.retrievers._listed_paths import (
+    LikelyPath,
+    distinct_paths,
+    is_housekeeping,
+    numbered_list,
+    with_direct_hops,
+)
 from kgsparql.retrievers._path_enumeration import (
     Enumeration,
     add_ends,
@@ -46,31 +53,8 @@ _SHORTLIST = 50
 More paths cost time and change nothing: of 150, the best five are among the first 30 on every data set."""
 
 _LESS_KNOWN = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
+_HOUSEKEEPING = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
 _NEARLY = 0.15  # how much lower than the best link of a mention another link may score to be considered, too
-_EXAMPLES = 2  # ends of a path that a model reads
-
-
-@dataclass(frozen=True, slots=True)
-class LikelyPath:
-    """A scored path from one of the entities that a mention may mean."""
-
-    enumeration: Enumeration
-    candidate: Candidate
-
-    @property
-    def link(self) -> LinkedEntity:
-        """The entity that it starts from."""
-        return self.enumeration.link
-
-    @property
-    def path(self) -> PropertyPath:
-        """The predicates."""
-        return self.candidate.path or PropertyPath(())
-
-    @property
-    def score(self) -> float:
-        """How well the path fits the question; comparable over all paths of the question."""
-        return self.candidate.score or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +146,7 @@ class PathRanking(Weights, Retriever):
         if sum(map(len, kept.values())) > _SHORTLIST:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
-            best = sorted(found, key=lambda f: -f.score)[:_SHORTLIST]
+            best = with_direct_hops(sorted(found, key=lambda f: -f.score))[:_SHORTLIST]
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
         for own in enumerations:
@@ -179,6 +163,12 @@ class PathRanking(Weights, Retriever):
         others = {term: other.score for term, other in others_named(link, session).items()}
         besides = [[v for c in known.walk(path).constraints for v in c.values] for path in paths]
         bonuses = [self.link_weight * (link.score + sum(others.get(v, 0.0) for v in own)) for own in besides]
+        named = session.labels((path.steps[-1].predicate for path in paths), in_grace=True)
+        asked = words(normalised(session.masked_question))
+        for i, path in enumerate(paths):
+            last = path.steps[-1].predicate
+            if is_housekeeping(named[last], last, known.ends.get(path, ()), asked):
+                bonuses[i] -= _HOUSEKEEPING
         return [
             LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(
@@ -195,13 +185,13 @@ class PathRanking(Weights, Retriever):
 
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
-        likely = _distinct(found, 2 * self.prompt_paths)
+        likely = distinct_paths(found, 2 * self.prompt_paths)
         first = likely[: self.prompt_paths]
         spared = session.chooser is not None or session.can_spare_call("paths")
         chooser = session.choose if spared else session.ranked
         said = Chosen()
         with session.within_budget():
-            listed = _numbered_list(first, session)
+            listed = numbered_list(first, session)
             said = choose_or_mend(chooser, listed, "paths", self.paths_kept, session, mends=mends)
         chosen = [(first[choice.candidate.number], choice) for choice in said.choices]
         if said.wants_more:
@@ -224,10 +214,10 @@ class PathRanking(Weights, Retriever):
         listed = [*rest, *likely[: self.paths_kept]] if rest else []
         if not listed:
             others = others or alternatives(session)[: self.link_candidates]
-            listed = _distinct(self.likely_paths(session, others), self.prompt_paths) if others else []
+            listed = distinct_paths(self.likely_paths(session, others), self.prompt_paths) if others else []
         if not listed or not session.can_spare_call("paths"):
             return []
-        choices = session.choose.choose(session.question, _numbered_list(listed, session), "paths", self.paths_kept)
+        choices = session.choose.choose(session.question, numbered_list(listed, session), "paths", self.paths_kept)
         chosen = [(listed[choice.candidate.number], choice) for choice in choices]
         mend_links(session, [one.link for one, _ in chosen])
         return chosen
@@ -258,32 +248,3 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
     """Whether a candidate's mention covers that of the link: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
-
-
-def _distinct(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
-    kept: list[LikelyPath] = []
-    seen: set[frozenset[Term]] = set()
-    for one in found:
-        ends = frozenset(one.enumeration.ends[one.path])
-        if one.path not in one.enumeration.whole or len(ends) < 2 or ends not in seen:
-            seen |= {ends} if one.path in one.enumeration.whole else set()
-            kept.append(one)
-        if len(kept) == at_most:
-            break
-    return kept
-
-
-def _numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
-    """The paths as a numbered list: start, predicates, number of ends, and some of the ends."""
-    examples = [one.enumeration.ends[one.path][:_EXAMPLES] for one in found]
-    predicates = [step.predicate for one in found for step in one.path]
-    labels = session.labels([*predicates, *(end for own in examples for end in own), *(f.link.term for f in found)])
-    listed = []
-    for i, (one, own) in enumerate(zip(found, examples, strict=True)):
-        parts = [labels[one.link.term]]
-        for step, kind in zip(one.path, one.enumeration.kinds_along(one.path)[1:], strict=True):
-            parts += [arrow(step, labels), kind or "…"]
-        count = f"{len(one.enumeration.ends[one.path])}{'' if one.path in one.enumeration.whole else '+'}"
-        examples_text = f"{count}: {'; '.join(printable(labels[end], 60) for end in own)}"
-        listed.append(replace(one.candidate, number=i, text=f"{' '.join(parts)} ({examples_text})"))
-    return listed

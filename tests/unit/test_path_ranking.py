@@ -304,6 +304,39 @@ def test_paths_are_shown_with_their_count_and_examples(graph_of: Graph) -> None:
     assert "Sigourney Weaver ←actor— film (2: Alien; Gorillas)" in shown
 
 
+def shown_paths(graph: OxigraphGraph, question: str) -> list[str]:
+    """The lines that a model reads, without their numbers."""
+    _, server, _ = scripted(graph, [picks(1), wrote("x [P1]")], question)
+    shown = server.requests[0].body["messages"][-1]["content"]
+    return [line.partition(". ")[2] for line in shown.splitlines() if line[:1].isdigit()]
+
+
+def test_a_direct_hop_is_listed_before_what_continues_it(graph_of: Graph) -> None:
+    turtle = ':a rdfs:label "Alien" ; :maker :m . :m :language "English" ; :mood "dark" . :o :language "Dutch" .'
+    lines = shown_paths(graph_of(turtle), "what is the language of Alien?")
+    direct, longer = "Alien —maker→", "Alien —maker→ … —language→"
+    assert [line.startswith(direct) and "language" not in line for line in lines].index(True) < next(
+        i for i, line in enumerate(lines) if line.startswith(longer)
+    )
+
+
+def test_lines_that_read_the_same_are_told_apart(graph_of: Graph) -> None:
+    turtle = (
+        ':a rdfs:label "Alien" ; :film.language "English" ; :dub.language "Dutch" . '
+        ':film.language rdfs:label "language" . :dub.language rdfs:label "language" .'
+    )
+    lines = shown_paths(graph_of(turtle), "what is the language of Alien?")
+    assert "Alien —language→ text [dub.language] (1: Dutch)" in lines
+    assert "Alien —language→ text [film.language] (1: English)" in lines
+
+
+def test_identifiers_that_nobody_asked_for_come_last(graph_of: Graph) -> None:
+    graph = graph_of(':a rdfs:label "Alien" ; :atlas_ID "x" ; :mood "dark" ; :catalogue "tt0078748" .')
+    assert labels(ask(graph, "what about Alien?"))[0] == "dark"
+    assert labels(ask(graph, "what is the atlas id of Alien?"))[0] == "x"
+    assert labels(ask(graph, "what is the catalogue of Alien?"))[0] == "tt0078748"
+
+
 def test_all_the_ends_of_a_path_are_one_choice(graph_of: Graph) -> None:
     answer, server, _ = scripted(graph_of(FILMS), [picks(1), wrote("These films [P1].", 1)], QUESTION)
     assert "1. all 2 at the end of P1 [P1]" in server.requests[1].body["messages"][1]["content"]
