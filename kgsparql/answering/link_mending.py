@@ -11,6 +11,7 @@ from kgsparql.answering.session import Session
 from kgsparql.events import EntitiesLinked
 from kgsparql.evidence.term_labels import descriptions_of
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linker import THRESHOLD
 from kgsparql.linking.words import counted, place_of
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
@@ -119,14 +120,15 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
     right = {entity.term for entity in meant}
     new = [entity for entity in meant if all(link.term != entity.term for link in links)]
     for entity in {entity.term: entity for entity in new}.values():
-        wrong = [link for link in links if link.term not in right and _same_place(link.mention, entity.mention)]
-        wrong = wrong or (links if entity.mention.start < 0 and len(links) == 1 and links[0].term not in right else [])
+        others_linked = [link for link in links if link.term not in right]
+        wrong = [link for link in others_linked if link.mention.start < 0 or _same_place(link.mention, entity.mention)]
+        wrong = wrong or (others_linked if entity.mention.start < 0 and len(links) == 1 else [])
         others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
         candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
-        links = [replace(entity, candidates=candidates), *(link for link in links if link not in wrong)]
-        if wrong:
-            was = "; ".join(_named(link) for link in wrong)
-            session.notes.append(f"{was} was linked first; the model took {_named(entity)} to be meant", code="mended")
+        chosen = replace(entity, score=max(entity.score, THRESHOLD), candidates=candidates)  # it is sure enough
+        links = [chosen, *(link for link in links if link not in wrong)]
+        was = f"{'; '.join(_named(link) for link in wrong)} was linked first; " if wrong else ""
+        session.notes.append(f"{was}the model took {_named(entity)} to be meant", code="mended")
     if not new:
         return
     session.links = tuple(links)

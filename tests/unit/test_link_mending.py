@@ -184,6 +184,8 @@ def test_where_nothing_is_linked_a_model_names_what_to_look_up(graph_of: Graph, 
     assert [link.term for link in answer.linked] == [IRI(EX + "nyc")]
     assert answer.status == "answered"
     assert len(said) <= 3
+    assert f"the model took New York City <{EX}nyc> to be meant" in answer.notes
+    assert not any("was taken to mean" in note for note in answer.notes), "a model has chosen it"
 
 
 def test_what_looks_like_words_of_the_question_is_offered_where_nothing_is_linked(graph_of: Graph) -> None:
