@@ -12,7 +12,7 @@ from kgsparql.events import EntitiesLinked
 from kgsparql.evidence.same_as import same_as
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
-from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD
+from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
 from kgsparql.linking.words import place_of
 from kgsparql.rdf.terms import local_name, printable
 
@@ -105,8 +105,8 @@ class EntityLinking:
             for name, near in linker.unlinked_names(question, links, mentions):
                 meant = f"; did you mean {'; '.join(printable(entity.label, 60) for entity in near)}?" if near else ""
                 yield Note("missing_name", f"not found in the graph: {printable(name, 80)!r}{meant}", name)
-        elif near := linker.suggest(question):
-            yield Note("missing_name", f"did you mean: {'; '.join(printable(entity.label, 60) for entity in near)}?")
+        elif looked_for := linker.looked_for(question):
+            yield Note("missing_name", _not_found(looked_for, linker, question))
         yield from (Note("labels", line) for line in linker.notes(links))
 
     def _equivalents(self, links: Sequence[LinkedEntity]) -> tuple[LinkedEntity, ...]:
@@ -139,6 +139,17 @@ class EntityLinking:
             )
             for other, link in reversed(known.items())
         )  # fmt: skip
+
+
+def _not_found(looked_for: Sequence[str], linker: Linker, question: str) -> str:
+    """What was looked for where nothing was linked, and what the graph has that is nearest."""
+    near = linker.suggest(question)
+    nearest = near or linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
+    names = "; ".join(printable(entity.label, 60) for entity in nearest)
+    meant = (
+        f"did you mean: {names}?" if near else f"the nearest names are: {names}" if names else "nothing is like that"
+    )
+    return f"looked for {', '.join(repr(printable(text, 60)) for text in looked_for)}; {meant}"
 
 
 def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:

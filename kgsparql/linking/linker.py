@@ -121,10 +121,18 @@ class Linker:
                 return (_linked_entity(detector, parts[0], parts),)
         return self._links_without_overlap(detector, classes)
 
-    def suggest(self, question: str, *, limit: int = 3) -> tuple[LinkedEntity, ...]:
+    def looked_for(self, question: str, *, limit: int = 3) -> tuple[str, ...]:
+        """The first words of a question that may be names."""
+        detector = MentionDetector(question, self.index.search, self.languages)
+        spans = [(detector.tokens[run[0]].start, detector.tokens[run[-1]].end) for run in detector.name_runs()]
+        return tuple(dict.fromkeys(question[start:end] for start, end in spans))[:limit]
+
+    def suggest(self, question: str, *, limit: int = 3, alike: float = ALIKE) -> tuple[LinkedEntity, ...]:
         """Labels that look like some words of a question in which nothing is linked, the most alike first.
 
-        Names and rare words come first. A label with less than a third of its trigrams in common is no suggestion.
+        Names and rare words come first.
+
+        :param alike: the share of the trigrams that a label must have more of in common.
         """
         detector = MentionDetector(question, self.index.search, self.languages)
         found: dict[str, LinkedEntity] = {}
@@ -132,7 +140,7 @@ class Linker:
             first, last = detector.tokens[run[0]], detector.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
             for row, shared in _trigram_likeness(detector, normalised(mention.text), limit=3 * limit):
-                if shared > ALIKE and row.kind != "predicate":
+                if shared > alike and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
