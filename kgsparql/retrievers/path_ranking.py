@@ -185,7 +185,8 @@ class PathRanking(Weights, Retriever):
 
         :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
         """
-        likely = distinct_paths(found, 2 * self.prompt_paths)
+        # Of paths to the same ends a model reads one; who chooses by the path itself, such as an oracle, needs its own.
+        likely = found if session.chooser is not None else distinct_paths(found, 2 * self.prompt_paths)
         first = likely[: self.prompt_paths]
         spared = session.chooser is not None or session.can_spare_call("paths")
         chooser = session.choose if spared else session.ranked
