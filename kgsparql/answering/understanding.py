@@ -112,10 +112,14 @@ def _roots(names: Iterable[str]) -> set[str]:
 
 
 def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
-    """The first other item about the same thing that fits as well and leads elsewhere."""
+    """The first other item about the same thing that fits as well and leads elsewhere, not only less far."""
+    path = best.paths[0].property_path
     for item in found.evidence:
-        is_other = item.marker != best.marker and item.paths and set(item.ends) != set(best.ends)
-        if is_other and item.paths[0].start == best.paths[0].start and best.score - item.score < _AS_WELL:
+        if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
+            continue
+        other = item.paths[0].property_path
+        is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other)]
+        if is_elsewhere and best.score - item.score < _AS_WELL:
             yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
             return
 
