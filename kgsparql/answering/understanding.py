@@ -50,10 +50,10 @@ _IS_NAMED = 0.75
 _NEARER = 0.15
 """How much more like a predicate that is not on the path a word must be than the most alike step."""
 
-_IS_KIND = 0.5
+_IS_KIND = 0.45
 """How alike the kind that is asked for and the name of a class are at least, so that the class is of that kind."""
 
-_KIND_NEARER = 0.2
+_KIND_NEARER = 0.15
 """How much more alike another class must be, so that its members are rather what is asked for."""
 
 _SAMPLE = 20
