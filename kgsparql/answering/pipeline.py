@@ -72,7 +72,8 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    missing = _gaps(found, session) if draft.is_ranked and error is None else ()
+    is_whole = error is None and not session.notes.partial
+    missing = _gaps(found, session) if draft.is_ranked and is_whole else ()
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
