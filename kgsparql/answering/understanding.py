@@ -201,6 +201,8 @@ def _word_gaps(
     if not telling and not computed and not says_enough:
         yield Gap("word", "", "the question does not say which fact is asked for")
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
+    if telling and not session.ranker.by_meaning and not any(root(word) in said for word in telling):
+        yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
     beside = session.labels({cited.triple.predicate for cited in best.triples}, in_grace=True).values()
