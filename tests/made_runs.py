@@ -74,6 +74,7 @@ def record(
         evidence=tuple(items if evidence is None else evidence),
         linked=(RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),),
         fallbacks=tuple(fallbacks),
+        is_cut_short=False,
         measured=RecordedCost(
             model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,
             rows=10 * queries, seconds=seconds, model_seconds=seconds / 2 if calls else 0.0,

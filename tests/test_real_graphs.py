@@ -33,8 +33,8 @@ def questions(folder: Path) -> list[dict[str, Any]]:
 def test_feynmans_colleagues(shared_data: Path, run: Run, embedder: str) -> None:  # noqa: F811
     graph = shared_data / "nobel" / "graph.nt.gz"
     done = run("ask", FEYNMAN, "-k", graph, "--no-model", "-f", "json", "--embedder", embedder)
-    assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
+    assert done.exit_code == (3 if answer["not_understood"] else 0), done.stderr
     assert [link["term"]["label"] for link in answer["linked"]] == ["Richard P. Feynman"]
     first = [
         {t[role]["label"] for t in item["triples"] for role in ("subject", "object")}
@@ -153,7 +153,7 @@ def test_the_same_bytes_twice_on_emckg(emckg: OxigraphGraph, shared_data: Path) 
 )
 def test_every_citation_on_real_graphs_is_found_again(shared_data: Path, graph: str, question: str, topic: str) -> None:
     answer = kgsparql.open(shared_data / graph, embedder="none").ask(question)
-    assert answer.status in {"answered", "no_entity"}
+    assert answer.status in {"no_entity", "partial" if answer.gaps else "answered"}
     if topic:
         assert topic.casefold() in {link.label.casefold() for link in answer.linked}
         assert len(answer.evidence)

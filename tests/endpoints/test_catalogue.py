@@ -592,7 +592,7 @@ def test_E22_an_endpoint_that_dies_in_the_middle_of_a_question(nobel_url: str, r
     question, entities = "Who was born in the city in which Marie Curie was born?", [CURIE]
     with Proxy(nobel_url) as proxy:
         whole = kgsparql.open(proxy.url, embedder="none").ask(question, entities=entities, retriever=retriever)
-    assert whole.status == "answered"
+    assert whole.status == ("partial" if whole.gaps else "answered")
     needed = len(proxy.requests)
     assert needed > 10
     kept = 0

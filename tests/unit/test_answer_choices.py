@@ -20,17 +20,19 @@ def reply(numbers: list[int], text: str = "So it is [P1].") -> Text:
     return Text({"sufficient": True, "answer": text, "entities": numbers, "claims": []})
 
 
-def listed(graph: OxigraphGraph, question: str = WHO) -> tuple[dict[int, str], dict[str, str]]:
-    """The choices by number, and the facts by marker, of a question whose first path is chosen."""
-    _, server, _ = scripted(graph, [picks(1), reply([])], question)
+def listed(graph: OxigraphGraph, question: str = WHO, path: int = 2) -> tuple[dict[int, str], dict[str, str]]:
+    """The choices by number, and the facts by marker, of a question for which this listed path is chosen."""
+    _, server, _ = scripted(graph, [picks(path), reply([])], question)
     return numbered(server.requests[-1].body), marked(server.requests[-1].body)
 
 
-def answered(graph: OxigraphGraph, choice: str, text: str = "So it is [P1].", question: str = WHO) -> Answer:
+def answered(
+    graph: OxigraphGraph, choice: str, text: str = "So it is [P1].", question: str = WHO, path: int = 2
+) -> Answer:
     """The answer of a model that names the choice with these words."""
-    choices, _ = listed(graph, question)
+    choices, _ = listed(graph, question, path)
     (number,) = (n for n, shown in choices.items() if shown.startswith(choice))
-    answer, _, _ = scripted(graph, [picks(1), reply([number], text)], question)
+    answer, _, _ = scripted(graph, [picks(path), reply([number], text)], question)
     return answer
 
 
@@ -73,7 +75,7 @@ def test_a_choice_on_the_way_cites_its_item_where_the_text_cites_nothing(graph_o
 def test_the_kind_that_is_asked_for_comes_first(graph_of: Graph) -> None:
     for asked, first in (("person", "at the end"), ("film", "in the middle")):
         question = f"which {asked} directed has to do with Sigourney Weaver?"
-        _, server, _ = scripted(graph_of(FILMS), [picks(1), reply([])], question)
+        _, server, _ = scripted(graph_of(FILMS), [picks(2), reply([])], question)
         paths = numbered(server.requests[0].body)
         (path,) = (
             n for n, text in paths.items() if text.startswith("Sigourney Weaver ←actor— film —director→ person (")
@@ -91,8 +93,8 @@ def test_beyond_sixty_ends_each_shown_one_and_all_of_them_can_be_chosen(graph_of
     many = "".join(f':joan :visited :c{i} . :c{i} rdfs:label "City {i}" . ' for i in range(130))
     graph = graph_of(':joan rdfs:label "Joan Ott" . ' + many)
     question = "which cities has Joan Ott visited, City 99 too?"
-    choices, facts = listed(graph, question)
+    choices, facts = listed(graph, question, path=1)
     shown = facts["P1"].split("→ ")[1].split("; …")[0].split("; ")
     assert len(shown) == 12
     assert {f"{name} [P1]" for name in shown} <= set(choices.values())
-    assert len(answered(graph, "all 130 at the end of P1", question=question).answers) == 130
+    assert len(answered(graph, "all 130 at the end of P1", question=question, path=1).answers) == 130

@@ -239,7 +239,7 @@ def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
     both = FederatedGraph([graph(parsed(":a :p :b , :c ."), "one"), broken])
     found = both.select(Query.load("neighbours_forward").bind(entity=[ex("a")]))
     assert (len(found), found.complete, found.failed) == (2, False, ("broken",))
-    assert [note.text for note in both.failures] == ["broken: no route to it; what it holds may be missing"]
+    assert [str(note) for note in both.failures] == ["broken: no route to it; what it holds may be missing"]
     # What is not there is asked once, and never in smaller and smaller parts.
     assert len(neighbours(both, [ex("a")]).items[0].neighbours) == 2
     assert broken.asked == 1
