@@ -36,7 +36,6 @@ class _Place:
     name: str
     terms: tuple[Term, ...]
     marker: str
-    kind: str = ""
 
 
 def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]:

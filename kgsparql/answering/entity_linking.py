@@ -8,12 +8,10 @@ from shlex import quote
 
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
-from kgsparql.events import EntitiesLinked
 from kgsparql.evidence.same_as import same_as
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
-from kgsparql.linking.words import place_of
 from kgsparql.rdf.terms import local_name, printable
 
 MAX_NAMESAKES_SHOWN = 3
@@ -65,30 +63,17 @@ class EntityLinking:
                 session.notes.links_at = len(session.notes.texts)
                 session.notes.extend(self._missing_notes(links, mentions))
         session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
-        session.links = (*links, *self._equivalents(links))
-        session.emit(
-            EntitiesLinked(
-                entities=tuple(
-                    (link.mention.text, str(link.term), link.label, round(link.score, 4), link.matched)
-                    for link in session.links
-                )
-            )
-        )
+        session.set_links((*links, *self._equivalents(links)))
 
     def _given_links(self) -> tuple[LinkedEntity, ...]:
         labels = self.session.labels(self.session.given, in_grace=True)
         return tuple(
             LinkedEntity(
                 term=term, label=labels[term], score=1.0, kind="entity", matched="given",
-                mention=self._mention(labels[term]),
+                mention=mention_in(self.session.own_words, labels[term]),
             )
             for term in dict.fromkeys(self.session.given)
         )  # fmt: skip
-
-    def _mention(self, label: str) -> Mention:
-        question = self.session.own_words
-        place = place_of(label, question)
-        return Mention("", -1, -1) if place is None else Mention(question[slice(*place)], *place)
 
     def _own_links(self) -> tuple[LinkedEntity, ...]:
         if self._own is None:

@@ -8,11 +8,10 @@ from itertools import zip_longest
 
 from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser, is_read
 from kgsparql.answering.session import Session
-from kgsparql.events import EntitiesLinked
 from kgsparql.evidence.term_labels import descriptions_of
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
 from kgsparql.linking.linker import THRESHOLD
-from kgsparql.linking.words import counted, place_of
+from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
 _NOTHING_LINKED = "no name in the question was found in the graph"
@@ -102,13 +101,8 @@ def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntit
         return ()
     with session.within_budget():
         found = [one for one in session.linker.find(name, limit=2 * at_most) if one.kind != "predicate"]
-        return tuple(replace(one, mention=_mention(one.label, session)) for one in found[:at_most])
+        return tuple(replace(one, mention=mention_in(session.own_words, one.label)) for one in found[:at_most])
     return ()
-
-
-def _mention(label: str, session: Session) -> Mention:
-    place = place_of(label, session.own_words)
-    return Mention("", -1, -1) if place is None else Mention(session.own_words[slice(*place)], *place)
 
 
 def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
@@ -129,14 +123,8 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
         links = [chosen, *(link for link in links if link not in wrong)]
         was = f"{'; '.join(_named(link) for link in wrong)} was linked first; " if wrong else ""
         session.notes.append(f"{was}the model took {_named(entity)} to be meant", code="mended")
-    if not new:
-        return
-    session.links = tuple(links)
-    session.emit(
-        EntitiesLinked(
-            entities=tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in session.links)
-        )
-    )
+    if new:
+        session.set_links(tuple(links))
 
 
 def _named(entity: LinkedEntity) -> str:

@@ -18,7 +18,7 @@ from kgsparql.answering.path_scoring import Weights, WordedPath, path_scores
 from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.budget import Usage
 from kgsparql.errors import BudgetExceededError, ModelReplyError
-from kgsparql.events import Emit, Event, FallbackUsed
+from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
@@ -133,6 +133,12 @@ class Session:
     def note_cuts(self, cuts: Iterable[Cut]) -> None:
         """Have the reader know what a limit left out."""
         self.notes.add_cuts(cuts)
+
+    def set_links(self, links: tuple[LinkedEntity, ...]) -> None:
+        """Take these for what the question is about."""
+        self.links = links
+        entities = tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in links)
+        self.emit(EntitiesLinked(entities=entities))
 
     def link(self) -> tuple[LinkedEntity, ...]:
         """:attr:`links`, as methods of other packages call them that were written for earlier versions."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgsparql.linking.label_index.rows import Kind
 from kgsparql.linking.label_matching import Matched
-from kgsparql.linking.words import words
+from kgsparql.linking.words import place_of, words
 from kgsparql.rdf.terms import IRI, normalised
 
 _CLOSE = 0.9
@@ -25,6 +25,16 @@ class Mention:
     start: int
     end: int
     is_type: bool = False
+
+
+NOWHERE = Mention("", -1, -1)
+"""The mention of what the question does not name."""
+
+
+def mention_in(question: str, text: str, *, is_type: bool = False) -> Mention:
+    """A text as a mention in the question; one without a place, if the question does not have it word for word."""
+    place = place_of(text, question)
+    return replace(NOWHERE, is_type=is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
 
 
 @dataclass(frozen=True, slots=True)

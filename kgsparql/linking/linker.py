@@ -10,7 +10,7 @@ from kgsparql.graphs.protocols import KnowledgeGraph
 from kgsparql.linking.label_index.rows import LabelRow
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.linking.words import place_of, trigrams, words
@@ -71,7 +71,7 @@ class Linker:
                 for link in self._links_in_text(text)[:1]:
                     rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
                     if rest:
-                        mention = _mention_of(text, question, is_type=link.mention.is_type)
+                        mention = mention_in(question, text, is_type=link.mention.is_type)
                         others = tuple(c for c in link.candidates if c.term != rest[0].term)
                         links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
             if links:
@@ -193,9 +193,8 @@ class Linker:
         else:
             search = self.index.search.for_text(question, self.languages)
             (hits,) = search.nearest(self.embedder.embed([question]), limit=5 * limit)
-            nowhere = Mention("", -1, -1)
             found = [
-                LinkedEntity(IRI(row.iri), row.text, round(min(1.0, cosine), 4), row.kind, "vector", nowhere)
+                LinkedEntity(IRI(row.iri), row.text, round(min(1.0, cosine), 4), row.kind, "vector", NOWHERE)
                 for row, cosine in hits
             ]
         near = [entity for entity in found if entity.score >= threshold]
@@ -235,12 +234,6 @@ class Linker:
                 break
         named = [link for link, is_common in links if not is_common]
         return tuple(named or [link for link, _ in links])
-
-
-def _mention_of(text: str, question: str, *, is_type: bool) -> Mention:
-    """A text as a mention in the question; one without a place, if the question does not have it word for word."""
-    place = place_of(text, question)
-    return Mention("", -1, -1, is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
 
 
 def _trigram_likeness(detector: MentionDetector, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:

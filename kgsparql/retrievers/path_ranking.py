@@ -8,9 +8,11 @@ Source: ours; ``benchmarks/path_weights.py`` prints the recipe and how much each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import log10
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from kgsparql.answering.answer import Retrieval
@@ -22,13 +24,14 @@ from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.ranked_answers import answers_at_ends
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
+from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.linking.answer_type import asks_how_many, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.terms import IRI, Term, iri, normalised
 from kgsparql.retrievers._definitions import definitions
 from kgsparql.retrievers._listed_paths import (
     LikelyPath,
@@ -44,7 +47,6 @@ from kgsparql.retrievers._path_enumeration import (
     others_named,
     restrict_to_shared,
 )
-from kgsparql.retrievers._predicate_words import predicate_words
 from kgsparql.retrievers._walking import SAMPLE, note_order
 
 _SHORTLIST = 50
@@ -87,7 +89,7 @@ class PathRanking(Weights, Retriever):
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        predicate_words(self.aliases)  # a file that cannot be read is an error before a graph is loaded
+        _predicate_words(self.aliases)  # a file that cannot be read is an error before a graph is loaded
 
     def retrieve(self, session: Session) -> Retrieval:
         """Paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
@@ -99,7 +101,7 @@ class PathRanking(Weights, Retriever):
             chosen = self._choices(found, session, mends=not searched)
             if all(choice.chosen_by == "ranker" for _, choice in chosen):
                 worded = ((one.path, one.enumeration.kinds_along(one.path)) for one in found)
-                note_order(worded, session, words=predicate_words(self.aliases))
+                note_order(worded, session, words=_predicate_words(self.aliases))
             first = 1.0 + (found[0].score if found else 0.0)
             steps = [one.path.steps[0] for one in found if len(one.path) == 1]
             around = [step.predicate for step in steps if step.direction == "forward"]
@@ -172,7 +174,7 @@ class PathRanking(Weights, Retriever):
         return [
             LikelyPath(known, replace(candidate, score=(candidate.score or 0.0) + bonuses[candidate.number]))
             for candidate in session.path_candidates(
-                paths_with_kinds, about=link, weights=weights, words=predicate_words(self.aliases)
+                paths_with_kinds, about=link, weights=weights, words=_predicate_words(self.aliases)
             )
         ]
 
@@ -249,3 +251,32 @@ def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
     """Whether a candidate's mention covers that of the link: `Dreams` does not cover `Bread, Love and Dreams`."""
     own, whole = candidate.mention, link.mention
     return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
+
+
+def _predicate_words(aliases: str | None) -> Mapping[Term, str]:
+    """The other words for predicates in a file of ``IRI<tab>words`` lines, read again when it has changed.
+
+    :raises InputError: for a file that cannot be read, or a line that is none.
+    """
+    if aliases is None:
+        return {}
+    file = Path(aliases)
+    return _words_of(aliases, file.stat().st_mtime_ns if file.exists() else 0)
+
+
+@lru_cache(maxsize=8)
+def _words_of(aliases: str, changed_ns: int) -> Mapping[Term, str]:  # noqa: ARG001 - a key of the cache
+    try:
+        lines = Path(aliases).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise InputError(f"aliases: {aliases}: {why}", hint="name a UTF-8 text file: IRI, tab, words") from error
+    found: dict[Term, str] = {}
+    for number, line in enumerate(lines, 1):
+        name, tab, other = line.partition("\t")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not tab or not other.strip():
+            raise InputError(f"{aliases}:{number}: no tab, or nothing after it", hint="write IRI, tab, words")
+        found[iri(name.strip().strip("<>"))] = other.strip()
+    return found

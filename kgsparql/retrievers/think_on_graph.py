@@ -16,7 +16,6 @@ from kgsparql.answering.choosing import Candidate, Choice, RankerChooser
 from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.link_mending import alternatives, find_links, mend_links
 from kgsparql.answering.option_ranges import Within, check_ranges
-from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.retriever import Cost
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
@@ -53,7 +52,7 @@ from kgsparql.retrievers._think_on_graph_steps import (
     path_sample,
     thinned_offers,
 )
-from kgsparql.retrievers._walking import WalkingRetriever, note_order, terms_of
+from kgsparql.retrievers._walking import WalkingRetriever, note_order, run_in_parallel, terms_of
 
 _KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
 _MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from kgsparql.answering.choosing import Candidate, OracleChooser
-from kgsparql.answering.parallel_steps import run_in_parallel
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, InputError
@@ -23,6 +22,7 @@ from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.chat_completion import Call, Message, object_schema
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client.client import OpenAIClient
+from kgsparql.retrievers._walking import run_in_parallel
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Text
 from tests.sessions import labels_of
