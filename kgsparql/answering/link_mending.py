@@ -9,7 +9,7 @@ from itertools import zip_longest
 from kgsparql.answering.choosing import Candidate, Chooser, Chosen, Links, ModelChooser, is_read
 from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import descriptions_of
-from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
+from kgsparql.linking.linked_entity import LinkedEntity, mention_in
 from kgsparql.linking.linker import THRESHOLD
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
@@ -115,7 +115,7 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
     new = [entity for entity in meant if all(link.term != entity.term for link in links)]
     for entity in {entity.term: entity for entity in new}.values():
         others_linked = [link for link in links if link.term not in right]
-        wrong = [link for link in others_linked if link.mention.start < 0 or _same_place(link.mention, entity.mention)]
+        wrong = [link for link in others_linked if link.mention.start < 0 or link.mention.overlaps(entity.mention)]
         wrong = wrong or (others_linked if entity.mention.start < 0 and len(links) == 1 else [])
         others = dict.fromkeys(other for link in wrong for other in (replace(link, candidates=()), *link.candidates))
         candidates = tuple(other for other in dict.fromkeys((*entity.candidates, *others)) if other.term != entity.term)
@@ -129,7 +129,3 @@ def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:
 
 def _named(entity: LinkedEntity) -> str:
     return f"{printable(entity.label, 60)} {entity.term}"
-
-
-def _same_place(one: Mention, other: Mention) -> bool:
-    return min(one.start, other.start) >= 0 and one.start < other.end and other.start < one.end

@@ -26,6 +26,10 @@ class Mention:
     end: int
     is_type: bool = False
 
+    def overlaps(self, other: Mention) -> bool:
+        """Whether both name the same part of the question, or share some of it; never with one that has no place."""
+        return min(self.start, other.start) >= 0 and self.start < other.end and other.start < self.end
+
 
 NOWHERE = Mention("", -1, -1)
 """The mention of what the question does not name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.wikibase_statements import statement_hops
 from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
 from kgsparql.graphs.cut import Cut
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED, is_mediator
@@ -57,11 +57,6 @@ class Enumeration:
             if is_useful and item.path not in self.ends:
                 self.paths.append(item.path)
                 self.ends[item.path] = item.ends[:SAMPLE]
-
-    def replace_ends(self, shared: Mapping[PropertyPath, Sequence[Term]]) -> None:
-        """Add these paths, or replace the ends of those that are there."""
-        self.paths += [path for path in shared if path not in self.ends]
-        self.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
 
     def walk(self, path: PropertyPath) -> Walk:
         """A path from the start, with its constraint if it has one."""
@@ -156,21 +151,14 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
                 step, other = between[node]
                 enumeration.constraints.setdefault(shape, Constraint(1, step, (other,)))
                 shared.setdefault(shape, []).append(path.end)
-        enumeration.replace_ends(shared)
+        enumeration.paths += [path for path in shared if path not in enumeration.ends]
+        enumeration.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
 
 
 def others_named(link: LinkedEntity, session: Session) -> dict[Term, LinkedEntity]:
     """The linked entities that other words of the question name, by term."""
-    return {
-        other.term: other
-        for other in session.links
-        if other.term != link.term and _are_apart(other.mention, link.mention)
-    }
-
-
-def _are_apart(one: Mention, other: Mention) -> bool:
-    """Whether two mentions share no word; the mention of an entity that the user gave has no place: -1."""
-    return min(one.start, other.start) < 0 or one.end <= other.start or other.end <= one.start
+    others = (other for other in session.links if other.term != link.term)
+    return {other.term: other for other in others if not other.mention.overlaps(link.mention)}
 
 
 def _add_kinds(enumeration: Enumeration, session: Session) -> None:
