@@ -24,6 +24,7 @@ ALIKE = 1 / 3
 """A label with a smaller share of trigrams in common is not suggested."""
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
+_SUGGESTED = 3  # names, or labels like a name, that are told where nothing is linked
 
 
 class Linker:
@@ -121,13 +122,13 @@ class Linker:
                 return (_linked_entity(detector, parts[0], parts),)
         return self._links_without_overlap(detector, classes)
 
-    def looked_for(self, question: str, *, limit: int = 3) -> tuple[str, ...]:
+    def looked_for(self, question: str) -> tuple[str, ...]:
         """The first words of a question that may be names."""
         detector = MentionDetector(question, self.index.search, self.languages)
         spans = [(detector.tokens[run[0]].start, detector.tokens[run[-1]].end) for run in detector.name_runs()]
-        return tuple(dict.fromkeys(question[start:end] for start, end in spans))[:limit]
+        return tuple(dict.fromkeys(question[start:end] for start, end in spans))[:_SUGGESTED]
 
-    def suggest(self, question: str, *, limit: int = 3, alike: float = ALIKE) -> tuple[LinkedEntity, ...]:
+    def suggest(self, question: str, *, alike: float = ALIKE) -> tuple[LinkedEntity, ...]:
         """Labels that look like some words of a question in which nothing is linked, the most alike first.
 
         Names and rare words come first.
@@ -139,11 +140,11 @@ class Linker:
         for run in detector.name_runs():
             first, last = detector.tokens[run[0]], detector.tokens[run[-1]]
             mention = Mention(question[first.start : last.end], first.start, last.end)
-            for row, shared in _trigram_likeness(detector, normalised(mention.text), limit=3 * limit):
+            for row, shared in _trigram_likeness(detector, normalised(mention.text), limit=3 * _SUGGESTED):
                 if shared > alike and row.kind != "predicate":
                     entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
                     found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
-        return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:limit])
+        return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
 
     def unlinked_names(
         self, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None = None

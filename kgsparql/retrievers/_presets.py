@@ -251,13 +251,10 @@ def _table_lines(value: Any, within: tuple[str, ...]) -> Iterator[str]:
             or (own is None and within[:1] != ("options",))
         ):
             continue
-        yield f"{_toml_key(name)} = {_toml_value(own)}"
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
+        yield f"{key} = {_toml_value(own)}"
     for name, own in tables.items():
         yield from _table_lines(own, (*within, name))
-
-
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
 
 
 def _toml_value(value: Any) -> str:

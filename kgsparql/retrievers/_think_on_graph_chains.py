@@ -102,11 +102,6 @@ def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Ite
     return [replace(chain, others=tuple(others.pop(chain.trail, ()))) for chain in onward]
 
 
-def is_enough(draft: Draft | None) -> bool:
-    """Whether a model or an oracle has judged that the evidence is enough."""
-    return draft is not None and draft.sufficient is True
-
-
 def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
     """The chains that were kept as evidence, the deepest first, without those that another chain continues."""
     chains = [chain for kept in reversed(depths) for chain in kept]

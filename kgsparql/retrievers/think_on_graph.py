@@ -30,7 +30,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     chains_retrieval,
     cited_walks,
     ends_retrieval,
-    is_enough,
     ranked_trails,
 )
 from kgsparql.retrievers._think_on_graph_choosing import (
@@ -197,10 +196,11 @@ class ThinkOnGraph(WalkingRetriever):
         """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
         if draft is None:
             return
-        walked.stopped |= is_enough(draft)
-        if is_enough(draft) and draft.text:  # an oracle writes nothing
+        is_enough = draft.sufficient is True
+        walked.stopped |= is_enough
+        if is_enough and draft.text:  # an oracle writes nothing
             walked.draft = draft
-        walked.by_model |= bool(draft.text) or not is_enough(draft)
+        walked.by_model |= bool(draft.text) or not is_enough
         if draft.sufficient is None:
             session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
