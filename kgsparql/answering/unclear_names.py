@@ -111,3 +111,13 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
             named = " or ".join([*told[:_MEANINGS], *left])
             yield Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
+
+
+def unused_words(session: Session, best: EvidenceItem) -> list[str]:
+    """The words of the mentions of which no meaning is in the best evidence."""
+    there = {term for cited in best.triples for term in (cited.triple.subject, cited.triple.object)}
+    unused = (
+        link.mention.text for link in session.links
+        if link.matched not in {"given", "same as"} and there.isdisjoint(one.term for one in (link, *link.candidates))
+    )  # fmt: skip
+    return list(dict.fromkeys(word for text in unused for word in content_words(text)))

@@ -14,7 +14,7 @@ import numpy as np
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
-from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names
+from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.answer_type import WHAT_ONE_DOES, asks_for_others, asks_what_it_is, expected_kind, operation_asked
 from kgsparql.linking.words import root, words
@@ -189,7 +189,8 @@ def _word_gaps(
     said = {root(word) for text in (*names, *_labels_on(best, session)) for word in words(normalised(text))}
     operation = operation_asked(session.own_words)
     computed = () if operation is None else operation.words.split()
-    content = dict.fromkeys(asked.tokens[i].text for i in asked.content)
+    unused = unused_words(session, best)
+    content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
     telling = [word for word in content if not _is_empty(word)]
     asks_for_members = any(link.kind == "class" for link in session.links)
     asked_words = set(words(normalised(session.own_words)))
@@ -210,7 +211,7 @@ def _word_gaps(
         named = _named_predicate(word, alike[word], [*steps, *beside], session)
         if named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
-        elif word.isdecimal() or (session.ranker.by_meaning and alike[word] < _NEAR):
+        elif word.isdecimal() or (alike[word] < _NEAR if session.ranker.by_meaning else word in unused):
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
     path = best.paths[0].property_path
     if path.goes_back and not asks_for_others(session.own_words):
