@@ -90,7 +90,9 @@ class Draft:
     is_ranked: bool = False
 
 
-GapCode = OneOf["name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading"]
+GapCode = OneOf[
+    "name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading", "language"
+]
 
 
 @dataclass(frozen=True, slots=True)

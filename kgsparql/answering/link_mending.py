@@ -18,6 +18,9 @@ _NOTHING_LINKED = "no name in the question was found in the graph"
 _OTHERS = 4  # of what else a name may mean, those that are shown
 _ALL = 10  # of all names together
 
+_LIKE_ENOUGH = 0.5
+"""The score of what is found under a name that a model gave, at least."""
+
 
 def choose_or_mend(
     chooser: Chooser,
@@ -100,7 +103,8 @@ def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntit
     if session.linker is None or not name:
         return ()
     with session.within_budget():
-        found = [one for one in session.linker.find(name, limit=2 * at_most) if one.kind != "predicate"]
+        found = session.linker.find(name, limit=2 * at_most)
+        found = [one for one in found if one.kind != "predicate" and one.score >= _LIKE_ENOUGH]
         return tuple(replace(one, mention=mention_in(session.own_words, one.label)) for one in found[:at_most])
     return ()
 

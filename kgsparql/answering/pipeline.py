@@ -72,19 +72,18 @@ def answer(retriever: Retriever, session: Session, *, augment: bool = False, rer
     draft = _with_equivalents_cited(draft, found.evidence, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    is_whole = error is None and not session.notes.partial
-    missing = _gaps(found, session) if draft.is_ranked and is_whole else ()
+    is_unchosen = (draft.is_ranked or not draft.text) and error is None and not session.notes.partial
+    missing = _gaps(found, session) if is_unchosen else ()
     outcome = _status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
         draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
-    if outcome == "no_entity":
-        session.notes.append(_WAY_OUT, code="way_out")
+    session.notes.extend([Note("way_out", _WAY_OUT)] if outcome == "no_entity" else [])
     made = Answer(
         question=session.own_words,
         status="partial" if session.graph.failures else outcome,
-        text=draft.text or _NOTHING[outcome],
+        text=draft.text or (f"{_NOT_SURE} {missing[0].text}" if missing else _NOTHING[outcome]),
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,

@@ -1,6 +1,6 @@
 """What of a question an answer accounts for: the rest is said, and where it could change the answer, it is no answer.
 
-English only; of a question in another language, only names that were not found count.
+English only; of a question in another language, only names are checked, and that is said.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from dataclasses import replace
 import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.kinds_of_answers import kind_gaps
 from kgsparql.answering.scored_question import ScoredQuestion
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, content_words, missing_names, unused_words
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.answer_type import WHAT_ONE_DOES, asks_for_others, asks_what_it_is, expected_kind, operation_asked
+from kgsparql.linking.answer_type import (
+    Operation,
+    asks_for_others,
+    asks_what_it_is,
+    expected_kind,
+    is_foreign,
+    operation_asked,
+)
 from kgsparql.linking.words import root, words
 from kgsparql.rdf.terms import Literal, Term, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
@@ -50,44 +58,20 @@ _IS_NAMED = 0.75
 _NEARER = 0.15
 """How much more like a predicate that is not on the path a word must be than the most alike step."""
 
-_IS_KIND = 0.45
-"""How alike the kind that is asked for and the name of a class are at least, so that the class is of that kind."""
-
-_KIND_NEARER = 0.15
-"""How much more alike another class must be, so that its members are rather what is asked for."""
-
-_SAMPLE = 20
-"""Ends of an item whose kind is looked up."""
-
-_ENGLISH = frozenset(
-    "who whom whose what which where when how the of by do did does has have is are were more than list show".split()
-)
-"""A question without any of these is taken for one in another language."""
-
 _SAYS_WHAT_IT_IS = frozenset((*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF))
 
 _SAYS_ENOUGH = re.compile(
     r"\b(?:where|when|who|people|person|everyone|everybody|how long|how old|(?:kind|type|sort)s? of)\b", re.IGNORECASE
 )
-_TIME = re.compile(r"^when\b|\b(?:what|which) (?:year|date|day)\b")
-_AMOUNT = re.compile(r"\bhow (?:much|long|tall|high|heavy|far|big|large|deep|wide)\b")
-_THING = re.compile(r"who|whom|where|(?:in )?which (?!year|date|day|number|age)")
-_NO_KIND = r"(?:kinds?|types?|sorts?|is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b"
-_ASKS_FOR_KIND = re.compile(rf"^who|\b(?:what|which) (?!{_NO_KIND})[^\W\d]+")
-"""A question for people, or for things of a kind that it names; `where` has answers of many kinds."""
 _ASKS_WHERE = re.compile(r"(?:where|in (?:which|what))\b", re.IGNORECASE)
-_PLACE = re.compile(r"^where\b|\bbirthplace\b|\bplace of\b")
-_YEAR = re.compile(r"\d{3,4}")
-_FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
-_CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
-"""A number, a date, or an identifier such as `P-01`."""
-_COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     """What of the question the best evidence does not account for, the gravest first."""
+    operation = None if is_foreign(session.own_words) else operation_asked(session.own_words)
     if not session.links or not found.candidates:
-        return ()
+        text = f"this asks {operation.text}, which is not computed" if operation else ""
+        return (Gap("operation", operation.words, text),) if operation else ()
     best = next((item for item in found.evidence if item.marker in found.candidates[0].markers), None)
     if best is None or not best.paths:
         return ()
@@ -99,9 +83,15 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     if asks_what_it_is(session.own_words, session.links):
         is_said = best.paths[0].hops[0].triple.predicate in _SAYS_WHAT_IT_IS or root("profession") in said
         missing += [] if is_said else [Gap("word", "", "nothing in this graph says what it is")]
-    elif not _ENGLISH.isdisjoint(token.text for token in asked.tokens):
+    elif is_foreign(session.own_words):
+        missing += [Gap("language", "", "whether this is what was asked is only checked for questions in English")]
+    else:
         named = {word for gap in missing for word in words(normalised(gap.words))}
-        missing = [*_operation_gaps(session, best), *missing, *_kind_gaps(session, best, found)]
+        missing = [
+            *_operation_gaps(operation, session, best),
+            *missing,
+            *kind_gaps(session, best, found, _step_names(best, session)),
+        ]
         missing += _word_gaps(asked, best, session, said_already=named)
         missing = missing or [*_other_readings(best, found)]
     return tuple(dict.fromkeys(missing))
@@ -124,8 +114,7 @@ def _other_readings(best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
             return
 
 
-def _operation_gaps(session: Session, best: EvidenceItem) -> Iterator[Gap]:
-    operation = operation_asked(session.own_words)
+def _operation_gaps(operation: Operation | None, session: Session, best: EvidenceItem) -> Iterator[Gap]:
     if operation is None:
         return
     if operation.kind == "count" and len(best.ends) == 1 and _is_number(best.ends[0]):
@@ -138,46 +127,6 @@ def _operation_gaps(session: Session, best: EvidenceItem) -> Iterator[Gap]:
 
 def _is_number(term: Term) -> bool:
     return isinstance(term, Literal) and term.value.replace(".", "", 1).lstrip("-").isdecimal()
-
-
-def _kind_gaps(session: Session, best: EvidenceItem, found: Retrieval) -> Iterator[Gap]:
-    """A question for a time, an amount or a thing, and ends that cannot be one, or are less like one than others."""
-    asked = " ".join(session.own_words.casefold().split())
-    literals = [end.value for end in best.ends if isinstance(end, Literal)]
-    names = session.labels(best.ends[:_SAMPLE], in_grace=True).values()
-    wanted = expected_kind(session.own_words)
-    if (asks := _TIME.search(asked)) and not any(map(_YEAR.search, (*names, *literals))):
-        yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
-    elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, (*names, *literals))):
-        yield Gap("kind", asks[0], "this asks for an amount, and what was found is none")
-    elif _PLACE.search(asked) and literals and all(map(_CODE.fullmatch, literals)):
-        yield Gap("kind", "place", "this asks for a place, and what was found is none")
-    elif wanted == WHAT_ONE_DOES and root("profession") not in _roots(_step_names(best, session)):
-        yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
-    elif (asks := _THING.match(asked)) and best.ends and len(literals) == len(best.ends):
-        step = [name for name in _step_names(best, session)[-1:] if not _COUNTS.search(name)]
-        is_said = bool(wanted) and float(session.ranker.similarities([wanted], step).max(initial=0.0)) >= _NEAR
-        if not is_said and all(map(_CODE.fullmatch, literals)):
-            yield Gap("kind", asks[0], f"this asks for {wanted or 'a thing'}, and what was found are numbers or dates")
-    elif (
-        _ASKS_FOR_KIND.search(asked)
-        and session.ranker.by_meaning
-        and (better := _nearer_kind(wanted, best, found, session))
-    ):
-        yield Gap("kind", wanted, f"this asks for {wanted}: {better} may be nearer to that")
-
-
-def _nearer_kind(wanted: str, best: EvidenceItem, found: Retrieval, session: Session) -> str:
-    """The class and marker of what is much more of the wanted kind than the ends of the best item; else empty."""
-    items = [best, *(item for item in found.evidence if item.paths and item.ends and item.marker != best.marker)]
-    kinds = session.labels.shared_types([item.ends[:_SAMPLE] for item in items], in_grace=True)
-    names = list(dict.fromkeys(name for own in kinds for name in own))
-    alike = dict(zip(names, session.ranker.similarities(names, [wanted])[:, 0].tolist(), strict=True))
-    nearest = [max(own, key=alike.__getitem__, default="") for own in kinds]
-    scores = [alike.get(name, 0.0) for name in nearest]
-    other = scores.index(max(scores))
-    is_much_nearer = nearest[0] and scores[other] >= _IS_KIND and scores[other] - scores[0] >= _KIND_NEARER
-    return f"{nearest[other]} ({items[other].marker})" if is_much_nearer else ""
 
 
 def _word_gaps(
@@ -202,17 +151,19 @@ def _word_gaps(
     if not telling and not computed and not says_enough:
         yield Gap("word", "", "the question does not say which fact is asked for")
     left = [word for word in telling if word not in {*computed, *said_already} and root(word) not in said]
-    if telling and not session.ranker.by_meaning and not any(root(word) in said for word in telling):
-        yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
     phrases = [text for text, _ in asked.phrases()]
     alike = _likeness(left, phrases, names, session)
     beside = session.labels({cited.triple.predicate for cited in best.triples}, in_grace=True).values()
+    is_named = False
     for word in left:
         named = _named_predicate(word, alike[word], [*steps, *beside], session)
+        is_named = is_named or bool(named)
         if named:
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
         elif word.isdecimal() or (alike[word] < _NEAR if session.ranker.by_meaning else word in unused):
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
+    if telling and not session.ranker.by_meaning and not is_named and not any(root(word) in said for word in telling):
+        yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
     path = best.paths[0].property_path
     if path.goes_back and not asks_for_others(session.own_words):
         yield Gap("step", "", "found as what has the same as what is asked about, of which the question says nothing")

@@ -61,18 +61,22 @@ def _line(number: int, data: bytes) -> AskedLine:
         message = f"line {number} is not UTF-8: byte {error.start + 1}"
         failure = DataError(message, code="E_ENCODING", hint="write it in UTF-8: iconv -t UTF-8")
         return AskedLine(number, shown, failure)
-    return _json_line(number, text) if text.startswith("{") else AskedLine(number, text)
+    return _json_line(number, text) if text.startswith(("{", "[", '"')) else AskedLine(number, text)
 
 
 def _json_line(number: int, text: str) -> AskedLine:
-    """A question with an id; every other JSON object is an error of its line."""
+    """A question with an id; all other JSON is an error of its line."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
+        if not text.startswith("{"):
+            return AskedLine(number, text)
         return AskedLine(number, printable(text, 80), InputError(f"line {number} is not JSON: {error}", hint=_HINT))
+    if not isinstance(found, dict):
+        return AskedLine(number, printable(text, 80), InputError(f"line {number} has no question", hint=_HINT))
     own, question = found.get("id"), found.get("question")
     is_named = isinstance(own, str | int) and not isinstance(own, bool)
-    name = own if is_named else number
+    name: Any = own if is_named else number
     if own is not None and not is_named:
         return AskedLine(number, printable(text, 80), InputError(f"line {number}: its id is no text", hint=_HINT))
     if not isinstance(question, str):

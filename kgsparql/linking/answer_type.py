@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, takewhile
 from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, stem, stop_words, tokens
+from kgsparql.linking.words import STOP_WORDS, is_unspaced, root, stem, stop_words, tokens
 
 _BY_FIRST_WORD = {
     "who": "person",
@@ -76,14 +76,15 @@ def _noun(words: list[str]) -> list[str]:
     return words[:1] if words[1:] and (words[1].endswith("ed") or words[1] in _PAST) else words
 
 
-def asks_how_many(question: str) -> bool:
-    """Whether the question asks for a number of things; English only.
+def is_foreign(question: str) -> bool:
+    """Whether a question is in another language than English: more of its words are stop words there, or its script.
 
-    >>> asks_how_many("How many prizes did she win?"), asks_how_many("How much is it?")
-    (True, False)
+    >>> [is_foreign(text) for text in ("Ada's office", "Was Ada fired?", "Wann wurde Ada geboren?", "居里夫人")]
+    [False, False, True, True]
     """
-    question_words = [token.text for token in tokens(question)]
-    return ("how", "many") in pairwise(question_words)
+    own = [token.text for token in tokens(question)]
+    hits = {tag: sum(word in stops for word in own) for tag, stops in STOP_WORDS.items()}
+    return 2 * sum(map(is_unspaced, question)) > len(question) or max(hits.values()) > hits["en"]
 
 
 _ASKS_WHAT = re.compile(
@@ -108,7 +109,7 @@ def asks_what_it_is(question: str, links: Sequence[LinkedEntity]) -> bool:
     return bool(_ASKS_WHAT.fullmatch(before.strip())) and after.strip(" ?.!") in {"", "mean"}
 
 
-OperationKind: TypeAlias = OneOf["count", "comparison", "extreme", "total", "negation", "yes or no"]
+OperationKind: TypeAlias = OneOf["count", "comparison", "extreme", "total", "negation", "reason", "yes or no"]
 
 _COMPARED = "older younger bigger larger smaller longer shorter earlier later higher lower cheaper taller".split()
 _SUPERLATIVES = (
@@ -116,7 +117,18 @@ _SUPERLATIVES = (
     "shortest oldest youngest newest earliest latest tallest heaviest lightest richest poorest cheapest fastest "
     "slowest closest nearest farthest deepest widest"
 ).split()
-_TOTALS = ["average", "mean", "median", "sum", "in total", "total", "altogether", "percentage", "proportion", "how old"]
+_TOTALS = [
+    "average",
+    "the mean",
+    "median",
+    "sum",
+    "in total",
+    "total",
+    "altogether",
+    "percentage",
+    "proportion",
+    "how old",
+]
 _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
     ("count", r"how many|how often|the number of", "how many there are"),
     ("comparison", rf"(?:more|less|fewer|[a-z]{{2,}}er) than|{'|'.join(_COMPARED)}", "for a comparison"),
@@ -125,7 +137,12 @@ _OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
     ("extreme", "|".join(_SUPERLATIVES), "for the {words}"),
     ("total", "|".join(_TOTALS), "for the {words}"),
     ("negation", r"without|never|neither|nor|except|lacks?|lacking|not|no|\w+n['’]t", "for what is not so"),
-    ("yes or no", r"^(?:is|are|was|were|do|does|did|has|have|had|can|could)(?! you\b)", "for yes or no"),
+    ("reason", r"^why", "for a reason"),
+    (
+        "yes or no",
+        r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)(?! you\b)",
+        "for yes or no",
+    ),
 )
 """Words that ask for something to be computed: the first that a question has say what it asks."""
 

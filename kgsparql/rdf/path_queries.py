@@ -184,11 +184,12 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
     nodes = [str(validated(start)), *_nodes(path)[1:-1], "?answer"]
     nodes[at] = nodes[at] if at == len(path) else "?row"
     body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
+    head = dict.fromkeys([nodes[at], "?answer"])
     for number, column in enumerate(columns, 2):
         further = [f"?n{number}_{i}" for i in range(at + 1, len(column))]
         lines = _path_patterns(column, [*nodes[: at + 1], *further, f"?value{number}"], since=at)
         body += f"  OPTIONAL {{\n{lines}  }}\n"
-    head = dict.fromkeys([nodes[at], "?answer", *(f"?value{number}" for number in range(2, len(columns) + 2))])
+        head |= dict.fromkeys([*further, f"?value{number}"])
     return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
 
 

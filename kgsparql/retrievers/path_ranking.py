@@ -27,7 +27,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
-from kgsparql.linking.answer_type import asks_how_many, word_overlap
+from kgsparql.linking.answer_type import word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.rdf.paths import PropertyPath
@@ -114,8 +114,6 @@ class PathRanking(Weights, Retriever):
             unlimited = replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best[:1], unlimited))
-        if "P1" in evidence and asks_how_many(session.question):
-            session.notes.append(f"P1 leads to {len(evidence['P1'].ends):,}: if these are meant, that is how many")
         return retrieval_with_tree(evidence, answers_at_ends(evidence, session), session)
 
     def _meanings(self, session: Session) -> list[LinkedEntity]:

@@ -141,7 +141,6 @@ def test_how_many_asks_for_things_that_can_be_counted(graph_of: Graph) -> None:
     )
     answer = ask(graph_of(turtle + ':Supplier rdfs:label "supplier" .'), "how many suppliers are in France?")
     assert len(answer.evidence["P1"].ends) == 8
-    assert any("P1 leads to 8" in note for note in answer.notes)
 
 
 def test_instances_of_a_class_are_a_step_away(graph_of: Graph) -> None:

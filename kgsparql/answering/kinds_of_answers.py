@@ -1,0 +1,88 @@
+"""Whether what was found is of the kind that a question asks for: a time, an amount, a place, a person, a thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.answer_type import WHAT_ONE_DOES, expected_kind
+from kgsparql.linking.words import root, words
+from kgsparql.rdf.terms import Literal, normalised
+
+_NEAR = 0.42
+"""How alike, as a cosine, the kind that is asked for and the name of the last step are, so that it says that kind."""
+
+_PLACE_NEAR = 0.36
+"""The same, of the last step and a place."""
+
+_IS_KIND = 0.5
+"""How alike the kind that is asked for and the name of a class are at least, so that the class is of that kind."""
+_KIND_NEARER = 0.15
+"""How much more alike another class must be, so that its members are rather what is asked for."""
+_SAMPLE = 20
+"""Ends of an item whose kind is looked up."""
+_TIME = re.compile(r"^when\b|\b(?:what|which) (?:year|date|day)\b")
+_AMOUNT = re.compile(r"\bhow (?:much|long|tall|high|heavy|far|big|large|deep|wide)\b")
+_THING = re.compile(r"who|whom|where|(?:in )?which (?!year|date|day|number|age)")
+_NO_KIND = r"(?:kinds?|types?|sorts?|is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b"
+_ASKS_FOR_KIND = re.compile(rf"^who|\b(?:what|which) (?!{_NO_KIND})[^\W\d]+")
+"""A question for people, or for things of a kind that it names; `where` has answers of many kinds."""
+_PLACE = re.compile(r"^where\b|\bbirthplace\b|\bplace of\b")
+_YEAR = re.compile(r"\d{3,4}")
+_FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
+_CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
+"""A number, a date, or an identifier such as `P-01`."""
+_COUNTS = re.compile(r"\b(?:number|count|amount|total)\b", re.IGNORECASE)
+
+
+def kind_gaps(session: Session, best: EvidenceItem, found: Retrieval, steps: Sequence[str]) -> Iterator[Gap]:
+    """A question for a time, an amount or a thing, and ends that cannot be one, or are less like one than others."""
+    asked = " ".join(session.own_words.casefold().split())
+    literals = [end.value for end in best.ends if isinstance(end, Literal)]
+    names = session.labels(best.ends[:_SAMPLE], in_grace=True).values()
+    wanted = expected_kind(session.own_words)
+    if (asks := _TIME.search(asked)) and not any(map(_YEAR.search, (*names, *literals))):
+        yield Gap("kind", asks[0], "this asks for a time, and what was found is none")
+    elif (asks := _AMOUNT.search(asked)) and not any(map(_FIGURE.search, (*names, *literals))):
+        yield Gap("kind", asks[0], "this asks for an amount, and what was found is none")
+    elif _PLACE.search(asked) and literals and all(map(_CODE.fullmatch, literals)):
+        yield Gap("kind", "place", "this asks for a place, and what was found is none")
+    elif asked.startswith("where") and literals and not _says_place(steps, session):
+        yield Gap("kind", "where", "this asks for a place, and nothing says that what was found is one")
+    elif wanted == WHAT_ONE_DOES and root("profession") not in {
+        root(word) for step in steps for word in words(normalised(step))
+    }:
+        yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
+    elif (asks := _THING.match(asked)) and best.ends and len(literals) == len(best.ends):
+        step = [name for name in steps[-1:] if not _COUNTS.search(name)]
+        is_said = bool(wanted) and float(session.ranker.similarities([wanted], step).max(initial=0.0)) >= _NEAR
+        if not is_said and all(map(_CODE.fullmatch, literals)):
+            yield Gap("kind", asks[0], f"this asks for {wanted or 'a thing'}, and what was found are numbers or dates")
+    elif (
+        _ASKS_FOR_KIND.search(asked)
+        and session.ranker.by_meaning
+        and (better := _nearer_kind(wanted, best, found, session))
+    ):
+        yield Gap("kind", wanted, f"this asks for {wanted!r}, and {better} is nearer to that")
+
+
+def _says_place(steps: Sequence[str], session: Session) -> bool:
+    """Whether the last step is named like a place; always where only words are compared."""
+    alike = session.ranker.similarities(steps[-1:], ["place location"]).max(initial=0.0)
+    return not session.ranker.by_meaning or bool(alike >= _PLACE_NEAR)
+
+
+def _nearer_kind(wanted: str, best: EvidenceItem, found: Retrieval, session: Session) -> str:
+    """The class and marker of what is much more of the wanted kind than the ends of the best item; else empty."""
+    items = [best, *(item for item in found.evidence if item.paths and item.ends and item.marker != best.marker)]
+    kinds = session.labels.shared_types([item.ends[:_SAMPLE] for item in items], in_grace=True)
+    names = list(dict.fromkeys(name for own in kinds for name in own))
+    alike = dict(zip(names, session.ranker.similarities(names, [wanted])[:, 0].tolist(), strict=True))
+    nearest = [max(own, key=alike.__getitem__, default="") for own in kinds]
+    scores = [alike.get(name, 0.0) for name in nearest]
+    other = scores.index(max(scores))
+    is_much_nearer = nearest[0] and scores[other] >= _IS_KIND and scores[other] - scores[0] >= _KIND_NEARER
+    return f"{nearest[other]} ({items[other].marker})" if is_much_nearer else ""
