@@ -162,7 +162,7 @@ def _word_gaps(
             yield Gap("predicate", word, f"this graph knows {named!r}, but nothing of it was found here")
         elif word.isdecimal() or (alike[word] < _NEAR if session.ranker.by_meaning else word in unused):
             yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
-    if telling and not session.ranker.by_meaning and not is_named and not any(root(word) in said for word in telling):
+    if telling and not session.ranker.by_meaning and not is_named and not any(root(w) in said for w in content):
         yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
     path = best.paths[0].property_path
     if path.goes_back and not asks_for_others(session.own_words):
